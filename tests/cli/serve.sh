@@ -49,8 +49,9 @@ has body "did you mean 'smith'?"
 same "$(ask -o body -w '%{http_code}' -H 'Content-Type: application/json' -d '{"target":"smith","input":"Good day"}' "$url/api/runs")" 201
 id=$(sed -n 's/.*"id":"\([0-9A-Z]*\)".*/\1/p' body)
 ask -N "$url/api/runs/$id/events" >events
-has events 'event: workflow_started'
-has events 'event: workflow_finished'
+has events '"type":"workflow_started"'
+has events '"type":"workflow_finished"'
+has events 'event: end'
 has events '(simulated) You said: Good day'
 
 stop
@@ -58,6 +59,35 @@ hasnt log "$token"
 has log '"path":"/api/runs"'
 run hocket runs --store runs.db
 has out "$id"
+
+# as systemd starts it: a socket that listens already, and a word when it is ready, alive and at its end
+cat >as_systemd.py <<'END'
+import os, signal, socket, sys, urllib.request
+listener = socket.create_server(("127.0.0.1", 0))
+told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+told.bind("told")
+pid = os.fork()
+if pid == 0:
+    os.dup2(listener.fileno(), 3)
+    os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()), NOTIFY_SOCKET=os.path.abspath("told"), WATCHDOG_USEC="200000")
+    os.execv(sys.argv[1], [sys.argv[1], "serve", "--store", "off", "smith.md"])
+words = [told.recv(100)]
+while words[0] != b"READY=1":
+    words = [told.recv(100)]
+port = listener.getsockname()[1]
+words.append(urllib.request.urlopen("http://127.0.0.1:%d/healthz" % port).read())
+while words[-1] != b"WATCHDOG=1":
+    words.append(told.recv(100))
+os.kill(pid, signal.SIGTERM)
+while words[-1] != b"STOPPING=1":
+    words.append(told.recv(100))
+print(words[0], words[1], words[-1], os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+END
+if python3 -c 'import os; os.waitstatus_to_exitcode' 2>/dev/null; then
+  run python3 as_systemd.py "$HOCKET"
+  has out "b'READY=1'"
+  has out "b'STOPPING=1' 0"
+fi
 
 # what may not be
 run hocket serve --listen 0.0.0.0:0 smith.md; expect 2; has err '--behind-proxy'

@@ -27,11 +27,12 @@ local function read_states(list)
 end
 
 -- False: there is one more than wanted.
-local function add(runs, page, wanted, limit)
+local function add(runs, page, wanted, limit, agent_of)
   for _, row in ipairs(page) do
     if not wanted or wanted[stored.state(row)] then
       if #runs == limit then return false end
       runs[#runs + 1] = stored.describe(row, true)
+      if agent_of then runs[#runs].agent = agent_of(row) end
     end
   end
   return true
@@ -39,7 +40,7 @@ end
 
 --- `more` of the answer: there are older ones; `before`: those alone that are older than this id.
 ---@async
----@param args {state?: string|string[], limit?: integer, parent?: string, before?: string} limit: 50; 0: no limit.
+---@param args {state?: string|string[], limit?: integer, parent?: string, before?: string, agent_of?: fun(row: table): string?} limit: 50; 0: no limit.
 return function(args)
   local limit = args.limit or 50
   if math.type(limit) ~= "integer" or limit < 0 then return stored.failure("invalid", "the limit is a whole number of at least 0") end
@@ -52,7 +53,7 @@ return function(args)
   while left do
     local page, more = store.runs(filter)
     if not page then return nil, more end
-    if not add(runs, page, wanted, limit) then return { runs = runs, more = true } end
+    if not add(runs, page, wanted, limit, args.agent_of) then return { runs = runs, more = true } end
     left = more and #page > 0
     filter.before = left and page[#page].id
   end

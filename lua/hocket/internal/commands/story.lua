@@ -159,7 +159,7 @@ local function ask(kind)
   return function(self, _, event)
     if not text(event.id) then return end
     self.open[#self.open + 1] = { id = event.id, kind = kind, agent = text(event.agent), questions = event.questions, tool = text(event.tool),
-      arguments = text(event.arguments), reason = text(event.reason), always = text(event.always), name = text(event.name) }
+      arguments = text(event.arguments), reason = text(event.reason), always = text(event.always), name = text(event.name), change = type(event.change) == "table" and event.change or nil }
   end
 end
 

@@ -1,37 +1,45 @@
---- hocket's own interface: runs, what they wait for, and what can be said to them. `assets/openapi` describes it for others (/api/openapi.json).
+--- hocket's own interface: agents, runs, what they wait for, and what can be said to them. openapi.lua describes it for others.
+local api_events = require "hocket.internal.endpoints.api_events"
+local api_runs = require "hocket.internal.endpoints.api_runs"
+local api_say = require "hocket.internal.endpoints.api_say"
+local idempotency = require "hocket.internal.endpoints.idempotency"
 local json = require "hocket.json"
+local openapi = require "hocket.internal.base.lazy" "hocket.internal.endpoints.openapi"
+local system = require "hocket.internal.core.system"
 
-local function start(server, request, response)
-  local body, err = request:json()
-  if not body then return response:fail(err) end
-  if type(body.target) ~= "string" then return response:fail { code = "invalid", message = "'target' has to be the name of an agent (GET /api/agents lists them)" } end
-  if body.input ~= nil and type(body.input) ~= "string" then return response:fail { code = "invalid", message = "'input' has to be a text" } end
-  local run, wrong = server.desk:start { target = body.target, input = body.input, options = { interactive = true, deltas = true } }
-  if not run then return response:fail(wrong) end
-  return response:json(201, { id = run.name, target = run.target }, { location = "/api/runs/" .. run.name })
+local function as_schema(v)
+  return type(v) == "table" and next(v) and v or nil
 end
 
-local function events(server, request, response)
-  local run = server.desk:find(request.params.id)
-  if not run then return response:fail { code = "not_found", message = "there is no such run" } end
-  local reader = run:subscribe { after = math.tointeger(tonumber(request.headers["last-event-id"])) or 0, deltas = request.query.deltas ~= nil }
-  local stream = response:stream()
-  while stream do
-    local line, seq, kind = reader:next()
-    if not line then break end
-    if not stream:event { event = kind, data = line, id = seq > 0 and seq or nil } then return end
+local function agents(server, response)
+  local list, err = server.desk:agents()
+  if not list then return response:fail(err) end
+  local told = json.array {}
+  for i, one in ipairs(list) do
+    local def = one.def or {}
+    told[i] = { name = one.name, description = one.description, kind = one.def and "agent" or "script", display_name = def.display_name,
+      input = as_schema(def.input), output = as_schema(def.output), model = type(def.model) == "string" and def.model or nil,
+      variables = def.wanted and #def.wanted > 0 and json.array(def.wanted) or nil }
   end
+  return response:json(200, { agents = told })
+end
+
+local function about(server, response)
+  local desk = server.desk
+  return response:json(200, { hocket = system.version(), kept = desk.kept, runs = desk:at_work(), queued = desk:queued(), max_runs = desk.max_runs, closing = desk.closing == true })
 end
 
 return function(server)
-  local router = server.router
-  router:on("GET", "/api/agents", function(_, response)
-    local list, err = server.desk:agents()
-    if not list then return response:fail(err) end
-    local agents = json.array {}
-    for i, one in ipairs(list) do agents[i] = { name = one.name, description = one.description } end
-    return response:json(200, { agents = agents })
-  end)
-  router:on("POST", "/api/runs", function(request, response) return start(server, request, response) end)
-  router:on("GET", "/api/runs/{id}/events", function(request, response) return events(server, request, response) end)
+  local router, keys = server.router, idempotency.new()
+  local function command(method, path, fn)
+    router:on(method, path, function(request, response)
+      return keys:answer(request, response, function() return fn(server, request) end)
+    end)
+  end
+  router:on("GET", "/api", function(_, response) return about(server, response) end)
+  router:on("GET", "/api/agents", function(_, response) return agents(server, response) end)
+  router:on("GET", "/api/openapi.json", function(_, response) return response:json(200, openapi.document()) end)
+  api_runs.add(server, command)
+  api_say.add(server, command)
+  api_events.add(server)
 end

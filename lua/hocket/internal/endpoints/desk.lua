@@ -34,6 +34,7 @@ function desk.new(options)
   return setmetatable({
     offered = options.offered, options = options.options, max_runs = options.max_runs, max_queue = options.max_queue, kept = options.kept,
     by_number = {}, by_name = {}, ended = {}, queue = {}, starting = 0, listeners = {}, counts = { started = 0, done = 0, failed = 0, cancelled = 0, parked = 0, refused = 0 },
+    used = { input = 0, output = 0, cached = 0, reasoning = 0, calls = 0, cost = 0.0 },
   }, Desk)
 end
 
@@ -156,26 +157,41 @@ function DeskRun:cancel()
   return core.cancel(self.number)
 end
 
---- What it waits for from people: {id, kind, …} of open questions, approvals and inputs.
----@return table[]
-function DeskRun:open()
+--- Puts it away: it can be gone on with from where it is. Only where it is kept.
+---@return boolean?
+---@return hocket.Error?
+function DeskRun:park()
+  local last = self.journal and self.journal:last()
+  local ok, err = core.park(self.number)
+  if ok then self.parked_at = last end -- what it tells of its end here is not in the store, and not so when it goes on
+  return ok, err
+end
+
+--- The open questions, approvals and inputs that it waits for, in the order in which they were asked.
+---@return table[] questions With `id`.
+function DeskRun:waits()
   local list = {}
   for id, question in pairs(self.run and not self.outcome and self.run.questions or {}) do
-    if question.answer == nil and not question.declined then list[#list + 1] = { id = id, question = question } end
+    if question.answer == nil and not question.declined then
+      question.id = id
+      list[#list + 1] = question
+    end
   end
-  table.sort(list, function(a, b) return a.id < b.id end)
+  table.sort(list, function(a, b) return (tonumber(a.id:match "%d+") or 0) < (tonumber(b.id:match "%d+") or 0) end)
   return list
+end
+
+--- Whether it does something: one that waits for a person does not.
+---@return boolean
+function DeskRun:is_at_work()
+  return not self.outcome and (not self.run or next(self.run.questions) == nil)
 end
 
 -- ---- Starting --------------------------------------------------------------------------------------------
 
-local function is_at_work(run)
-  return not run.run or next(run.run.questions) == nil
-end
-
 local function at_work(self)
   local n = self.starting
-  for _, run in pairs(self.by_number) do n = n + (is_at_work(run) and 1 or 0) end
+  for _, run in pairs(self.by_number) do n = n + (run:is_at_work() and 1 or 0) end
   return n
 end
 
@@ -273,7 +289,7 @@ end
 
 local function adopt(self, number, name, target)
   local made = setmetatable({
-    desk = self, number = number, name = name, target = target, started = fiber.now(), waiting = {}, hungry = {},
+    desk = self, number = number, name = name, target = target, created_ms = math.floor(system.wall() * 1000), waiting = {}, hungry = {},
     deltas = { first = 1, last = 0, bytes = 0 },
   }, DeskRun)
   self.by_number[number] = made
@@ -284,7 +300,7 @@ end
 
 --- Starts a run of what is offered by a name; waits for its turn where too many are at work.
 ---@async
----@param spec {target: string, input?: string, options?: table, labels?: string[]} labels: of the input, where it is a stranger's words.
+---@param spec {target: string, input?: string, options?: table, labels?: string[], key?: string} labels: of the input, where it is a stranger's words; key: kept with it.
 ---@return hocket.DeskRun?
 ---@return hocket.Error?
 function Desk:start(spec)
@@ -293,10 +309,13 @@ function Desk:start(spec)
   local place <close>, refused = admit(self)
   if not place then return nil, refused end
   local options = merged(self.options, spec.options)
+  options.serve = { agent = one.name, key = spec.key }
   options.labels = spec.labels and json.array(spec.labels) or nil
   local number, name = core.start(one.path, spec.input, json.encode(options))
   if not number then return nil, name end
-  return adopt(self, number, name, one.name)
+  local run = adopt(self, number, name, one.name)
+  run.input, run.path = spec.input, one.path
+  return run
 end
 
 --- Goes on with a run of the store that has not ended, by its whole id.
@@ -331,6 +350,23 @@ function Desk:all()
   return list
 end
 
+--- The same with those that have ended a moment ago.
+---@return hocket.DeskRun[]
+function Desk:at_hand()
+  local list = self:all()
+  table.move(list, 1, #list, #self.ended + 1)
+  return table.move(self.ended, 1, #self.ended, 1, list)
+end
+
+--- Forgets a run that has ended.
+---@param id string
+function Desk:forget(id)
+  self.by_name[id] = nil
+  for i, one in ipairs(self.ended) do
+    if one.name == id then return table.remove(self.ended, i) end
+  end
+end
+
 -- ---- Ends --------------------------------------------------------------------------------------------------
 
 --- Has fn(run) called when a run has ended.
@@ -341,12 +377,22 @@ end
 
 local words = { ok = "done", cancelled = "cancelled", parked = "parked" }
 
+-- What a run has used, of this life alone; a cost that is not known is none here.
+local function add_usage(used, run)
+  local usage = run.run and run.run:usage()
+  for name, sum in pairs(usage and used or {}) do
+    local value = name == "cost" and (usage.cost_known or usage.cost) or usage[name]
+    if type(value) == "number" then used[name] = sum + value end
+  end
+end
+
 local function settle(self, run, code, message, result)
+  add_usage(self.used, run)
   run.outcome = { ok = code == "ok", code = code, message = message, result = result ~= "" and result or "{}" }
   self.by_number[run.number] = nil
   local word = words[code] or "failed"
   self.counts[word] = self.counts[word] + 1
-  self.ended[#self.ended + 1] = run
+  if word == "parked" then self.by_name[run.name] = nil else self.ended[#self.ended + 1] = run end
   if #self.ended > AT_HAND then
     local oldest = table.remove(self.ended, 1)
     if self.by_name[oldest.name] == oldest then self.by_name[oldest.name] = nil end
@@ -385,7 +431,7 @@ function Desk:close(grace)
   local due = fiber.now() + grace
   while next(self.by_number) and at_work(self) > 0 and fiber.now() < due do fiber.sleep(math.min(0.05, math.max(0, due - fiber.now()))) end
   for _, run in ipairs(self:all()) do
-    if not core.park(run.number) then core.cancel(run.number) end
+    if not run:park() then run:cancel() end
   end
   while next(self.by_number) do fiber.sleep(0.01) end
   runs.on_begin(self, nil)

@@ -1,5 +1,6 @@
 --- What `hocket serve` speaks: one module for each interface, a function that adds its handlers to the server.
 return {
   (require "hocket.internal.endpoints.health"),
+  (require "hocket.internal.endpoints.metrics"),
   (require "hocket.internal.endpoints.api"), -- the parentheses: a require has two results
 }

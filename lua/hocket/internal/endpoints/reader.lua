@@ -46,7 +46,7 @@ local function take(self)
   local delta = next_delta(self)
   if delta then return delta_json(self, delta), 0, "model_delta", delta end
   local line, seq, missed = self.run.journal:next(self.cursor)
-  if not line then return nil end
+  if not line or self.run.parked_at and seq > self.run.parked_at then return nil end
   self.cursor, self.missed = seq, missed
   return line, seq, line:match '"type":"([%w_]+)"'
 end
@@ -71,7 +71,7 @@ function Reader:next(timeout)
   while true do
     local line, seq, kind, delta = take(self)
     if line then return line, seq, kind, delta end
-    if self.run.journal:finished() or self.run.outcome then return nil, "ended" end
+    if self.run.journal:finished() or self.run.outcome or self.run.parked_at then return nil, "ended" end
     local left = due and due - fiber.now()
     if left and left <= 0 then return nil, "timeout" end
     wait(self, left)

@@ -33,7 +33,7 @@ local function set_of(list)
 end
 
 ---@async
----@param args {targets: string[], options?: table, all?: boolean, address?: string, port?: integer, fd?: integer, token_file?: string, no_token?: boolean, hosts?: string[], origins?: string[], max_runs?: integer, max_queue?: integer, access_log?: boolean}
+---@param args {targets: string[], options?: table, all?: boolean, address?: string, port?: integer, fd?: integer, token_file?: string, no_token?: boolean, hosts?: string[], origins?: string[], max_runs?: integer, max_queue?: integer, kept?: boolean, access_log?: boolean}
 ---@param journal userdata
 return function(args, journal, id)
   local token, file
@@ -44,7 +44,7 @@ return function(args, journal, id)
   local made, err = offered.open(args.targets or {}, args.all)
   if not made then return nil, err end
   local closing <close> = setmetatable({}, { __close = function() made:close() end })
-  local desk = desks.new { offered = made, options = args.options or {}, max_runs = args.max_runs or 64, max_queue = args.max_queue or 256 }
+  local desk = desks.new { offered = made, options = args.options or {}, max_runs = args.max_runs or 64, max_queue = args.max_queue or 256, kept = args.kept == true }
   local list
   list, err = desk:agents()
   if not list then return nil, err end

@@ -1,0 +1,194 @@
+--- /api: what can be said to a run, and what all of them wait for.
+---
+--- To a run that goes on here it is said at once. For one that goes on in another process, or in none, it is put into the store; one that
+--- nobody has is gone on with here, so that what a person answers days later does what it would have done.
+local answer = require "hocket.internal.commands.answer"
+local api_runs = require "hocket.internal.endpoints.api_runs"
+local json = require "hocket.json"
+local signal = require "hocket.internal.commands.signal"
+local store = require "hocket.internal.core.store"
+local stored = require "hocket.internal.commands.stored"
+
+local api_say = {}
+
+local function invalid(message, ...)
+  return nil, { code = "invalid", message = message:format(...) }
+end
+
+-- The fields of a body, which has no others; `wanted` are {name, type, needed}.
+local function fields(request, wanted)
+  local body, err = request:json()
+  if not body then return nil, err end
+  local known = {}
+  for _, one in ipairs(wanted) do
+    known[one[1]] = true
+    local value = body[one[1]]
+    if value == nil and one[3] then return invalid("'%s' is missing", one[1]) end
+    if value ~= nil and one[2] ~= "any" and type(value) ~= one[2] then return invalid("'%s' has to be a %s", one[1], one[2]) end
+  end
+  for name in pairs(body) do
+    if not known[name] then return invalid("there is no field '%s'", tostring(name):sub(1, 60)) end
+  end
+  return body
+end
+
+-- A run that goes on here, or nil and its row in the store.
+local function find(server, id)
+  local run = server.desk:find(id)
+  if run and not run.outcome then return run end
+  if not server.desk.kept then return nil, nil, run and { code = "state", message = ("the run %s has ended"):format(id) } or { code = "not_found", message = "there is no such run" } end
+  local row, err = stored.find(id)
+  if not row then return nil, nil, err end
+  run = server.desk:find(row.id)
+  if run and not run.outcome then return run end
+  return nil, row
+end
+
+-- Goes on with a run that nobody has.
+local function go_on(server, row)
+  if row.owner then return true end
+  local run, err = server.desk:resume(row.id)
+  return run ~= nil, err
+end
+
+local function by_store(server, row, put, args)
+  local ok, err = put(args)
+  if not ok then return nil, err end
+  ok, err = go_on(server, row)
+  if not ok then return nil, err end
+  return { id = row.id, here = not row.owner }, 202
+end
+
+local function say_answer(server, id, question, text)
+  if text == "" then return invalid "an answer has at least one letter" end
+  local run, row, err = find(server, id)
+  if err then return nil, err end
+  if not run then return by_store(server, row, answer, { id = row.id, question = question, text = text }) end
+  if not run:begun() then return nil, { code = "state", message = ("the run %s has ended"):format(id) } end
+  local ok, wrong = run:answer(question, text)
+  if not ok then return nil, wrong end
+  return { id = run.name, here = true }, 202
+end
+
+local function post_answer(server, request)
+  local body, err = fields(request, { { "question", "string", true }, { "text", "string", true } })
+  if not body then return nil, err end
+  return say_answer(server, request.params.id, body.question, body.text)
+end
+
+local function open_input(list)
+  for _, one in ipairs(list) do
+    if one.id:match "^i%d+$" then return one.id end
+  end
+end
+
+-- What a conversation hears next.
+local function say(server, request)
+  local body, err = fields(request, { { "text", "string", true } })
+  if not body then return nil, err end
+  local one, wrong = api_runs.find(server, request.params.id)
+  if not one then return nil, wrong end
+  local question = open_input(one.waiting_for)
+  if not question then return nil, { code = "state", message = ("the run %s waits for no input just now"):format(one.id) } end
+  return say_answer(server, one.id, question, body.text)
+end
+
+local function post_signal(server, request)
+  local body, err = fields(request, { { "name", "string", true }, { "value", "any" } })
+  if not body then return nil, err end
+  local run, row, wrong = find(server, request.params.id)
+  if wrong then return nil, wrong end
+  if not run then return by_store(server, row, signal, { id = row.id, name = body.name, value = body.value }) end
+  if not run:begun() then return nil, { code = "state", message = "the run has ended" } end
+  local ok
+  ok, err = run:signal(body.name, body.value)
+  if not ok then return nil, err end
+  return { id = run.name, here = true }, 202
+end
+
+-- What needs a run that goes on here.
+local function here(fn)
+  return function(server, request)
+    local run, row, err = find(server, request.params.id)
+    if not run and row and row.owner then err = { code = "state", message = ("the run %s goes on in another process"):format(row.id) } end
+    if not run then return nil, err or { code = "state", message = ("the run %s does not go on (resume it first)"):format(row.id) } end
+    if not run:begun() then return nil, { code = "state", message = "the run has ended" } end
+    local ok, wrong = fn(run, request)
+    if not ok then return nil, wrong or { code = "state", message = "that cannot be now" } end
+    return { id = run.name, here = true }, 202
+  end
+end
+
+local function change(run, request)
+  local body, err = fields(request, { { "model", "string" }, { "max_turns", "number" }, { "timeout", "number" }, { "priority", "number" },
+    { "reload", "boolean" }, { "compact", "boolean" }, { "clear", "boolean" } })
+  if not body then return nil, err end
+  return run:change(body)
+end
+
+-- A run that nobody has is cancelled by taking it up: only its owner may write its end.
+local function cancel(server, request)
+  local run, row, err = find(server, request.params.id)
+  if err then return nil, err end
+  if not run and row.owner then return nil, { code = "state", message = ("the run %s goes on in another process"):format(row.id) } end
+  if not run and stored.state(row) ~= "parked" and stored.state(row) ~= "cut_off" and stored.state(row) ~= "waiting" then
+    return nil, { code = "state", message = ("the run %s has ended: it is %s"):format(row.id, stored.state(row)) }
+  end
+  if not run then
+    run, err = server.desk:resume(row.id)
+    if not run then return nil, err end
+    if not run:begun() then return nil, { code = "state", message = run.outcome.message } end
+  end
+  run:cancel()
+  return { id = run.name, here = true }, 202
+end
+
+-- ---- What all wait for -------------------------------------------------------------------------------------
+
+local waiting_states = { "waiting", "parked" }
+
+local function add_all(list, one)
+  for _, open in ipairs(one.waiting_for) do
+    if open.kind == "question" or open.kind == "approval" then
+      local told = { run = one.id, target = one.target, here = one.here }
+      for name, value in pairs(open) do told[name] = value end
+      list[#list + 1] = told
+    end
+  end
+end
+
+-- Of the store those that nobody has here, newest first.
+local function inbox(server, _, response)
+  local list, before = json.array {}, nil
+  for _, run in ipairs(server.desk:all()) do add_all(list, api_runs.of_desk(run, true)) end
+  while server.desk.kept do
+    local page, more = store.runs { states = waiting_states, before = before, limit = 200 }
+    if not page then return response:fail(more) end
+    for _, row in ipairs(page) do
+      if not server.desk:find(row.id) then
+        local one = stored.describe(row, true)
+        one.here = false
+        add_all(list, one)
+      end
+      before = row.id
+    end
+    if not more or #list > 1000 then break end
+  end
+  return response:json(200, { open = list })
+end
+
+---@param server hocket.EndpointServer
+---@param command fun(method: string, path: string, fn: function)
+function api_say.add(server, command)
+  server.router:on("GET", "/api/inbox", function(request, response) return inbox(server, request, response) end)
+  command("POST", "/api/runs/{id}/answers", post_answer)
+  command("POST", "/api/runs/{id}/say", say)
+  command("POST", "/api/runs/{id}/signals", post_signal)
+  command("POST", "/api/runs/{id}/stop", here(function(run) return run:stop() end))
+  command("POST", "/api/runs/{id}/interrupt", here(function(run) return run:interrupt() end))
+  command("POST", "/api/runs/{id}/park", here(function(run) return run:park() end))
+  command("POST", "/api/runs/{id}/change", here(change))
+  command("POST", "/api/runs/{id}/cancel", cancel)
+end
+
+return api_say

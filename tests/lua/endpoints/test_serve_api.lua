@@ -1,0 +1,313 @@
+-- /api of `hocket serve`, by what its OpenAPI document says of it: every answer in here is held against that.
+local t = require "harness"
+local fiber = require "hocket.internal.core.fiber"
+local json = require "hocket.json"
+local schema = require "hocket.schema"
+local servers = require "served"
+
+local model = [[
+return function(q)
+  local text = q.last.text
+  if q.system:find "You ask" and q.last.role ~= "tool" then
+    return { calls = { { name = "ask_user", arguments = { question = "Which city?" } } } }
+  end
+  if q.system:find "You act" and q.last.role ~= "tool" then
+    return { calls = { { name = "write_file", arguments = { path = "made.txt", content = "made" } } } }
+  end
+  if q.system:find "You wait" then return { text = "late", latency = 600 } end
+  return "I say: " .. text
+end
+]]
+
+local files = {
+  ["agents/sim.lua"] = model,
+  ["agents/poet.md"] = "---\nname: poet\ndescription: Writes poems\n---\nYou write poems.",
+  ["agents/guide.md"] = "---\nname: guide\ndescription: Asks first\ntools: [ask_user]\n---\nYou ask before you answer.",
+  ["agents/clerk.md"] = "---\nname: clerk\ndescription: Writes files\ntools: [write_file]\n---\nYou act.",
+  ["agents/slow.md"] = "---\nname: slow\ndescription: Takes long\n---\nYou wait.",
+}
+
+local function project()
+  local dir = t.dir()
+  for name, text in pairs(files) do dir:write(name, text) end
+  return dir
+end
+
+local function start(dir, ...)
+  return servers.start(dir, "agents", "--model", "sim", "--trust", ...)
+end
+
+-- ---- The document -----------------------------------------------------------------------------------
+
+local document = json.decode(require("hocket.internal.endpoints.openapi").document())
+
+-- A schema as one whole: what it refers to stands in it.
+local function whole(node)
+  if type(node) ~= "table" then return node end
+  local name = node["$ref"] and node["$ref"]:match "^#/components/%w+/(%w+)$"
+  if name then return whole(document.components.schemas[name]) end
+  local copy = json.is_array(node) and json.array {} or {}
+  for key, value in pairs(node) do copy[key] = whole(value) end
+  return copy
+end
+
+local compiled = {}
+
+-- Holds an answer against what the document says of it.
+local function check(method, path, answer)
+  local operation = document.paths[path] and document.paths[path][method:lower()]
+  if not operation then error(("the document has no %s %s"):format(method, path), 3) end
+  local said = operation.responses[tostring(answer.status)]
+  if not said then error(("%s %s: the document knows no answer %d: %s"):format(method, path, answer.status, answer.body), 3) end
+  if said["$ref"] then said = document.components.responses.Failed end
+  local content = said.content and said.content["application/json"]
+  if not content then return answer end
+  local key = method .. path .. answer.status
+  compiled[key] = compiled[key] or assert(schema.compile(json.encode(whole(content.schema))))
+  local ok, wrong = compiled[key]:check(answer.value)
+  if not ok then error(("%s %s: %s: %s"):format(method, path, wrong.message or tostring(wrong), answer.body), 3) end
+  return answer
+end
+
+local function pattern(path)
+  return path:gsub("/01[%w]+", "/{id}"):gsub("/files/%x+$", "/files/{hash}"):gsub("%?.*", "")
+end
+
+local function get(s, path) return check("GET", pattern(path), s:get(path)) end
+local function post(s, path, value, headers) return check("POST", pattern(path), s:post(path, value, headers)) end
+
+local function begin(s, target, input, options)
+  local answer = post(s, "/api/runs", { target = target, input = input, options = options })
+  t.equal(answer.status, 201, answer.body)
+  return answer.value.id
+end
+
+local function until_state(s, id, state)
+  local one
+  t.eventually(function()
+    one = get(s, "/api/runs/" .. id).value
+    return one.state == state
+  end, 60, "never " .. state)
+  return one
+end
+
+-- ---- Cases ----------------------------------------------------------------------------------------------
+
+t.test("the document names what the server has, and nothing else", function()
+  local routers = require "hocket.internal.endpoints.router"
+  local server = { router = routers.new(), desk = {}, make_public = function() end }
+  require "hocket.internal.endpoints.api"(server)
+  local has = {}
+  for _, line in ipairs(server.router:list()) do has[line] = true end
+  for path, item in pairs(document.paths) do
+    for method in pairs(item) do
+      if method ~= "parameters" then
+        local line = method:upper() .. " " .. path
+        t.ok(has[line], "the server has no " .. line)
+        has[line] = nil
+      end
+    end
+  end
+  t.equal(next(has), nil, "not in the document")
+end)
+
+t.test("runs begin, are told of, and have their records", function()
+  local dir <close> = project()
+  local s <close> = start(dir)
+  t.equal(#get(s, "/api/agents").value.agents, 4)
+  t.equal(get(s, "/api").value.kept, true)
+  local id = begin(s, "poet", "rain")
+  local one = until_state(s, id, "done")
+  t.equal(one.agent, "poet")
+  t.equal(one.input, "rain")
+  t.equal(get(s, "/api/runs").value.runs[1].id, id)
+  t.equal(#get(s, "/api/runs?state=failed").value.runs, 0)
+  t.equal(#get(s, "/api/runs?search=RAIN").value.runs, 1)
+  t.equal(#get(s, "/api/runs?search=snow").value.runs, 0)
+  local page = get(s, ("/api/runs/%s/records?limit=3"):format(id)).value
+  t.equal(#page.records, 3)
+  t.equal(page.records[1].type, "workflow_started")
+  t.equal(get(s, ("/api/runs/%s/records?from=%d"):format(id, page.next)).value.records[1].seq, 4)
+  local told = get(s, ("/api/runs/%s/snapshot"):format(id)).value
+  t.equal(told.answer, "I say: rain")
+  t.equal(get(s, ("/api/runs/%s/snapshot?at=2"):format(id)).value.at, 2)
+  t.equal(get(s, ("/api/runs/%s/snapshot?at=9999"):format(id)).status, 400)
+  local list = get(s, ("/api/runs/%s/files"):format(id)).value.files
+  local poet
+  for _, file in ipairs(list) do poet = file.path:find "poet" and file or poet end
+  t.has(get(s, ("/api/runs/%s/files/%s"):format(id, poet.hash)).body, "You write poems")
+  t.equal(get(s, ("/api/runs/%s/files/%s"):format(id, ("0"):rep(64))).status, 404)
+  t.equal(check("DELETE", "/api/runs/{id}", s:ask("DELETE", "/api/runs/" .. id)).status, 204)
+  t.equal(get(s, "/api/runs/" .. id).status, 404)
+end)
+
+t.test("what is wrong with a request is told", function()
+  local dir <close> = project()
+  local s <close> = start(dir)
+  local function refused(status, part, answer)
+    t.equal(answer.status, status, answer.body)
+    t.has(answer.value.error.message, part)
+  end
+  refused(404, "did you mean 'poet'", post(s, "/api/runs", { target = "poem" }))
+  refused(400, "target", post(s, "/api/runs", {}))
+  refused(400, "no JSON", post(s, "/api/runs", "{"))
+  refused(400, "one JSON object", post(s, "/api/runs", "[]"))
+  refused(400, "no field 'targets'", post(s, "/api/runs", { targets = "poet" }))
+  refused(400, "has no 'approve'", post(s, "/api/runs", { target = "poet", input = "x", options = { approve = "allow" } }))
+  refused(400, "has no 'workdir'", post(s, "/api/runs", { target = "poet", input = "x", options = { workdir = "/" } }))
+  refused(400, "bad option 'model'", post(s, "/api/runs", { target = "poet", input = "x", options = { model = "nobody" } }))
+  refused(415, "Content-Type", post(s, "/api/runs", { target = "poet" }, { ["content-type"] = "text/plain" }))
+  refused(404, "", get(s, "/api/runs/01AAAAAAAAAAAAAAAAAAAAAAAA"))
+  refused(400, "'limit'", get(s, "/api/runs?limit=0"))
+  refused(400, "no state", get(s, "/api/runs?state=bored"))
+  t.equal(s:get("/api/runs/%2e%2e%2fx").status, 400)
+  t.equal(s:get("/api/nothing").status, 404)
+end)
+
+t.test("a stream begins again where it was left, without a gap", function()
+  local dir <close> = project()
+  local s <close> = start(dir)
+  local id = begin(s, "poet", "rain", { conversation = true })
+  until_state(s, id, "waiting")
+  local seen, last = {}, 0
+  do
+    local events <close> = s:events(("/api/runs/%s/events"):format(id))
+    for event in events:each() do
+      seen[#seen + 1] = tonumber(event.id)
+      if json.decode(event.data).type == "input_requested" then break end
+    end
+  end
+  t.equal(post(s, ("/api/runs/%s/say"):format(id), { text = "snow" }).status, 202)
+  t.equal(post(s, ("/api/runs/%s/cancel"):format(id)).status, 202)
+  local events <close> = s:events(("/api/runs/%s/events"):format(id), { ["last-event-id"] = tostring(seen[#seen]) })
+  local ended
+  for event in events:each() do
+    if event.event == "end" then ended = json.decode(event.data) else seen[#seen + 1] = tonumber(event.id) end
+  end
+  for i, n in ipairs(seen) do
+    t.equal(n, last + 1)
+    last = i
+  end
+  t.equal(ended.at, last)
+  until_state(s, id, "cancelled")
+  t.equal(s:get(("/api/runs/%s/events"):format(id), { ["last-event-id"] = tostring(last) }).status, 204, "nothing comes any more")
+  t.equal(s:get(("/api/runs/%s/events"):format(id), { ["last-event-id"] = "x" }).status, 400)
+end)
+
+t.test("text comes as it is streamed, between the records", function()
+  local dir <close> = project()
+  local s <close> = start(dir)
+  local id = begin(s, "guide", "go")
+  local events <close> = s:events(("/api/runs/%s/events?deltas=1"):format(id))
+  local texts, asked = {}, false
+  for event in events:each() do
+    local data = json.decode(event.data)
+    if event.event == "delta" then texts[#texts + 1] = data.text end
+    if data.type == "question_asked" then
+      asked = true
+      t.equal(get(s, "/api/inbox").value.open[1].run, id)
+      t.equal(post(s, ("/api/runs/%s/answers"):format(id), { question = data.id, text = "Rome" }).status, 202)
+    end
+  end
+  t.ok(asked)
+  t.has(table.concat(texts), "I say: ")
+  t.equal(until_state(s, id, "done").state, "done")
+  t.equal(#get(s, "/api/inbox").value.open, 0)
+end)
+
+t.test("an approval is answered, and what it is for is shown", function()
+  local dir <close> = project()
+  local s <close> = start(dir)
+  local id = begin(s, "clerk", "go")
+  local open
+  t.eventually(function()
+    open = get(s, "/api/inbox").value.open[1]
+    return open ~= nil
+  end, 60)
+  t.equal(open.kind, "approval")
+  t.equal(open.tool, "write_file")
+  t.has(open.arguments, "made.txt")
+  t.equal(post(s, ("/api/runs/%s/answers"):format(id), { question = open.id, text = "perhaps" }).status, 400, "it stays open")
+  t.equal(post(s, ("/api/runs/%s/answers"):format(id), { question = "a99", text = "allow" }).status, 404)
+  t.equal(post(s, ("/api/runs/%s/answers"):format(id), { question = open.id, text = "deny" }).status, 202)
+  until_state(s, id, "done")
+  t.equal(io.open(dir.path .. "/made.txt"), nil)
+end)
+
+t.test("a run is parked, answered days later, and gone on with", function()
+  local dir <close> = project()
+  local id, question
+  do
+    local s <close> = start(dir, "--grace", "0")
+    id = begin(s, "guide", "go")
+    question = until_state(s, id, "waiting").waiting_for[1].id
+    t.equal(s:stop().code, 0)
+  end
+  local s <close> = start(dir)
+  t.equal(get(s, "/api/runs/" .. id).value.here, false)
+  t.equal(get(s, "/api/inbox").value.open[1].id, question)
+  t.equal(post(s, ("/api/runs/%s/answers"):format(id), { question = question, text = "Rome" }).status, 202)
+  until_state(s, id, "done")
+  t.equal(get(s, ("/api/runs/%s/snapshot"):format(id)).value.answer:match "^I say:", "I say:")
+  t.equal(post(s, ("/api/runs/%s/answers"):format(id), { question = question, text = "Rome" }).status, 409)
+  local forked = post(s, ("/api/runs/%s/fork"):format(id), { at = 3 })
+  t.equal(forked.status, 201, forked.body)
+  t.equal(until_state(s, forked.value.id, "waiting").parent, id)
+  t.equal(post(s, ("/api/runs/%s/park"):format(forked.value.id)).status, 202)
+  t.eventually(function() return get(s, "/api/runs/" .. forked.value.id).value.here == false end, 60)
+  t.equal(post(s, ("/api/runs/%s/stop"):format(forked.value.id)).status, 409)
+  t.equal(post(s, ("/api/runs/%s/resume"):format(forked.value.id)).status, 202)
+  until_state(s, forked.value.id, "waiting")
+end)
+
+t.test("a command with a key is done once", function()
+  local dir <close> = project()
+  local s <close> = start(dir)
+  local body = { target = "poet", input = "rain" }
+  local answers, n = {}, 8
+  local fibers = {}
+  for i = 1, n do fibers[i] = fiber.spawn(function() answers[i] = post(s, "/api/runs", body, { ["idempotency-key"] = "k1" }) end) end
+  for _, one in ipairs(fibers) do one:wait() end
+  for i = 1, n do
+    t.equal(answers[i].status, 201, answers[i].body)
+    t.equal(answers[i].value.id, answers[1].value.id)
+  end
+  t.equal(#get(s, "/api/runs").value.runs, 1)
+  t.equal(post(s, "/api/runs", { target = "poet", input = "snow" }, { ["idempotency-key"] = "k1" }).status, 422)
+  t.equal(post(s, "/api/runs", { target = "poem" }, { ["idempotency-key"] = "k2" }).status, 404)
+  t.equal(post(s, "/api/runs", { target = "poem" }, { ["idempotency-key"] = "k2" }).status, 404)
+  t.equal(post(s, "/api/runs", body, { ["idempotency-key"] = "k3" }).status, 201)
+end)
+
+t.test("what is too much waits for its turn, or is refused", function()
+  local dir <close> = project()
+  local s <close> = start(dir, "--max-runs", "1", "--max-queue", "1")
+  local first = begin(s, "slow", "a")
+  local second
+  local waiting = fiber.spawn(function() second = post(s, "/api/runs", { target = "poet", input = "b" }) end)
+  t.eventually(function() return get(s, "/api").value.queued == 1 end, 60)
+  local third = post(s, "/api/runs", { target = "poet", input = "c" })
+  t.equal(third.status, 429)
+  t.ok(tonumber(third.headers["retry-after"]) >= 1)
+  t.equal(s:get("/readyz").status, 200)
+  t.equal(post(s, ("/api/runs/%s/cancel"):format(first)).status, 202)
+  waiting:wait()
+  t.equal(second.status, 201)
+  local metrics = s:get("/metrics").body
+  t.has(metrics, "hocket_runs_refused_total 1\n")
+  t.has(metrics, "hocket_runs_limit 1\n")
+  t.has(metrics, '# TYPE hocket_http_requests_total counter\n')
+end)
+
+t.test("without a store runs are told of while they are at hand", function()
+  local dir <close> = project()
+  local s <close> = start(dir, "--store", "off")
+  t.equal(get(s, "/api").value.kept, false)
+  local id = begin(s, "poet", "rain")
+  until_state(s, id, "done")
+  t.equal(get(s, "/api/runs").value.runs[1].id, id)
+  t.equal(get(s, ("/api/runs/%s/snapshot"):format(id)).value.answer, "I say: rain")
+  t.equal(post(s, "/api/runs/01AAAAAAAAAAAAAAAAAAAAAAAA/say", { text = "x" }).status, 404)
+end)
+
+return t.finish()
