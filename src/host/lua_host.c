@@ -110,6 +110,7 @@ static int l_delta(lua_State *L)
 static const luaL_Reg functions[] = {
     { "call_tool", hocket__call_tool },
     { "delta", l_delta },
+    { "start", hocket__lua_run_start },
     { "pump", l_pump },
     { "wait", l_wait },
     { "fd", l_fd },
@@ -122,6 +123,7 @@ static const luaL_Reg functions[] = {
 int hocket__open_host(lua_State *L)
 {
     hocket__tools_open(L);
+    hocket__lua_started_open(L);
     lua_newtable(L);
     hocket__setfuncs(L, functions);
     return 1;

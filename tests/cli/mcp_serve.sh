@@ -36,6 +36,56 @@ exec 3>&-
 expect 0
 has out '"name":"poet"'
 
+what='a call is kept as a run'
+can='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}'
+call() { printf '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s","arguments":{"input":"Rain"},%s}}\n' "$1" "$can"; }
+wait_for() { # TEXT FILE
+    n=0
+    until grep -q -- "$1" "$2" 2>/dev/null || [ $((n += 1)) -gt 600 ]; do sleep 0.1; done
+}
+: >out
+(call poet; wait_for hocket/run out) | hocket mcp serve --store calls.db agents >out 2>err
+id=$(sed -n 's/.*"hocket.run":"\([0-9A-Z]*\)".*/\1/p' out)
+[ -n "$id" ] || fail "the result says no run"
+[ -s err ] && fail "nothing on stderr expected"
+run hocket runs --store calls.db; expect 0; has out "$id"; has out done
+run hocket show "$id" --store calls.db; expect 0; has out Rain
+
+what='a client that goes parks its run'
+mkdir asks
+printf -- '---\nname: guide\ndescription: Asks first\ntools: [ask_user]\n---\nYou ask.\n' >asks/guide.md
+cat >asks/sim.lua <<'LUA'
+return function(q)
+  if q.last.role == "tool" then return "Then to " .. q.last.text end
+  return { calls = { { name = "ask_user", arguments = { question = "Which city?" } } } }
+end
+LUA
+: >out
+(call guide; wait_for input_required out) | hocket mcp serve --trust --store calls.db asks >out 2>err
+code=$?
+expect 0
+has out 'Which city?'
+has err 'is parked: hocket resume'
+has err 'calls.db'
+id=$(sed -n 's/.*the run \([0-9A-Z]*\) is parked.*/\1/p' err)
+run hocket runs --store calls.db; has out parked
+run hocket resume "$id" --store calls.db; expect 75
+run hocket answer "$id" q1 Rome --store calls.db; expect 0
+run hocket resume "$id" --store calls.db --events events; expect 0; has out 'Then to'; has out Rome
+has events '"labels":["outside"]'
+
+what='a cancelled call is over'
+printf -- '---\nname: late\ndescription: Takes long\n---\nYou wait.\n' >asks/late.md
+printf 'return function() return { text = "late", latency = 600 } end\n' >asks/sim.lua
+listed() { # as the store has them, until there is such a one
+    n=0
+    until "$HOCKET" runs --store late.db 2>/dev/null | grep -q "$1" || [ $((n += 1)) -gt 600 ]; do sleep 0.1; done
+}
+(call late; listed running; printf '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n'; listed cancelled) |
+    hocket mcp serve --trust --store late.db asks >out 2>err
+run hocket runs --store late.db; has out cancelled
+hasnt err parked
+
 what='wrong usage'
 run hocket mcp serve; expect 2; has err 'what is to be served'
 run hocket mcp serve --json agents; expect 2; has err 'json'

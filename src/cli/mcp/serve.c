@@ -11,26 +11,43 @@
 #include "cli/host/host.h"
 #include "cli/run_args/run_args.h"
 #include "cli/signals.h"
+#include "cli/store.h"
 #include "cli/text.h"
 
 struct serve {
     struct cli_run_args run;
+    struct hocket_options store; /* calls are kept as other runs are */
     struct cli_result result;
 };
 
-/* Over HTTP somebody has to know where, and by which token. */
-static void on_event(hocket_host *host, uint64_t run, const struct hocket_event *e, void *ud)
+static void say_parked(const struct serve *s, const hocket_json *event)
 {
-    (void) host;
-    (void) run;
-    (void) ud;
-    if (strcmp(e->type, "serving") != 0)
-        return;
-    hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
+    struct cli_buf line = { 0 };
+    const char *id = hocket_json_text(hocket_json_get(event, "parked"), "", NULL);
+    cli_buf_addf(&line, "a client is gone: the run %s is parked: hocket resume %s", id, id);
+    cli_store_hint(&line, s->run.store);
+    fprintf(stderr, "%s\n", cli_buf_text(&line));
+    cli_buf_free(&line);
+}
+
+/* Over HTTP somebody has to know where, and by which token. */
+static void say_serving(const hocket_json *event)
+{
     const char *token = hocket_json_text(hocket_json_get(event, "token"), NULL, NULL);
     fprintf(stderr, "serving %s\n", hocket_json_text(hocket_json_get(event, "url"), "", NULL));
     if (token)
         fprintf(stderr, "token: %s (Authorization: Bearer …)\n", token);
+}
+
+static void on_event(hocket_host *host, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    (void) host;
+    (void) run;
+    hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
+    if (strcmp(e->type, "serving") == 0)
+        say_serving(event);
+    else if (strcmp(e->type, "mcp_parked") == 0)
+        say_parked(ud, event);
     hocket_json_free(event);
 }
 
@@ -88,9 +105,11 @@ static int check_words(const struct cli_args *args)
     return 0;
 }
 
-/* The targets are looked up from here, wherever the runs will work. */
-static int change_directory(const struct serve *s, struct cli_args *args)
+/* The targets are looked up from here, and so is the store, wherever the runs will work. */
+static int change_directory(struct serve *s, struct cli_args *args)
 {
+    cli_store_options(&s->store, s->run.store, s->run.durability);
+    s->store.store_optional = !s->run.store && !getenv("HOCKET_STORE");
     if (!s->run.workdir)
         return 0;
     for (int i = 0; i < args->count; i++) {
@@ -106,7 +125,7 @@ static int start(struct serve *s, const struct cli_args *args)
 {
     struct cli_buf json = { 0 };
     int rc = CLI_EXIT_DONE;
-    hocket_host *host = cli_host_open(NULL, &rc);
+    hocket_host *host = cli_host_open_store(NULL, &s->store, &rc);
     if (!host)
         return rc;
     cli_signals_start(host);

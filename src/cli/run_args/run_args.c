@@ -141,7 +141,7 @@ const struct cli_option cli_run_options[] = {
 const int cli_not_for_run[] = { HISTORY, CONTINUE, RESUME, ALL, ALL_RUNS, PORT, NO_TOKEN, 0 },
           cli_not_for_chat[] = { JSON, STRICT, WATCH, ALL, ALL_RUNS, PORT, NO_TOKEN, 0 },
           cli_not_for_serve[] = { EVENTS, FILES, JSON, STRICT, RECORD, REPLAY, HISTORY, WATCH,
-              QUIET, VERBOSE, NO_COLOR, STORE, DURABILITY, CONTINUE, RESUME, ALL_RUNS, 0 },
+              QUIET, VERBOSE, NO_COLOR, CONTINUE, RESUME, ALL_RUNS, 0 },
           cli_not_for_endpoints[] = { EVENTS, FILES, JSON, STRICT, RECORD, REPLAY, HISTORY, WATCH,
               QUIET, VERBOSE, NO_COLOR, CONTINUE, RESUME, ALL_RUNS, ALL, PORT, NO_TOKEN, 0 },
           cli_not_for_resume[] = { MODEL, SET, APPROVE, MAX_TURNS, MAX_TOKENS, MAX_COST, PRICE,

@@ -87,3 +87,9 @@ void hocket__run_free_deltas(struct hocket__run *r);
  * Where too much of it waits the oldest is forgotten: all of it is in the answer. */
 void hocket__run_delta(struct hocket__run *r, struct hocket__str kind, struct hocket__str text,
     struct hocket__str agent, struct hocket__str op);
+
+/* lua_started.c: functions of hocket.internal.core.host */
+/* Makes what it needs in the Lua state. */
+void hocket__lua_started_open(lua_State *L);
+/* start(target, input or nil, options as JSON) -> started | nil, error */
+int hocket__lua_run_start(lua_State *L);

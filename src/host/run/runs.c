@@ -59,6 +59,8 @@ void hocket__run_free(struct hocket__run *r)
     hocket__resume_free(r->resuming);
     hocket__save_leave(r->save);
     hocket__stored_free(r->stored);
+    if (r->lua_journal) /* scripts may have it for longer */
+        r->lua_journal->on_append = NULL;
     luaL_unref(r->host->L, LUA_REGISTRYINDEX, r->journal_ref);
     hocket__list_del(&r->due);
     hocket__run_free_deltas(r);

@@ -46,6 +46,7 @@ end
 ---@param args {targets?: string[], tools?: string[], options?: table, all?: boolean, name?: string, instructions?: string, transport?: "stdio"|"events", port?: integer, no_token?: boolean} port: over HTTP.
 ---@param journal userdata
 return function(args, journal, id)
+  args.parked = function(run) journal:append("mcp_parked", { parked = run }) end
   local made, err = service.open(args)
   if not made then return nil, err end
   local closing <close> = setmetatable({}, { __close = function() made:close() end })

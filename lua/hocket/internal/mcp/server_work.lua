@@ -54,6 +54,12 @@ function Work:is_watched()
   return self.request ~= nil and self.request.token ~= nil
 end
 
+--- Whether the client has said that it does not want an answer any more.
+---@return boolean
+function Work:is_cancelled()
+  return self.request ~= nil and self.request.cancelled == true
+end
+
 --- Logs something for the client, where it wants to hear that.
 ---@param level "debug"|"info"|"notice"|"warning"|"error"|"critical"|"alert"|"emergency"
 ---@param data any

@@ -276,7 +276,7 @@ local function find(path)
 end
 
 ---@async
----@param args {target: string, input?: string, options?: table, priority?: integer, deltas?: boolean, tell_delta?: function, labels?: string[]} labels: of its input, where that is not the user's own words.
+---@param args {target: string, input?: string, options?: table, priority?: integer, deltas?: boolean, tell_delta?: function} Of the options `labels` are those of its input, where that is not the user's own words.
 ---@param journal userdata
 return function(args, journal, id)
   require "hocket.internal.runner.builtins"

@@ -1,13 +1,12 @@
---- One call of a tool that is an agent: a run of its own, with the same rules, budgets and permissions as from the command line.
---- What the client sends is a stranger's text (label `outside`); its person answers the run's questions, where the client can
---- ask one, and nobody does otherwise.
+--- One call of a tool that is an agent: a run of its own, with the same rules, budgets and permissions as from the command line,
+--- kept where the host keeps runs. What the client sends is a stranger's text (label `outside`); its person answers the run's
+--- questions, where the client can ask one, and nobody does otherwise. A client that cancels ends the run; one that goes away parks
+--- it, so that somebody can go on with it.
+local core = require "hocket.internal.core.host"
 local fiber = require "hocket.internal.core.fiber"
-local journals = require "hocket.internal.core.journal"
 local json = require "hocket.json"
 local questions = require "hocket.internal.serve.questions"
-local run_target = require "hocket.internal.runner.run_target"
 local runs = require "hocket.internal.run.run"
-local system = require "hocket.internal.core.system"
 local truncate = require "hocket.internal.base.truncate"
 
 local agent_call = {}
@@ -61,9 +60,9 @@ end
 
 -- A question is put in a fiber of its own, which ends when it is withdrawn.
 local function ask(self, line)
-  local event, run = json.decode(line), runs.by_journal(self.journal)
-  if not run then return end
-  self.open[event.id] = fiber.spawn(questions.put, event, run, self.at)
+  if self.over then return end
+  local event = json.decode(line)
+  self.open[event.id] = fiber.spawn(questions.put, event, self.started, self.at)
 end
 
 local function withdraw(self, line)
@@ -80,24 +79,24 @@ end
 
 local changes = { document_updated = "document", tasks_created = "board", task_updated = "board" }
 
+-- Tells what has come since.
+local function catch_up(self)
+  local line, seq = self.journal:next(self.cursor)
+  if not line then return false end
+  self.cursor = seq
+  local kind = line:match '"type":"([%w_]+)"'
+  if questions.is_one(kind) then ask(self, line)
+  elseif kind == "question_withdrawn" then withdraw(self, line)
+  elseif kind == "output" then gather(self, line)
+  else tell(self, kind, line) end
+  if changes[kind] then self.shelf:touch(self.id, changes[kind]) end
+  return true
+end
+
 -- Everything that is to be known of a run while it goes on.
 local function watch(self)
-  local cursor, journal = 0, self.journal
-  while true do
-    local line, seq = journal:next(cursor)
-    if line then
-      cursor = seq
-      local kind = line:match '"type":"([%w_]+)"'
-      if questions.is_one(kind) then ask(self, line)
-      elseif kind == "question_withdrawn" then withdraw(self, line)
-      elseif kind == "output" then gather(self, line)
-      else tell(self, kind, line) end
-      if changes[kind] then self.shelf:touch(self.id, changes[kind]) end
-    elseif journal:finished() then
-      return
-    elseif not journal:wait(cursor, HEARTBEAT) and not journal:finished() then
-      go_on(self)
-    end
+  while catch_up(self) or not self.journal:finished() do
+    if self.journal:last() == self.cursor and not self.journal:wait(self.cursor, HEARTBEAT) and not self.journal:finished() then go_on(self) end
   end
 end
 
@@ -108,17 +107,23 @@ local function text_part(text)
 end
 
 local function about(result)
-  local usage = result and result.usage
-  if not usage then return nil end
+  local usage = result.usage
+  if type(usage) ~= "table" then return nil end
   return { ["hocket/run"] = result.run, ["hocket/simulated"] = result.simulated or nil,
     ["hocket/usage"] = { input = usage.input, output = usage.output, calls = usage.calls, cost = usage.cost } }
 end
 
-local function as_failure(err, result)
-  local text = ("%s: %s"):format(err.code or "error", err.message or "it failed")
-  local partial = result and result.text or ""
+-- How to go on with it, for people: nobody else can.
+local function for_people(self, code)
+  if not self.started:is_kept() then return "" end
+  return code == "parked" and (" (hocket resume %s goes on)"):format(self.id) or (" (hocket show %s tells more)"):format(self.id)
+end
+
+local function as_failure(self, code, message, result)
+  local text = ("%s: %s%s"):format(code, message ~= "" and message or "it failed", for_people(self, code))
+  local partial = type(result.text) == "string" and result.text or ""
   local content = json.array { text_part(text) }
-  if partial:find "%S" and partial ~= err.text then content[2] = text_part("What there is of an answer:\n" .. partial) end
+  if partial:find "%S" and partial ~= message then content[2] = text_part("What there is of an answer:\n" .. partial) end
   return { content = content, isError = true, _meta = about(result) }
 end
 
@@ -138,28 +143,46 @@ local function as_result(self, result)
   return { content = content, structuredContent = value, _meta = about(result) }
 end
 
---- Answers a call.
----@async
----@param spec {target: string, input: string, options: table, variables?: table, structured: boolean, shelf: hocket.RunShelf} structured: the answer is JSON, by the agent's own schema.
----@param at hocket.McpWork
----@return table result
-function agent_call.perform(spec, at)
-  local id = system.run_id()
-  local self = { id = id, at = at, journal = journals.new { run = id }, steps = 0, open = {}, printed = {}, n_printed = 0, shelf = spec.shelf, structured = spec.structured }
+local function start(spec, at)
   local options = {}
   for name, value in pairs(spec.options) do options[name] = value end
-  options.interactive, options.variables = at:can "elicitation/create", spec.variables or options.variables
+  options.interactive, options.variables, options.labels = at:can "elicitation/create", spec.variables or options.variables, json.array { "outside" }
+  return core.start(spec.target, spec.input, json.encode(options))
+end
+
+-- Nobody waits for it any more: it was cancelled, or its client is gone.
+local function leave(self)
+  if self.over then return end
+  if self.at:is_cancelled() then return self.started:cancel() end
+  if self.started:park() then self.parked(self.id) end
+end
+
+--- Answers a call.
+---@async
+---@param spec {target: string, input: string, options: table, variables?: table, structured: boolean, shelf: hocket.RunShelf, parked: fun(id: string)} structured: the answer is JSON, by the agent's own schema; parked: is told of a run that its client has left.
+---@param at hocket.McpWork
+---@return table? result
+---@return hocket.Error?
+function agent_call.perform(spec, at)
+  local started, err = start(spec, at)
+  if not started then return nil, err end
+  local id = started:name()
+  local self = { id = id, at = at, started = started, journal = started:journal(), cursor = 0, steps = 0, open = {}, printed = {}, n_printed = 0,
+    shelf = spec.shelf, structured = spec.structured, parked = spec.parked }
   self.shelf:begin(id, self.journal)
   local result
-  local kept <close> = setmetatable({}, { __close = function() self.shelf:finish(id, result or {}) end })
+  local closing <close> = setmetatable({}, { __close = function()
+    leave(self)
+    self.shelf:finish(id, result or {})
+  end })
   local watcher = fiber.spawn(watch, self)
-  local ok, err, partial
-  ok, err, partial = run_target({ target = spec.target, input = spec.input, options = options, labels = { "outside" } }, self.journal, id)
-  result = ok or partial
+  local code, _, text, message = started:wait()
+  self.over, result = true, json.decode(text) or {}
+  watcher:cancel()
   watcher:join()
-  for _, question in pairs(self.open) do question:cancel() end
-  if not ok then return as_failure(err, partial) end
+  while catch_up(self) do end
   self.shelf:finish(id, result)
+  if code ~= "ok" then return as_failure(self, code, type(result.error) == "table" and result.error.message or message, result) end
   return as_result(self, result)
 end
 

@@ -64,6 +64,7 @@ local function tool_of(self, one)
       local input, variables = read_call(self, one, args)
       return agent_call.perform({
         target = one.path, input = input, variables = variables, options = self.options, structured = output ~= nil, shelf = self.shelf,
+        parked = self.parked,
       }, at)
     end,
   }
@@ -107,12 +108,13 @@ end
 ---@param options table Of the runs.
 ---@param shelf hocket.RunShelf
 ---@param all? boolean Also the agents that others name.
+---@param parked fun(id: string) Is told of a run that its client has left.
 ---@return hocket.AgentTools?
 ---@return hocket.Error?
-function agent_tools.open(paths, options, shelf, all)
+function agent_tools.open(paths, options, shelf, all, parked)
   local made, err = offered.open(paths, all)
   if not made then return nil, err end
-  return setmetatable({ offered = made, paths = paths, options = options, shelf = shelf }, AgentTools)
+  return setmetatable({ offered = made, paths = paths, options = options, shelf = shelf, parked = parked }, AgentTools)
 end
 
 return agent_tools

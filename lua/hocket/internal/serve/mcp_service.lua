@@ -4,7 +4,8 @@ local catalogs = require "hocket.internal.mcp.catalog"
 local servers = require "hocket.internal.mcp.server"
 local shelves = require "hocket.internal.serve.shelf"
 local tool = require "hocket.tool"
-local failed = require("hocket.internal.core.system").error
+local system = require "hocket.internal.core.system"
+local failed = system.error
 
 local mcp_service = {}
 
@@ -50,7 +51,7 @@ end
 
 local function reload(self)
   local tools, prompts = from_files(self)
-  if not tools then return require("hocket.internal.core.system").log("warn", prompts.message) end
+  if not tools then return system.log("warn", prompts.message) end
   self.catalog:replace("tools", tools)
   self.catalog:replace("prompts", prompts)
 end
@@ -70,8 +71,12 @@ local function make_catalog(self, tools, prompts)
   }
 end
 
+local function tell_parked(id)
+  system.log("warn", ("a client is gone: the run %s is parked, and goes on with 'hocket resume %s'"):format(id, id))
+end
+
 --- Loads what is to be served.
----@param spec table As for hocket.mcp.serve.
+---@param spec table As for hocket.mcp.serve; parked(id) is told of a run that its client has left.
 ---@return hocket.McpService?
 ---@return hocket.Error?
 function mcp_service.open(spec)
@@ -81,7 +86,7 @@ function mcp_service.open(spec)
   local tools, prompts = own, spec.prompts
   if spec.targets then
     self.shelf = shelves.new(function(what, uri) if self.catalog then self.catalog:changed(what, uri) end end)
-    self.agents, err = agent_tools.open(spec.targets, spec.options or {}, self.shelf, spec.all)
+    self.agents, err = agent_tools.open(spec.targets, spec.options or {}, self.shelf, spec.all, spec.parked or tell_parked)
     if not self.agents then return nil, err end
     tools, prompts = from_files(self)
   end

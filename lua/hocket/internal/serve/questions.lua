@@ -50,15 +50,15 @@ end
 --- Puts a question, and answers the run.
 ---@async
 ---@param event table
----@param run hocket.Run
+---@param started userdata The run, as it was started.
 ---@param at hocket.McpWork
-function questions.put(event, run, at)
+function questions.put(event, started, at)
   local form, read = forms[event.type](event)
   local result = at:elicit(form)
   local text = ""
   if result and result.action == "accept" then text = tostring(read(result.content or {}) or "") end
   if result and result.action == "decline" and event.type == "approval_requested" then text = "deny" end
-  run:answer(event.id, text:find "%S" and text or "")
+  started:answer(event.id, text:find "%S" and text or "")
 end
 
 return questions
