@@ -110,6 +110,22 @@ function Permissions:add(one)
   self.tools, self.by_name = self.toolset.tools, self.toolset.by_name
 end
 
+--- Puts tools into the place of others.
+---@param gone table<string, string> Names of those that it has no more, and why.
+---@param list hocket.Tool[] Those of a name that it has stand where that stood.
+---@internal
+function Permissions:exchange(gone, list)
+  local by_name, tools = {}, {}
+  for _, one in ipairs(list) do by_name[one.name] = one end
+  for _, one in ipairs(self.tools) do
+    tools[#tools + 1] = by_name[one.name] or not gone[one.name] and one or nil
+    by_name[one.name] = nil
+  end
+  for _, one in ipairs(list) do tools[#tools + 1] = by_name[one.name] end
+  self.toolset, self.gone = toolset.of(tools), gone
+  self.tools, self.by_name = self.toolset.tools, self.toolset.by_name
+end
+
 --- The tool, when the agent may call it; otherwise nil and why not, in words for the model.
 ---@param name string
 ---@return hocket.Tool? tool
@@ -124,7 +140,8 @@ function Permissions:tool(name)
   if self.withheld[name] then
     return nil, ("'%s' was not granted to %s by its caller. The tools are: %s."):format(name, self.agent, rest)
   end
-  return nil, ("there is no tool '%s'. The tools are: %s."):format(name, rest)
+  local why = self.gone and self.gone[name]
+  return nil, ("there is no tool '%s'%s. The tools are: %s."):format(name, why and " any more: " .. why or "", rest)
 end
 
 local function as_text(value)

@@ -91,7 +91,7 @@ local function nobody() end
 ---@field emit? fun(type: string, payload: table) Is told of every model request and reply, tool call and text.
 ---@field package tell? userdata A journal's writer, which requests, replies and calls go to.
 ---@field package request? table What session.request made of these very fields before.
----@field before_turn? fun(): string? News, which are put before the next prompt, or between two turns, as the user's words.
+---@field before_turn? fun(session: hocket.Session): string? News, which are put before the next prompt, or between two turns, as the user's words.
 ---@field before_answer? fun(reply: hocket.Reply): string? What is still to be heard before the answer stands.
 ---@field on_call? fun(call: userdata, i: integer) Is told of a call that begins, the i-th of its reply.
 ---@field stop_when? fun(): boolean Asked after the calls of each turn: true ends the session there, and the reply with the calls is its answer. The last turn has its tools then.
@@ -243,7 +243,7 @@ end
 
 local function news_for(self)
   local hook = self.spec.before_turn
-  return hook and hook()
+  return hook and hook(self)
 end
 
 -- After an answer: whether it stands, or what makes the model go on.
@@ -386,6 +386,24 @@ function Session:give(one)
   self.permissions:add(one)
   self.tools = self.permissions.tools
   self.request = session.request(self.spec, self.tools)
+end
+
+--- Whether it has a tool.
+---@param name string
+---@return boolean
+---@internal
+function Session:has(name)
+  return self.permissions ~= nil and self.permissions.by_name[name] ~= nil
+end
+
+--- Puts tools into the place of others, from the next turn on.
+---@param gone table<string, string> Names of tools that it has no more, and why.
+---@param list hocket.Tool[] Those of a name that it has stand where that stood.
+---@internal
+function Session:exchange(gone, list)
+  self.permissions:exchange(gone, list)
+  self.tools = self.permissions.tools
+  self.request, self.granted, self.roomy = session.request(self.spec, self.tools), nil, 0
 end
 
 --- Gives it the tools for texts that are kept for its conversation, and not shown whole.

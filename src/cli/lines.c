@@ -287,6 +287,23 @@ static void on_tool(const struct about *a)
     add_member(a, "result", DETAIL);
 }
 
+static void add_names(const struct about *a, const char *member, const char *sign)
+{
+    const hocket_json *names = hocket_json_get(a->event, member);
+    for (size_t i = 0; i < hocket_json_count(names); i++)
+        cli_buf_addf(
+            text_of(a), " %s%s", sign, hocket_json_text(hocket_json_at(names, i), "", NULL));
+}
+
+static void on_tools(const struct about *a)
+{
+    a->line->tone = CLI_DIM;
+    cli_buf_adds(text_of(a), "its tools have changed:");
+    add_names(a, "added", "+");
+    add_names(a, "removed", "-");
+    add_names(a, "changed", "~");
+}
+
 static void on_document(const struct about *a)
 {
     a->line->details = true;
@@ -357,6 +374,7 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "model_request", on_request },
         { "model_reply", on_reply },
         { "tool_call", on_tool },
+        { "tools_changed", on_tools },
         { "document_updated", on_document },
         { "routed", on_routed },
         { "handoff", on_handoff },

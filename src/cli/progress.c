@@ -139,6 +139,7 @@ static void on_request(struct cli_progress *p, const hocket_json *event, double 
     if (!agent)
         return;
     agent->asking = true;
+    agent->far[0] = 0;
     agent->turn = hocket_json_int(hocket_json_get(event, "turn"), 0);
 }
 
@@ -192,8 +193,27 @@ static void on_cancelled(struct cli_progress *p, const hocket_json *event, doubl
 static void on_tool(struct cli_progress *p, const hocket_json *event, double now)
 {
     struct cli_agent *agent = agent_of(p, event, now);
-    if (agent)
-        snprintf(agent->tool, sizeof(agent->tool), "%s", cli_member(event, "tool"));
+    if (!agent)
+        return;
+    snprintf(agent->tool, sizeof(agent->tool), "%s", cli_member(event, "tool"));
+    agent->far[0] = 0;
+}
+
+/* A call that takes its time says how far it is. */
+static void on_far(struct cli_progress *p, const hocket_json *event, double now)
+{
+    struct cli_agent *agent = agent_of(p, event, now);
+    struct cli_buf far = { 0 };
+    if (!agent)
+        return;
+    cli_buf_addf(&far, "%g", hocket_json_number(hocket_json_get(event, "progress"), 0));
+    if (hocket_json_get(event, "total"))
+        cli_buf_addf(&far, " of %g", hocket_json_number(hocket_json_get(event, "total"), 0));
+    if (*cli_member(event, "message"))
+        cli_buf_addf(&far, ", %s", cli_member(event, "message"));
+    snprintf(agent->tool, sizeof(agent->tool), "%s", cli_member(event, "tool"));
+    snprintf(agent->far, sizeof(agent->far), "%s", cli_buf_text(&far));
+    cli_buf_free(&far);
 }
 
 static void on_tasks(struct cli_progress *p, const hocket_json *event, double now)
@@ -247,6 +267,7 @@ void cli_progress_take(
         { "agent_finished", on_finished },
         { "task_cancelled", on_cancelled },
         { "tool_call", on_tool },
+        { "tool_progress", on_far },
         { "tasks_created", on_tasks },
         { "task_updated", on_task },
         { "warning", on_warning },
@@ -305,6 +326,8 @@ static void add_tool(const struct cli_agent *agent, struct cli_buf *out)
     for (size_t i = from; i < out->n; i++)
         if (out->p[i] == '_')
             out->p[i] = ' ';
+    if (agent->far[0])
+        cli_buf_addf(out, ": %s", agent->far);
 }
 
 void cli_progress_activity(

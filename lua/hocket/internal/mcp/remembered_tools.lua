@@ -41,7 +41,7 @@ end
 
 local function digests_of(tools)
   local out = {}
-  for _, one in ipairs(tools) do out[one.name] = system.digest(table.concat({ one.description, json.encode(one.inputSchema) }, "\0")):sub(1, 24) end
+  for _, one in ipairs(tools) do out[one.name] = system.digest(table.concat({ one.description ~= "" and one.description or one.title or "", json.encode(one.inputSchema) }, "\0")):sub(1, 24) end
   return out
 end
 

@@ -182,12 +182,12 @@ local function connect(entry, def)
   if spec then
     spec.elicit = function(params) return elicit.ask(entry, params) end
     spec.log = function(params) entry.last_log = params end
-    spec.changed = function() entry.changes = entry.changes + 1 end
+    spec.changed = function() entry.state = system.token(8) end
     spec.sample = def.sampling and function(params) return sample.answer(entry, params) end or nil
     spec.roots = def.roots and function() return roots_of(def) end
     made, err = client.connect(spec)
   end
-  entry.client, entry.err, entry.connecting = made, err, false
+  entry.client, entry.err, entry.connecting, entry.state = made, err, false, system.token(8)
   if not made then
     entry.failures = entry.failures + 1
     entry.not_before = fiber.now() + PAUSES[math.min(entry.failures + 1, #PAUSES)]
@@ -220,7 +220,7 @@ end
 ---@return hocket.Error?
 function servers.get(def)
   local key = key_of(def)
-  local entry = entries[key] or { failures = 0, not_before = 0, waiting = {}, changes = 0, calls = {}, name = ("MCP server '%s'"):format(def.name) }
+  local entry = entries[key] or { failures = 0, not_before = 0, waiting = {}, calls = {}, name = ("MCP server '%s'"):format(def.name) }
   entries[key] = entry
   note_loss(entry)
   if entry.client then return entry end
@@ -238,6 +238,14 @@ function servers.get(def)
   wait_for(entry)
   if entry.client then return entry end
   return nil, entry.err
+end
+
+--- A word that is another one after each change that a server tells of, and after each new connection; nil: there is none.
+---@param def hocket.McpServer With its variables filled in.
+---@return string?
+function servers.state(def)
+  local entry = entries[key_of(def)]
+  return entry and entry.client and entry.state
 end
 
 --- Ends all connections.

@@ -1,23 +1,22 @@
---- The tools of MCP servers as an agent has them: named `server__tool`, their results in fences, as text of strangers.
-local content = require "hocket.internal.mcp.content"
+--- The tools of all MCP servers that an agent names. Where a server changes them while the agent is at work it has the new ones from
+--- the next turn on, and hears of those that are gone when it calls them.
+---
+--- What a server offers is in the log of a run that is kept: a replay needs no server, and goes by what there was.
 local defs = require "hocket.internal.agents.mcp_servers"
-local fiber = require "hocket.internal.core.fiber"
+local effects = require "hocket.internal.base.effects"
 local glob = require("hocket.internal.core.permission").glob
+local json = require "hocket.json"
 local offers = require "hocket.internal.mcp.offers"
 local remembered = require "hocket.internal.mcp.remembered_tools"
 local runs = require "hocket.internal.run.run"
 local search = require "hocket.internal.mcp.tool_search"
-local schema = require "hocket.schema"
+local server_tool = require "hocket.internal.mcp.server_tool"
 local servers = require "hocket.internal.mcp.servers"
-local system = require "hocket.internal.core.system"
-local tool = require "hocket.tool"
-local truncate = require "hocket.internal.base.truncate"
-local failed = system.error
 
 local toolset = {}
 
---- Bytes of a description that models are shown.
-local MAX_DESCRIPTION = 4096
+--- Tools of one server from which on they are looked for, and not shown.
+local MANY = 40
 
 -- Whether a server's program may be started, or its address asked: the runner says so. (run, def) -> true | nil, error
 local admit = function() return true end
@@ -28,7 +27,50 @@ function toolset.set_admission(fn)
   admit = fn
 end
 
--- ---- Names and descriptions ----------------------------------------------------------------
+-- What is put together for one agent.
+---@class hocket.McpGathering
+---@field all hocket.Tool[] That it is shown.
+---@field later hocket.Tool[] That it can find.
+---@field servers {def: hocket.McpServer, state: string}[] Those that tell of changes.
+---@field allowed? table<string, boolean> What its callers grant.
+---@field again boolean What is left out was told before.
+---@field warn fun(message: string)
+
+-- ---- What a server offers ------------------------------------------------------------------
+
+-- A description that has changed since it was last used may be there to mislead.
+local function changed_since(def, entry, list)
+  if entry.compared == entry.state then return {} end
+  entry.compared = entry.state
+  return remembered.compare(servers.key(def), list)
+end
+
+local function look(def)
+  local entry, err = servers.get(def)
+  if not entry then return nil, err end
+  local state, client, list = entry.state, entry.client, nil
+  list, err = client:tools()
+  if not list then return nil, err end
+  entry.answered = true
+  local can = client.offers
+  return {
+    state = state, tools = list, dropped = client.dropped, changed = changed_since(def, entry, list), resources = can.resources ~= nil,
+    prompts = can.prompts ~= nil, tells = type(can.tools) == "table" and can.tools.listChanged == true,
+  }
+end
+
+local function offer_of(def)
+  if not effects.here() then return look(def) end
+  local offer
+  local text, err = effects.run("mcp_tools", { server = def.name }, function()
+    local why
+    offer, why = look(def)
+    return offer and json.encode(offer), why
+  end)
+  return text and (offer or json.decode(text)), err
+end
+
+-- ---- An agent's tools ----------------------------------------------------------------------
 
 local function is_wanted(def, name)
   if not def.tools then return true end
@@ -38,159 +80,73 @@ local function is_wanted(def, name)
   return false
 end
 
--- 64 characters that all providers take; what was cut or changed is told apart by a digest.
-local function name_of(def, name)
-  local plain = ("%s__%s"):format(def.name, name:gsub("[^%w_-]", "_"))
-  if #plain <= 64 and not name:find "[^%w_-]" then return plain end
-  return plain:sub(1, 55) .. "_" .. system.digest(name):sub(1, 8)
+-- Whether callers grant it; by its name: then it is shown, although others are looked for.
+local function is_granted(self, one)
+  local allowed = self.allowed
+  return not allowed or allowed[one.name] == true or allowed.mcp == true, allowed ~= nil and allowed[one.name] == true
 end
 
--- What nobody can see has no business in a description.
-local function describe(one)
-  local text = one.description ~= "" and one.description or one.title or one.name
-  text = text:gsub("[%z\1-\8\11-\31\127]", ""):gsub("\u{200B}", ""):gsub("\u{2060}", ""):gsub("\u{FEFF}", ""):gsub("\243\160[\128-\191][\128-\191]", "")
-  return truncate(text, MAX_DESCRIPTION, " …")
-end
-
--- ---- Calls ---------------------------------------------------------------------------------
-
-local function check_output(one, result)
-  local compiled = one.outputSchema and result.structuredContent ~= nil and schema.compile(one.outputSchema)
-  if not compiled then return nil end
-  local ok, why = compiled:check(result.structuredContent)
-  return not ok and why or nil
-end
-
--- Who calls: a question of the server's goes to that run.
-local function calling(entry)
-  local id = {}
-  entry.calls[id] = fiber.context()
-  return setmetatable({}, { __close = function() entry.calls[id] = nil end })
-end
-
-local function progress_of(run, def, one)
-  return function(p)
-    local step = fiber.context() and fiber.context().step
-    run:emit("tool_progress", { tool = name_of(def, one.name), progress = p.progress, total = type(p.total) == "number" and p.total or nil,
-      message = type(p.message) == "string" and p.message:sub(1, 500) or nil }, step and step.def and step.def.name, step and step.op)
-  end
-end
-
-local function call(def, one, args)
-  local entry, err = servers.get(def)
-  if not entry then return nil, err end
-  local open <close> = calling(entry)
-  local run = runs.current()
-  local result
-  result, err = entry.client:call(one.name, args, { timeout = def.timeout, on_progress = run and progress_of(run, def, one) })
-  if not result then return nil, err end
-  entry.answered = true
-  local text = content.text(result)
-  if result.isError then return nil, failed { code = "server", message = text ~= "" and text or "the tool failed, and says no more" } end
-  local wrong = check_output(one, result)
-  if wrong then return nil, failed { code = "server", message = ("the server's result does not fit its own schema: %s"):format(wrong) } end
-  return content.of(result)
-end
-
-local function make(def, one)
-  local made, tools = pcall(tool.new, {
-    name = name_of(def, one.name), description = describe(one), parameters = one.inputSchema,
-    run = function(args) return call(def, one, args) end,
-    effects = { "elsewhere" }, taints = "server", fence = { "result", ("the MCP server %s"):format(def.name), empty = "" },
-  })
-  if made then return tools end
-  return nil, type(tools) == "table" and tools.message or tostring(tools)
-end
-
--- ---- An agent's tools ----------------------------------------------------------------------
-
---- Tools of one server from which on they are looked for, and not shown.
-local MANY = 40
-
--- What is put together for one agent.
----@class hocket.McpGathering
----@field all hocket.Tool[] That it is shown.
----@field later hocket.Tool[] That it can find.
----@field allowed? table<string, boolean> What its callers grant.
----@field warn fun(message: string)
-
--- Whether it is shown, although others are looked for: somebody has granted just this one.
-local function is_granted(self, name)
-  return self.allowed ~= nil and self.allowed[name] == true
-end
-
-local function take(self, def, list)
+local function make_all(self, def, list)
   local made = {}
   for _, one in ipairs(list) do
-    if is_wanted(def, one.name) then
-      local good, wrong = make(def, one)
-      if good then made[#made + 1] = good else self.warn(("MCP server '%s': its tool '%s' is left out: %s"):format(def.name, one.name, wrong)) end
-    end
+    local good, wrong = nil, nil
+    if is_wanted(def, one.name) then good, wrong = server_tool.make(def, one) end
+    if good then made[#made + 1] = good end
+    if wrong and not self.again then self.warn(("MCP server '%s': its tool '%s' is left out: %s"):format(def.name, one.name, wrong)) end
   end
-  local defer = def.defer
+  return made
+end
+
+-- What is not granted by a caller is withheld where it is shown, and not found.
+local function take(self, def, list)
+  local made, defer = make_all(self, def, list), def.defer
   if defer == nil then defer = #made > MANY end
   for _, one in ipairs(made) do
-    local into = defer and not is_granted(self, one.name) and self.later or self.all
-    into[#into + 1] = one
+    local granted, by_name = is_granted(self, one)
+    if not defer or by_name then self.all[#self.all + 1] = one elseif granted then self.later[#self.later + 1] = one end
   end
 end
 
 -- Resources where there are any; prompts, which are meant for people, where the agent's file names them.
-local function take_offers(self, def, client)
+local function take_offers(self, def, offer)
   local function connected()
     local entry, err = servers.get(def)
     return entry and entry.client, err
   end
   local asks_for_prompts = false
   for _, one in ipairs(def.tools or {}) do asks_for_prompts = asks_for_prompts or one == "prompts" end
-  if client.offers.resources and is_wanted(def, "resources") then self.all[#self.all + 1] = offers.tool("resources", def, connected) end
-  if client.offers.prompts and asks_for_prompts then self.all[#self.all + 1] = offers.tool("prompts", def, connected) end
+  if offer.resources and is_wanted(def, "resources") then self.all[#self.all + 1] = offers.tool("resources", def, connected) end
+  if offer.prompts and asks_for_prompts then self.all[#self.all + 1] = offers.tool("prompts", def, connected) end
 end
 
--- A description that has changed since it was last used may be there to mislead.
-local function compare(self, def, entry, list)
-  if entry.compared == entry.changes then return end
-  entry.compared = entry.changes
-  for _, name in ipairs(remembered.compare(servers.key(def), list)) do
-    self.warn(("MCP server '%s': its tool '%s' says something else of itself than when it was last used: look at it (hocket mcp tools %s)"):format(def.name, name, def.name))
-  end
-end
-
-local function connect(run, named)
+local function find(run, named)
   local def, err = defs.find(named)
   if not def then return nil, err end
   local ok
   ok, err = admit(run, def)
   if not ok then return nil, err end
-  def, err = servers.expand(def)
-  if not def then return nil, err end
-  local entry
-  entry, err = servers.get(def)
-  if not entry then return nil, err end
-  return def, entry
+  return servers.expand(def)
 end
 
 local function tools_of(self, run, named)
-  local def, entry = connect(run, named)
-  if not def then return nil, entry end
-  local list, err = entry.client:tools()
-  if not list then return nil, err end
-  entry.answered = true
-  for _, one in ipairs(entry.client.dropped) do self.warn(("MCP server '%s': its tool '%s' is left out: %s"):format(def.name, one.name, one.why)) end
-  compare(self, def, entry, list)
-  take(self, def, list)
-  take_offers(self, def, entry.client)
+  local def, err = find(run, named)
+  if not def then return nil, err end
+  local offer
+  offer, err = offer_of(def)
+  if not offer then return nil, err end
+  for _, one in ipairs(self.again and {} or offer.dropped) do self.warn(("MCP server '%s': its tool '%s' is left out: %s"):format(def.name, one.name, one.why)) end
+  for _, name in ipairs(offer.changed) do
+    self.warn(("MCP server '%s': its tool '%s' says something else of itself than when it was last used: look at it (hocket mcp tools %s)"):format(def.name, name, def.name))
+  end
+  take(self, def, offer.tools)
+  take_offers(self, def, offer)
+  if offer.tells then self.servers[#self.servers + 1] = { def = def, state = offer.state } end
   return true
 end
 
---- The tools of all servers that an agent names.
----@async
----@param env {agent: hocket.Agent, run: hocket.Run, allowed?: table<string, boolean>}
----@return hocket.Tool[]?
----@return hocket.Error?
-function toolset.tools(env)
+local function gather(env, again)
   local run = runs.current()
-  local self = { all = {}, later = {}, allowed = env.allowed, warn = function(message)
+  local self = { again = again, all = {}, later = {}, servers = {}, allowed = env.allowed, warn = function(message)
     if run then run:emit("warning", { message = message }, env.agent.name) end
   end }
   for _, named in ipairs(env.agent.mcp) do
@@ -201,8 +157,105 @@ function toolset.tools(env)
       return nil, err
     end
   end
-  for _, one in ipairs(self.later) do one.set = "mcp" end
   if #self.later > 0 then self.all[#self.all + 1] = search.tool(self.later) end
+  for _, list in ipairs { self.all, self.later } do
+    for _, one in ipairs(list) do one.set = "mcp" end
+  end
+  return self
+end
+
+-- ---- While it is at work ---------------------------------------------------------------------
+
+local function by_name(self)
+  local all = {}
+  for _, list in ipairs { self.all, self.later } do
+    for _, one in ipairs(list) do all[one.name] = one end
+  end
+  return all
+end
+
+-- What its servers have said meanwhile, as far as they are connected.
+local function states(self)
+  return effects.value("mcp_changes", { servers = #self.servers }, function()
+    local list = {}
+    for i, one in ipairs(self.servers) do list[i] = servers.state(one.def) or one.state end
+    return table.concat(list, " ")
+  end)
+end
+
+local function states_known(self)
+  local list = {}
+  for i, one in ipairs(self.servers) do list[i] = one.state end
+  return table.concat(list, " ")
+end
+
+local function is_alike(a, b)
+  return a.description == b.description and json.encode(a.parameters) == json.encode(b.parameters)
+end
+
+-- What of the tools of before is new, another or gone.
+local function compare(before, now)
+  local difference, any = { added = json.array {}, changed = json.array {}, removed = json.array {} }, false
+  local function note(what, name) table.insert(difference[what], name); any = true end
+  for name, one in pairs(now) do
+    if not before[name] then note("added", name) elseif not is_alike(before[name], one) then note("changed", name) end
+  end
+  for name in pairs(before) do
+    if not now[name] then note("removed", name) end
+  end
+  for _, list in pairs(difference) do table.sort(list) end
+  return any and difference
+end
+
+-- Those that the session gets: what is shown, and what it had found.
+local function for_session(session, self)
+  local list = {}
+  for _, one in ipairs(self.all) do
+    if is_granted(self, one) then list[#list + 1] = one end
+  end
+  for _, one in ipairs(self.later) do
+    if session:has(one.name) then list[#list + 1] = one end
+  end
+  return list
+end
+
+local function exchange(env, self, session)
+  local now, err = gather(env, true)
+  if not now then
+    self.warn(("%s: its MCP tools have changed, and cannot be read: %s"):format(env.agent.name, err.message))
+    return self
+  end
+  local before, after = by_name(self), by_name(now)
+  local difference, gone = compare(before, after), {}
+  if not difference then return now end
+  for _, name in ipairs(difference.removed) do gone[name] = "its MCP server has it no more" end
+  session:exchange(gone, for_session(session, now))
+  local run = runs.current()
+  if run then run:emit("tools_changed", difference, env.agent.name) end
+  return now
+end
+
+-- Before each turn: looks whether a server has told of changes.
+local function follow(env, self)
+  local known = states_known(self)
+  return function(session)
+    local now = states(self)
+    if now == known then return nil end
+    local before = self
+    self = exchange(env, self, session)
+    known = self ~= before and states_known(self) or now
+  end
+end
+
+--- The tools of all servers that an agent names.
+---@async
+---@param env {agent: hocket.Agent, run: hocket.Run, allowed?: table<string, boolean>}
+---@return hocket.Tool[]?
+---@return hocket.Error?
+function toolset.tools(env)
+  local self, err = gather(env)
+  if not self then return nil, err end
+  if #self.servers > 0 and env.before_turn then table.insert(env.before_turn, follow(env, self)) end
   return self.all
 end
 
