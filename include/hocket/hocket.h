@@ -113,7 +113,8 @@ extern "C" {
         "a callback of the host has not returned: this was called inside of it, or it was left "   \
         "by a "                                                                                    \
         "jump or an exception")                                                                    \
-    X(EPARKED, -28, "parked", "the run waits, and goes on when it is resumed")
+    X(EPARKED, -28, "parked", "the run waits, and goes on when it is resumed")                     \
+    X(ESERVER, -29, "server", "a server of tools failed")
 
 enum hocket_status {
     HOCKET_OK = 0,

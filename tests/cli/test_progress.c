@@ -80,11 +80,27 @@ static void test_unknown_tasks(void **state)
     cli_progress_free(&p);
 }
 
+/* How far a call is stands behind its tool, until the call is over. */
+static void test_far(void **state)
+{
+    (void) state;
+    struct cli_progress p = { 0 };
+    take(&p, "agent_started", "{\"op\":\"o2\",\"agent\":\"cook\"}");
+    take(&p, "tool_progress",
+        "{\"op\":\"o2\",\"agent\":\"cook\",\"tool\":\"files__index\",\"progress\":2,\"total\":5,"
+        "\"message\":\"page 2\"}");
+    check_activity(&p, "o2", "files  index: 2 of 5, page 2");
+    take(&p, "tool_call", "{\"op\":\"o2\",\"agent\":\"cook\",\"tool\":\"files__index\"}");
+    check_activity(&p, "o2", "files  index");
+    cli_progress_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tasks_of_two_boards),
         cmocka_unit_test(test_unknown_tasks),
+        cmocka_unit_test(test_far),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

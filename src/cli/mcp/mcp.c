@@ -2,10 +2,13 @@
  *
  * Starts or asks the servers that are named, as an agent would, and says what they offer; for
  * finding out why an agent does not have a tool. */
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/command/command.h"
+#include "cli/exit.h"
 #include "cli/host/host.h"
+#include "cli/out.h"
 #include "cli/text.h"
 
 enum { JSON = 1, IN };
@@ -46,6 +49,22 @@ static void add_args(const struct mcp *m, const struct cli_args *args, struct cl
     cli_buf_adds(out, "}");
 }
 
+/* Where some of several servers do not work, how each is doing is the answer all the same. */
+static int answer(const char *args, bool json)
+{
+    struct cli_result result;
+    int status = cli_host_call("mcp", args, &result);
+    if (json && result.json.n > 0)
+        cli_out_line(result.json.p, result.json.n);
+    else if (result.text.n > 0 || status == 0)
+        cli_out_line(cli_buf_text(&result.text), result.text.n);
+    if (status < 0)
+        fprintf(stderr, "hocket mcp: %s\n", cli_buf_text(&result.message));
+    int code = cli_exit_of(status), out = cli_out_end();
+    cli_result_free(&result);
+    return code ? code : out;
+}
+
 static int main_mcp(const struct cli_command *self, int argc, char **argv)
 {
     if (argc > 0 && strcmp(argv[0], "serve") == 0)
@@ -64,7 +83,7 @@ static int main_mcp(const struct cli_command *self, int argc, char **argv)
     if (m.dir && !cli_text_is_utf8(m.dir, strlen(m.dir)))
         return cli_usage("mcp", "the folder's name has to be UTF-8");
     add_args(&m, &args, &json);
-    rc = cli_host_answer("mcp", cli_buf_text(&json), m.json);
+    rc = answer(cli_buf_text(&json), m.json);
     cli_buf_free(&json);
     return rc;
 }

@@ -123,7 +123,7 @@ function words.tools(dir, name)
 end
 
 function words.call(dir, name, tool, text)
-  if not tool then return failure("usage", "which tool? hocket mcp call %s TOOL ['{\"argument\": …}']", name) end
+  if not tool then return failure("invalid", "which tool? hocket mcp call %s TOOL ['{\"argument\": …}']", name) end
   local args, wrong = json.decode(text or "{}")
   if type(args) ~= "table" or json.is_array(args) and #args > 0 then return failure("invalid", "the arguments have to be one JSON object%s", wrong and ": " .. wrong.message or "") end
   local client, err = open(dir, name)
@@ -132,7 +132,7 @@ function words.call(dir, name, tool, text)
   result, err = client:call(tool, args)
   if not result then return nil, err end
   local said = content.text(result)
-  if result.isError then return nil, { code = "server", message = said }, { text = said, result = result } end
+  if result.isError then return nil, { code = "server", message = said }, { text = "", result = result } end
   return { text = said, result = result }
 end
 
@@ -236,9 +236,9 @@ end
 return function(args)
   local word = args.words[1]
   local act = words[word or ""]
-  if not act then return failure("usage", "expected list, tools, call, doctor, login or logout%s", word and (", not '%s'"):format(word) or "") end
+  if not act then return failure("invalid", "expected list, tools, call, doctor, login or logout%s", word and (", not '%s'"):format(word) or "") end
   local needs_one = word == "tools" or word == "call" or word == "login" or word == "logout"
-  if needs_one and not args.words[2] then return failure("usage", "of which server? hocket mcp list shows them") end
+  if needs_one and not args.words[2] then return failure("invalid", "of which server? hocket mcp list shows them") end
   local closing <close> = setmetatable({}, { __close = servers.close })
   return act(args.dir or ".", table.unpack(args.words, 2))
 end
