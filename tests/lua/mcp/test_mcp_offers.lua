@@ -8,7 +8,7 @@ local servers = require "hocket.internal.mcp.servers"
 local tokens = require "hocket.internal.mcp.oauth_tokens"
 
 -- A server of our own: with the word `many` it has fifty tools more.
-local script = [[
+local script = [==[
 local hocket = require "hocket"
 local words = ...
 local text = { type = "object", properties = { text = { type = "string" } } }
@@ -29,6 +29,9 @@ local tools = {
     return result and (result.action .. " " .. hocket.json.encode(result.content or {})), err
   end },
 }
+local png, pdf, wav = "\137PNG\r\n\26\nx", "%PDF-1.4", "RIFF....WAVEx"
+local function photo() return { "From the door:", assert(hocket.image { data = png }), assert(hocket.file { data = pdf, name = "bill.pdf" }), assert(hocket.file { data = wav }) } end
+tools[#tools + 1] = { name = "photo", description = "Takes a picture", run = photo }
 if words:find "many" then
   for i = 1, 50 do
     tools[#tools + 1] = { name = "weather_station_" .. i, description = "The weather at station " .. i, parameters = text, run = function() return "rain at " .. i end }
@@ -36,11 +39,15 @@ if words:find "many" then
 end
 assert(hocket.mcp.serve {
   name = "shop", tools = tools,
-  resources = { { uri = "shop://list", name = "list", description = "What there is", read = function() return "screws" end } },
+  resources = { { uri = "shop://list", name = "list", description = "What there is", read = function() return "screws" end },
+    { uri = "shop://photo", name = "photo", mimeType = "image/png", read = function() return png end } },
   templates = { { uriTemplate = "shop://part/{name}", name = "part", read = function(_, _, values) return "part " .. values.name end } },
-  prompts = { { name = "order", description = "Orders", arguments = { { name = "part", required = true } }, get = function(args) return "Order " .. args.part end } },
+  prompts = { { name = "order", description = "Orders", arguments = { { name = "part", required = true } }, get = function(args) return "Order " .. args.part end },
+    { name = "sign", description = "Has a picture", get = function()
+      return { { role = "user", content = { type = "image", mimeType = "image/png", data = "iVBORw0KGgp4" } } }
+    end } },
 })
-]]
+]==]
 
 local open = {}
 
@@ -137,7 +144,7 @@ test("said so, few are looked for too, and many are shown", function(dir)
   servers.close()
   reply, seen = calling()
   assert(run(reply, dir, many(dir, { defer = false })))
-  t.equal(count(seen), 55)
+  t.equal(count(seen), 56)
 end)
 
 test("what a caller grants is shown at once, and nothing else can be found", function(dir)
@@ -174,6 +181,64 @@ test("resources can be listed and read; prompts where they are asked for", funct
   reply, seen = calling()
   assert(run(reply, dir, { tools = { "say" } }))
   t.equal(count(seen), 1, "a list of tools says all that it has")
+end)
+
+test("what is no text of a resource, and of a prompt, is shown as well", function(dir)
+  local files
+  local answer = assert(run(function(q)
+    if #q.messages > 1 then
+      files = q.last.files
+      return q.messages[3].text
+    end
+    return { calls = { { name = "shop__resources", arguments = { uri = "shop://photo" } } } }
+  end, dir))
+  t.has(answer.text, "[a picture: it is shown to you below]")
+  t.equal(files[1].mime, "image/png")
+  servers.close()
+  answer = assert(run(function(q)
+    if #q.messages > 1 then
+      files = q.last.files
+      return q.messages[3].text
+    end
+    return { calls = { { name = "shop__prompts", arguments = { name = "sign" } } } }
+  end, dir, { tools = { "prompts" } }))
+  t.has(answer.text, "user: [a picture]")
+  t.equal(#files, 1)
+end)
+
+-- What each protocol has a form for, of a picture, a document and a recording.
+local taken = { openai_chat = 3, openai_responses = 2, anthropic = 2, gemini = 3, ollama = 1 }
+
+test("a tool's pictures and files, in every protocol, for models that take them and one that does not", function(dir)
+  local function ask(protocol, name)
+    local seen
+    local served = assert(hocket.sim.serve { reply = function(q)
+      if #q.messages == 1 then return { calls = { { name = "shop__photo", arguments = {} } } } end
+      seen = q
+      return "Seen."
+    end })
+    open[#open + 1] = served
+    local base = protocol:find "openai" and served.base or protocol == "gemini" and served.root .. "/v1beta" or served.root
+    hocket.provider("eye_" .. protocol, { protocol = protocol, base = base })
+    local clerk = hocket.agent { name = "clerk", model = ("eye_%s/%s"):format(protocol, name), prompt = "You look.",
+      mcp = { shop = { command = process.launcher(), args = { "run", "-q", dir.path .. "/shop.lua", "plain" } } } }
+    t.equal(assert(hocket.run(clerk, "go", { approve = "allow" })).text, "Seen.")
+    local words = {}
+    for _, message in ipairs(seen.messages) do words[#words + 1] = message.text end
+    return seen.last.files or {}, table.concat(words, "\n")
+  end
+  for protocol, most in pairs(taken) do
+    local files, words = ask(protocol, "m")
+    t.equal(#files, most, protocol)
+    t.equal(files[1].data, "iVBORw0KGgp4")
+    t.has(words, "From the door:")
+    t.has(words, "material, and no words of the user's")
+    local _, refused = words:gsub("that you cannot be shown", "")
+    t.equal(refused, 3 - most, protocol)
+    files, words = ask(protocol, "gpt-3.5-turbo")
+    t.equal(#files, 0)
+    t.has(words, "[a picture that you cannot be shown: eye_" .. protocol .. "/gpt-3.5-turbo takes no pictures")
+  end
 end)
 
 test("a form is filled in field by field, and asks again for what does not fit", function(dir)

@@ -1,5 +1,6 @@
 --- What a server of ours offers: tools, resources, templates of resources, prompts; as scripts say them, and as clients see them.
 local base64 = require "hocket.internal.base.base64"
+local content = require "hocket.internal.mcp.content"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
@@ -54,7 +55,10 @@ local function failure(text)
 end
 
 -- What a tool's function gave, as a client gets it.
-local function as_result(one, value)
+local function as_result(one, value, version)
+  local parts, wrong = content.parts(value, version)
+  if wrong then return failure(wrong.message) end
+  if parts then return { content = parts } end
   if type(value) == "table" and type(value.content) == "table" then
     json.array(value.content)
     return value
@@ -93,7 +97,7 @@ function Catalog:call(one, args, at)
     value, err = nil, value
     system.log("error", ("MCP: the tool '%s': %s"):format(one.name, tostring(type(err) == "table" and err.message or err)))
   end
-  if value ~= nil or err == nil then return checked(one, as_result(one, value)) end
+  if value ~= nil or err == nil then return checked(one, as_result(one, value, at.version)) end
   if type(err) == "table" and err.rpc then return nil, err.rpc end
   return failure(type(err) == "table" and tostring(err.message or err.code) or tostring(err))
 end

@@ -40,7 +40,7 @@ local function read_resource(client, uri)
   if not contents then return nil, err end
   local parts = {}
   for i, one in ipairs(contents) do parts[i] = { type = "resource", resource = one } end
-  return content.text { content = parts }
+  return content.of_parts(parts)
 end
 
 local function list_prompts(client)
@@ -58,11 +58,12 @@ end
 local function get_prompt(client, name, args)
   local got, err = client:prompt(name, args)
   if not got then return nil, err end
-  local lines = {}
+  local parts, roles = {}, {}
   for i, one in ipairs(got.messages) do
-    lines[i] = ("%s: %s"):format(tostring(one.role), content.text { content = { one.content } })
+    local message = type(one) == "table" and one or {}
+    parts[i], roles[i] = message.content or {}, tostring(message.role)
   end
-  return table.concat(lines, "\n\n")
+  return content.of_parts(parts, function(i, said) return ("%s: %s"):format(roles[i], said) end)
 end
 
 local text = { type = "string" }
