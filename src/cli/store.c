@@ -19,13 +19,14 @@ static const char *set_variable(const char *name)
     return value && *value ? value : NULL;
 }
 
-/* As the standard for such directories has it, a path that is not absolute is as none. */
+/* As the standard for such directories has it, a path that is not absolute is as none. A home that does not exist is
+ * not made: it is what users without one are given (/nonexistent). */
 static void add_default(struct cli_buf *out)
 {
     const char *state = set_variable("XDG_STATE_HOME"), *home = set_variable("HOME");
     if (state && *state == '/')
         cli_buf_addf(out, "%s/hocket/runs.db", state);
-    else if (home && *home == '/')
+    else if (home && *home == '/' && access(home, F_OK) == 0)
         cli_buf_addf(out, "%s/.local/state/hocket/runs.db", home);
 }
 

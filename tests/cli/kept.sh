@@ -118,4 +118,8 @@ run "$HOCKET" run --store state/other.db slow.lua; expect 1; has err "no databas
 unset HOCKET_STORE; mkdir home; : >home/.local
 run env HOME="$PWD/home" XDG_STATE_HOME= "$HOCKET" run slow.lua; expect 0; has err "runs are not kept"; has out slept
 [ "$(stat -c %a state/runs.db)" = 600 ] || fail "the store has to be the user's own"
+
+# A home that does not exist is none: it is what users without one are given.
+run env -u HOCKET_STORE HOME="$PWD/none" XDG_STATE_HOME= "$HOCKET" run slow.lua; expect 0; has out slept; [ ! -e none ] || fail "a home was made"
+run env -u HOCKET_STORE HOME="$PWD/none" XDG_STATE_HOME= "$HOCKET" runs; expect 0; has err "no home for it"
 finish
