@@ -469,6 +469,18 @@ local function endless(bed, o)
   }
 end
 
+-- Tokens of a task of 30 calls, done by one script, to what they are without it.
+local function script(bed, o)
+  local what = "30 tool calls in one script: tokens, to %s"
+  local text, ok = bed.output(o.hocket, "run", bed.bench .. "/scripts/script.lua", "json", "-q")
+  local seen = ok and measure.numbers(text) or {}
+  if not seen.script then return { failed(what:format "turns of one call", 0.1, nil, "hocket's run failed") } end
+  return {
+    { what = what:format "turns of one call", unit = "tokens", floor = seen.turns, ours = seen.script, value = seen.script / seen.turns, limit = 0.1, ratio = true },
+    { what = what:format "one turn of 30", unit = "tokens", floor = seen.together, ours = seen.script, value = seen.script / seen.together, limit = 0.5, ratio = true },
+  }
+end
+
 --- In the order of the table. `slow` ones are not part of a quick run.
 cases.list = {
   { name = "start", run = start },
@@ -492,6 +504,7 @@ cases.list = {
   { name = "saves", run = saves },
   { name = "programs", run = programs },
   { name = "endless", run = endless },
+  { name = "script", run = script },
   { name = "files", run = files, slow = true },
   { name = "long", run = long_talk, slow = true },
   { name = "transport-streams", run = transport_streams, slow = true },

@@ -176,6 +176,14 @@ local function tools_used_up(self, n)
   return allowed < n and why or nil
 end
 
+--- Counts tool calls that a script makes; why they are not to be made, if they are not.
+---@param n integer
+---@return hocket.Cut?
+---@internal
+function Session:use_up(n)
+  return tools_used_up(self, n)
+end
+
 -- The arguments of what was broken off may be cut where they still read well.
 local broken_off = {
   length = "error: not run: the answer was cut by the token limit. Use fewer or shorter calls.",

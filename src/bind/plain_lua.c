@@ -22,15 +22,38 @@ static const char *read_piece(lua_State *L, void *ud, size_t *size)
     return piece;
 }
 
-_Noreturn void hocket__plain_lua_main(void)
+/* A program that goes on reading what comes behind its own text: a line says how long that is. */
+static const char *read_counted(lua_State *L, void *ud, size_t *size)
+{
+    static char piece[8192];
+    size_t *left = ud;
+    (void) L;
+    *size = fread(piece, 1, *left < sizeof(piece) ? *left : sizeof(piece), stdin);
+    *left -= *size;
+    return piece;
+}
+
+static size_t read_length(void)
+{
+    char line[32];
+    return fgets(line, sizeof(line), stdin) ? strtoul(line, NULL, 10) : 0;
+}
+
+static int load(lua_State *L, bool talks)
+{
+    size_t left = talks ? read_length() : 0;
+    return talks ? lua_load(L, read_counted, &left, "=prelude", "t")
+                 : lua_load(L, read_piece, stdin, "=script", "t");
+}
+
+_Noreturn void hocket__plain_lua_main(bool talks)
 {
     lua_State *L = luaL_newstate();
     if (!L)
         exit(1);
     luaL_openlibs(L);
     lua_pushcfunction(L, traceback);
-    if (lua_load(L, read_piece, stdin, "=script", "t") == LUA_OK
-        && lua_pcall(L, 0, 0, 1) == LUA_OK) {
+    if (load(L, talks) == LUA_OK && lua_pcall(L, 0, 0, 1) == LUA_OK) {
         lua_close(L);
         exit(0);
     }

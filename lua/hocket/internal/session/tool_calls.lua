@@ -165,12 +165,50 @@ local function execute(self, call, i, one, args)
   end
   if self.on_call then self.on_call(call, i) end
   local text, is_error, list = run_tool(self, one, changed or args, call:id(i))
-  if one.fence then text = fence.result(one.fence, text, is_error) end
+  if one.fence and not call.whole then text = fence.result(one.fence, text, is_error) end
   if list and #list > 0 then text = given.take(self, one.name, text, list) end
   if changed then text = ("The user changed the arguments: %s\n%s"):format(json.encode(changed), text) end
   self.permissions:took_result(one, self.emit)
   if not one.quiet then call:tell(i, self.tell, text, is_error) end
-  call:result(i, shown(self, text), is_error)
+  call:result(i, call.whole and text or shown(self, text), is_error)
+end
+
+-- ---- A call of a script's ---------------------------------------------------------------------------
+
+-- As a call of the model's turn, for all that looks at one; its result is the script's, whole.
+local ScriptCall = { whole = true }
+ScriptCall.__index = ScriptCall
+
+function ScriptCall:name() return self.tool end
+function ScriptCall:id() return self.number end
+function ScriptCall:preview() return self.tool end
+function ScriptCall:result(_, text, is_error) self.text, self.is_error = text, is_error end
+
+function ScriptCall:arguments(_, schema)
+  local ok, why = true, nil
+  if schema then ok, why = schema:check(self.args) end
+  if not ok then return nil, "fit", why end
+  return self.args
+end
+
+function ScriptCall:tell(_, _, text, is_error)
+  self.emit("tool_call", { tool = self.tool, arguments = truncate(json.encode(self.args), 500), result = truncate(text, 500), error = is_error or nil, phase = "complete", by = "lua" })
+end
+
+--- Makes a call that is none of the model's turn, by the same checks: what it comes to, for a script.
+---@async
+---@param self hocket.Session
+---@param name string
+---@param args table
+---@param number string An id.
+---@return string text
+---@return boolean is_error
+function tool_calls.of_script(self, name, args, number)
+  local why = self:use_up(1)
+  if why then return "error: not run: " .. why.message, true end
+  local call = setmetatable({ tool = name, args = args, number = number, emit = self.emit }, ScriptCall)
+  execute(self, call, 1, prepare(self, call, 1))
+  return call.text, call.is_error
 end
 
 -- ---- The calls of one turn --------------------------------------------------------------------

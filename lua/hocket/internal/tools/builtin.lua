@@ -9,6 +9,7 @@ local modules = {
   },
   ["hocket.internal.tools.shell"] = { "execute_command" },
   ["hocket.internal.tools.code"] = { "execute_python", "execute_javascript", "execute_lua" },
+  ["hocket.internal.tools.script"] = { "lua" },
   ["hocket.internal.tools.web"] = { "web_fetch", "web_search" },
 }
 

@@ -59,16 +59,23 @@ local function libraries(where)
   return files, #files > 0 and { "LD_LIBRARY_PATH=" .. where } or nil
 end
 
+--- The launcher as a Lua of its own: its command line, what beside the system it has to read, and what more its environment has.
+---@param word string "--hocket-lua" or "--hocket-talking-lua"
+---@return string[]? argv nil: the host has none.
+---@return string[]? readable
+---@return string[]? env
+function code.lua(word)
+  local launcher, where = process.launcher()
+  if not launcher then return nil end
+  local readable, env = libraries(where)
+  readable[#readable + 1] = launcher
+  return { launcher, word }, readable, env
+end
+
 -- The command line, what beside the system has to be readable for it, and what more its environment has.
 local function command(name)
   local language = languages[name]
-  if name == "execute_lua" then
-    local launcher, where = process.launcher()
-    if not launcher then return nil end
-    local readable, env = libraries(where)
-    readable[#readable + 1] = launcher
-    return { launcher, "--hocket-lua" }, readable, env
-  end
+  if name == "execute_lua" then return code.lua "--hocket-lua" end
   local path = find(language.programs)
   if not path then return nil end
   return { path, table.unpack(language.argv) }, { tree_of(path) }

@@ -186,6 +186,16 @@ local function open_way(reach, spec)
   return network.open(reach, { ask = spec.ask_host, on_refused = spec.on_refused })
 end
 
+--- The level for a run's programs: what this machine, the run and the agent's file ask for.
+---@async
+---@param run? hocket.Run
+---@param agent? hocket.Agent
+---@return string? level
+---@return hocket.Error?
+function sandbox.level_for(run, agent)
+  return sandbox.level(strictest(system.getenv "HOCKET_SANDBOX" or nil, run and run.options.sandbox, agent and agent.sandbox))
+end
+
 --- Runs a program to its end.
 ---@async
 ---@param spec hocket.SandboxSpec
@@ -193,7 +203,7 @@ end
 ---@return hocket.Error?
 function sandbox.run(spec)
   local options = spec.run and spec.run.options or {}
-  local level, err = sandbox.level(strictest(system.getenv "HOCKET_SANDBOX" or nil, options.sandbox, spec.agent and spec.agent.sandbox))
+  local level, err = sandbox.level_for(spec.run, spec.agent)
   if not level then return nil, err end
   local own, given, from = own_programs(), split(system.getenv "HOCKET_SANDBOX_WRITE"), fiber.now()
   local reach, wrong = network.read(not spec.offline and options.network)
