@@ -1,5 +1,6 @@
 # Scripts of a model (tool lua) in a run that is kept: an approval in the middle, after which the script goes on in another process, with what its calls came to.
 . "$(dirname "$0")/lib.sh"
+[ -z "${SANITIZE:-}" ] || exit 77 # a sanitizer wants more memory than a script may have
 export HOCKET_STORE="$WORK/runs.db"
 cat >tools.lua <<'LUA'
 local hocket = require "hocket"

@@ -100,6 +100,18 @@ t.test("a link out of the project leads nowhere", function()
   for i = 1, 3 do t.has(results[i], "error: ") end
 end)
 
+t.test("pipes and circles hold up nobody", function()
+  local dir <close> = t.dir()
+  dir:write(".agents/skills/good/SKILL.md", skill("good", "d"))
+  dir:write(".agents/skills/pipe/a.txt", "x")
+  t.ok(os.execute(("cd '%s' && mkfifo AGENTS.md .agents/skills/pipe/SKILL.md .agents/skills/good/pipe && ln -s . .agents/skills/loop && ln -s ../../.. .agents/skills/good/up"):format(dir.path)))
+  local found = catalogue.find(true, nil, dir.path)
+  t.equal(names(found.list), "good")
+  t.equal(#found.problems, 1)
+  local _, system = work(dir, { skills = true, project = true }, { s.call("read_skill", { path = "good/pipe" }) })
+  t.has(system, "- good: d")
+end)
+
 t.test("the prompt names them, a tool reads them", function()
   local dir <close> = t.dir()
   dir:write(".agents/skills/pdf/SKILL.md", skill("pdf", "Fills forms.", "Read forms.md first."))

@@ -181,17 +181,18 @@ local function exists(path)
   return fs.info(path) ~= nil
 end
 
--- Folders with a SKILL.md below a place. What is inside of a skill is the skill's.
-local function scan(place, dir, depth, state)
-  if state.folders >= FOLDERS or #state.dirs >= MANY then return end
-  state.folders = state.folders + 1
+-- Folders with a SKILL.md below a place, each once. What is inside of a skill is the skill's.
+local function scan(dir, depth, state)
+  local real = fs.real(dir)
+  if not real or state.seen[real] or state.folders >= FOLDERS or #state.dirs >= MANY then return end
+  state.folders, state.seen[real] = state.folders + 1, true
   if exists(dir .. "/" .. skills.FILE) then
     state.dirs[#state.dirs + 1] = dir
     return
   end
   if depth == DEPTH then return end
   for _, name in ipairs(fs.list(dir) or {}) do
-    if name:sub(-1) == "/" and name:sub(1, 1) ~= "." and name ~= "node_modules/" then scan(place, dir .. "/" .. name:sub(1, -2), depth + 1, state) end
+    if name:sub(-1) == "/" and name:sub(1, 1) ~= "." and name ~= "node_modules/" then scan(dir .. "/" .. name:sub(1, -2), depth + 1, state) end
   end
 end
 
@@ -199,8 +200,8 @@ end
 ---@param dir string
 ---@return string[]
 function skills.below(dir)
-  local state = { folders = 0, dirs = {} }
-  scan(dir, dir, 0, state)
+  local state = { folders = 0, dirs = {}, seen = {} }
+  scan(dir, 0, state)
   return state.dirs
 end
 
