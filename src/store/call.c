@@ -6,7 +6,7 @@
 
 struct question {
     enum hocket__store_call_kind kind;
-    struct hocket__str key, parent, message_id, json, before;
+    struct hocket__str key, parent, message_id, json, vector, before;
     uint64_t from;
     bool of_parent;
     unsigned states;
@@ -26,8 +26,8 @@ static struct hocket__str copy(char **at, struct hocket__str s)
 
 static struct hocket__store_call *make(struct hocket__store *s, const struct question *q)
 {
-    size_t size =
-        sizeof(struct hocket__store_call) + q->key.n + q->parent.n + q->message_id.n + q->json.n;
+    size_t size = sizeof(struct hocket__store_call) + q->key.n + q->parent.n + q->message_id.n
+                  + q->json.n + q->vector.n;
     struct hocket__store_call *c = hocket__zero(s->o.alloc, size);
     if (!c)
         return NULL;
@@ -38,6 +38,7 @@ static struct hocket__store_call *make(struct hocket__store *s, const struct que
     c->parent = copy(&at, q->parent);
     c->message_id = copy(&at, q->message_id);
     c->json = copy(&at, q->json);
+    c->vector = copy(&at, q->vector);
     c->from = q->from;
     c->of_parent = q->of_parent;
     c->states = q->states;
@@ -177,6 +178,7 @@ int hocket__store_note_put(struct hocket__store *s, const struct hocket__store_n
         .message_id = note->id,
         .parent = note->text,
         .json = note->meta,
+        .vector = note->vector,
         .states = (unsigned) note->labels,
         .at_ms = note->updated_ms,
         .limit = (size_t) max_notes,
@@ -199,6 +201,7 @@ int hocket__store_notes(struct hocket__store *s, const struct hocket__store_note
         .key = query->memory,
         .message_id = query->id,
         .parent = query->query,
+        .vector = query->vector,
         .from = query->from,
         .limit = query->limit };
     return ask(s, &q, reply, call);

@@ -101,6 +101,7 @@ static void pack_note(struct hocket__buf *b, const struct hocket__store_note *n)
     hocket__pack_int(b, n->updated_ms);
     hocket__pack_num(b, n->notes);
     hocket__pack_num(b, n->bytes);
+    hocket__pack_str(b, n->vector);
 }
 
 /* One case for each kind here, and the same in unpack_fields: the order of the fields is the
@@ -235,6 +236,7 @@ static void unpack_note(struct hocket__packed *in, struct hocket__store_note *n)
     n->updated_ms = hocket__unpack_int(in);
     n->notes = hocket__unpack_num(in);
     n->bytes = hocket__unpack_num(in);
+    n->vector = hocket__unpack_str(in);
 }
 
 static void unpack_fields(struct hocket__packed *in, struct hocket__store_row *row)

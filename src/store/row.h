@@ -88,11 +88,16 @@ struct hocket__store_message {
     struct hocket__str json;
 };
 
+enum { HOCKET__STORE_VECTOR_OF = 8 };
+
 /* A note that outlives runs: `memory` names those that belong together. */
 struct hocket__store_note {
     struct hocket__str memory, id, text;
     struct hocket__str meta; /* JSON: where it came from */
-    uint64_t labels;         /* of base/label.h */
+    struct hocket__str
+        vector;      /* of what it means, or empty: HOCKET__STORE_VECTOR_OF bytes say by which
+                                  model, then 32-bit floats, low bytes first, of length 1 */
+    uint64_t labels; /* of base/label.h */
     int64_t created_ms, updated_ms;
     uint64_t notes, bytes; /* of all of the memory; where memories are listed, and 0 elsewhere */
 };

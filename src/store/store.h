@@ -211,10 +211,12 @@ int hocket__store_note_del(struct hocket__store *s, struct hocket__str memory,
     struct hocket__store_call **call);
 /* Rows NOTE: of a memory the one of this id; or those that have words of the query, the best first;
  * or, with both empty, all, the newest first. Without a memory a row for each one that there is, by name. Of the
- * query words count and nothing else: no character of it is an operator. `from`: so many are
+ * query words count and nothing else: no character of it is an operator. With a vector those of the
+ * same model, the nearest first (each is compared), HOCKET__STORE_NEAR at most. `from`: so many are
  * left out first; limit 0: all. */
+enum { HOCKET__STORE_NEAR = 64 };
 struct hocket__store_note_query {
-    struct hocket__str memory, id, query;
+    struct hocket__str memory, id, query, vector;
     uint64_t from;
     size_t limit;
 };

@@ -42,7 +42,7 @@ struct hocket__store_call {
     size_t size;
 
     /* The question. key: id, prefix or generation. */
-    struct hocket__str key, parent, message_id, json;
+    struct hocket__str key, parent, message_id, json, vector;
     uint64_t from;  /* entries, records: the first one */
     bool of_parent; /* those of the run that it was forked from */
     unsigned states;
@@ -138,5 +138,17 @@ int hocket__store_note_room(struct hocket__store_call *c, uint64_t notes, uint64
 /* The next word of a query: letters, digits, and all beyond ASCII; empty at the end. */
 struct hocket__str hocket__store_note_word(struct hocket__str *query);
 enum { HOCKET__STORE_NOTE_WORDS = 32 }; /* of a query that count */
+
+/* The best of what was compared with a vector. */
+struct hocket__store_near {
+    struct {
+        float score;
+        int64_t what;
+    } best[HOCKET__STORE_NEAR];
+    size_t n;
+};
+/* Takes it in where it is one of the best; nothing where the two are not of one model. */
+void hocket__store_compare(struct hocket__store_near *near, struct hocket__str vector,
+    struct hocket__str with, int64_t what);
 
 int64_t hocket__store_wall_ms(const struct hocket__store_options *o);

@@ -98,3 +98,38 @@ struct hocket__str hocket__store_note_word(struct hocket__str *query)
     *query = hocket__str(query->p + end, query->n - end);
     return word;
 }
+
+/* Of two that are near at once the one that came first. */
+static void take_near(struct hocket__store_near *near, float score, int64_t what)
+{
+    size_t i = near->n < HOCKET__STORE_NEAR ? near->n++ : HOCKET__STORE_NEAR;
+    for (; i > 0 && near->best[i - 1].score < score; i--)
+        if (i < HOCKET__STORE_NEAR)
+            near->best[i] = near->best[i - 1];
+    if (i < HOCKET__STORE_NEAR) {
+        near->best[i].score = score;
+        near->best[i].what = what;
+    }
+}
+
+/* Vectors come from files, and lie where they lie. */
+static float float_at(struct hocket__str s, size_t at)
+{
+    float f;
+    memcpy(&f, s.p + at, sizeof(f));
+    return f;
+}
+
+void hocket__store_compare(struct hocket__store_near *near, struct hocket__str vector,
+    struct hocket__str with, int64_t what)
+{
+    float score = 0;
+    if (vector.n != with.n || vector.n <= HOCKET__STORE_VECTOR_OF
+        || (vector.n - HOCKET__STORE_VECTOR_OF) % sizeof(float) != 0
+        || memcmp(vector.p, with.p, HOCKET__STORE_VECTOR_OF) != 0)
+        return;
+    for (size_t at = HOCKET__STORE_VECTOR_OF; at < vector.n; at += sizeof(float))
+        score += float_at(vector, at) * float_at(with, at);
+    if (score == score) /* a damaged one is near to nothing */
+        take_near(near, score, what);
+}

@@ -1,6 +1,7 @@
 #include "store/conformance.h"
 #include "store/export.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static const struct store_kind *the_kind;
@@ -942,7 +943,9 @@ static const char *notes(struct fixture *f, const char *memory, const char *id, 
 {
     static char ids[64];
     struct hocket__store_reply r = fixture_reply(f);
-    struct hocket__store_note_query q = { STR(memory), STR(id), STR(query), 0, 0 };
+    struct hocket__store_note_query q = {
+        .memory = STR(memory), .id = STR(id), .query = STR(query)
+    };
     assert_int_equal(fixture_answer(f, hocket__store_notes(f->s, &q, &r, NULL)), 0);
     ids[0] = 0;
     for (size_t i = 0; i < f->count; i++) {
@@ -1013,6 +1016,74 @@ static void a_query_is_words_alone(void **state)
     while (strlen(many) < 3900)
         strcat(many, "pla x y ");
     assert_string_equal(notes(f, "m", "", many), "a");
+}
+
+/* By a model of the name, in two dimensions. */
+static struct hocket__str vector(char *out, const char *model, float x, float y)
+{
+    float both[] = { x, y };
+    memcpy(out, model, HOCKET__STORE_VECTOR_OF);
+    memcpy(out + HOCKET__STORE_VECTOR_OF, both, sizeof(both));
+    return hocket__str(out, HOCKET__STORE_VECTOR_OF + sizeof(both));
+}
+
+static void note_put_vector(struct fixture *f, const char *id, const char *model, float x, float y)
+{
+    char bytes[16];
+    struct hocket__store_reply r = fixture_reply(f);
+    struct hocket__store_note n = { .memory = STR("m"),
+        .id = STR(id),
+        .text = STR("t"),
+        .meta = STR("{}"),
+        .vector = vector(bytes, model, x, y) };
+    assert_int_equal(
+        fixture_answer(f, hocket__store_note_put(f->s, &n, 1000, 100000, &r, NULL)), 0);
+}
+
+static const char *near(struct fixture *f, const char *model, float x, float y, size_t limit)
+{
+    static char ids[512];
+    char bytes[16];
+    struct hocket__store_reply r = fixture_reply(f);
+    struct hocket__store_note_query q = {
+        .memory = STR("m"), .vector = vector(bytes, model, x, y), .limit = limit
+    };
+    assert_int_equal(fixture_answer(f, hocket__store_notes(f->s, &q, &r, NULL)), 0);
+    ids[0] = 0;
+    for (size_t i = 0; i < f->count; i++) {
+        struct hocket__str s = fixture_row(f, i).note.id;
+        strncat(ids, s.p, s.n);
+    }
+    return ids;
+}
+
+static void notes_are_found_by_what_they_mean(void **state)
+{
+    struct fixture *f = *state;
+    assert_string_equal(near(f, "model 01", 1, 0, 0), "");
+    note_put_vector(f, "a", "model 01", 1, 0);
+    note_put_vector(f, "b", "model 01", 0, 1);
+    note_put_vector(f, "c", "model 01", 0.6f, 0.8f);
+    note_put_vector(f, "d", "model 02", 1, 0);
+    note_put_vector(f, "e", "model 01", NAN, 0);
+    assert_int_equal(note_put(f, "n", "a", "without"), 0);
+    assert_string_equal(near(f, "model 01", 1, 0, 0), "acb");
+    assert_string_equal(near(f, "model 01", 0, 1, 2), "bc");
+    assert_string_equal(near(f, "model 02", 0, 1, 0), "d");
+    note_put_vector(f, "a", "model 01", 0, -1);
+    assert_string_equal(near(f, "model 01", 1, -0.1f, 0), "cab");
+    assert_int_equal(note_del(f, "m", "c"), 0);
+    assert_string_equal(near(f, "model 01", 0, 1, 0), "ba");
+    for (int i = 0; i < 2 * HOCKET__STORE_NEAR; i++) {
+        char id[8];
+        snprintf(id, sizeof(id), "x%d", i);
+        note_put_vector(f, id, "model 03", (float) i, 0);
+    }
+    near(f, "model 03", 1, 0, 0);
+    assert_int_equal(f->count, HOCKET__STORE_NEAR);
+    assert_str(fixture_row(f, 0).note.id, "x127");
+    assert_str(fixture_row(f, HOCKET__STORE_NEAR - 1).note.id, "x64");
+    assert_string_equal(near(f, "model 03", -1, 0, 2), "x0x1");
 }
 
 static void notes_survive_their_store(void **state)
@@ -1107,6 +1178,7 @@ int conformance(const struct store_kind *kind)
         TEST(notes_are_written_whole_and_found),
         TEST(a_memory_has_bounds),
         TEST(a_query_is_words_alone),
+        TEST(notes_are_found_by_what_they_mean),
         TEST(notes_survive_their_store),
         TEST(any_allocation_may_fail),
     };

@@ -31,7 +31,7 @@ static int done(lua_State *L, int status, lua_KContext at)
     return 1;
 }
 
-/* note_put(memory, id, text, meta, labels, max_notes, max_bytes) -> true, when it is on the disk */
+/* note_put(memory, id, text, meta, labels, max_notes, max_bytes, vector?) -> true, when it is on the disk */
 int hocket__l_store_note_put(lua_State *L)
 {
     struct hocket__store_note n = { .memory = hocket__check_str(L, 1),
@@ -40,6 +40,8 @@ int hocket__l_store_note_put(lua_State *L)
         .meta = hocket__check_str(L, 4),
         .labels = (uint64_t) luaL_checkinteger(L, 5),
         .updated_ms = hocket__wall_ms() };
+    if (!lua_isnoneornil(L, 8))
+        n.vector = hocket__check_str(L, 8);
     lua_Integer notes = luaL_checkinteger(L, 6), bytes = luaL_checkinteger(L, 7);
     struct hocket__store_ask *a = hocket__store_ask_push(L);
     if (!a)
@@ -61,16 +63,17 @@ int hocket__l_store_note_del(lua_State *L)
     return hocket__store_ask_wait(L, a, rc, -1, done);
 }
 
-/* notes{memory=, id=, query=, from=, limit=} -> list, more */
+/* notes{memory=, id=, query=, vector=, from=, limit=} -> list, more */
 int hocket__l_store_notes(lua_State *L)
 {
-    static const char *const names[] = { "memory", "id", "query", "from", "limit", NULL };
+    static const char *const names[] = { "memory", "id", "query", "vector", "from", "limit", NULL };
     lua_settop(L, 1);
     luaL_checktype(L, 1, LUA_TTABLE);
     hocket__opt_only(L, 1, names);
     struct hocket__store_note_query q = { .memory = hocket__opt_str(L, 1, "memory"),
         .id = hocket__opt_str(L, 1, "id"),
         .query = hocket__opt_str(L, 1, "query"),
+        .vector = hocket__opt_str(L, 1, "vector"),
         .from = (uint64_t) hocket__opt_int(L, 1, "from", 0, 0, INT64_C(1) << 40) };
     size_t limit =
         (size_t) hocket__opt_int(L, 1, "limit", HOCKET__STORE_PAGE, 1, HOCKET__STORE_PAGE);

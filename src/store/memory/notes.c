@@ -57,6 +57,7 @@ void hocket__memory_note_put(struct hocket__memory *m, struct hocket__store_call
         .id = c->message_id,
         .text = c->parent,
         .meta = c->json,
+        .vector = c->vector,
         .labels = c->states,
         .created_ms = at < m->notes.count ? note_at(m, at).created_ms : c->at_ms,
         .updated_ms = c->at_ms };
@@ -151,11 +152,27 @@ static void list(struct hocket__memory *m, struct hocket__store_call *c, size_t 
     }
 }
 
+static void list_near(struct hocket__memory *m, struct hocket__store_call *c, size_t left)
+{
+    struct hocket__store_near near = { .n = 0 };
+    for (size_t i = m->notes.count; i-- > 0;) {
+        struct hocket__store_note n = note_at(m, i);
+        if (hocket__str_eq(n.memory, c->key))
+            hocket__store_compare(&near, n.vector, c->vector, (int64_t) i);
+    }
+    for (size_t i = 0; i < near.n; i++) {
+        struct hocket__store_note n = note_at(m, (size_t) near.best[i].what);
+        give(c, &left, &n);
+    }
+}
+
 void hocket__memory_notes(struct hocket__memory *m, struct hocket__store_call *c)
 {
     size_t left = c->limit ? c->limit : SIZE_MAX;
     if (c->key.n == 0)
         list_memories(m, c, left);
+    else if (c->vector.n > 0)
+        list_near(m, c, left);
     else
         list(m, c, left);
 }

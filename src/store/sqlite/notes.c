@@ -18,6 +18,11 @@ static const char tables[] =
     " bytes INTEGER NOT NULL,"
     " UNIQUE(memory, id));"
     "CREATE INDEX IF NOT EXISTS notes_updated ON notes(memory, updated_ms, bytes);"
+    "CREATE TABLE IF NOT EXISTS notes_vectors("
+    " no INTEGER PRIMARY KEY," /* the note's */
+    " memory TEXT NOT NULL,"
+    " vector BLOB NOT NULL);"
+    "CREATE INDEX IF NOT EXISTS notes_vectors_memory ON notes_vectors(memory);"
     "CREATE VIRTUAL TABLE IF NOT EXISTS notes_text"
     " USING fts5(text, tokenize = 'unicode61 remove_diacritics 2');";
 
@@ -29,10 +34,11 @@ static int look(struct hocket__keeper *k)
 {
     int rc = 0;
     if (!k->has_notes)
-        k->has_notes =
-            hocket__db_ask(&k->db,
-                "SELECT count(*) FROM sqlite_schema WHERE name IN ('notes', 'notes_text')", &rc)
-            == 2;
+        k->has_notes = hocket__db_ask(&k->db,
+                           "SELECT count(*) FROM sqlite_schema WHERE name IN ('notes', "
+                           "'notes_text', 'notes_vectors')",
+                           &rc)
+                       == 3;
     return rc < 0 ? rc : k->has_notes;
 }
 
@@ -116,6 +122,27 @@ static int put_text(struct hocket__keeper *k, struct hocket__store_call *c, int6
     return hocket__db_run(d, st);
 }
 
+/* In place of the one that there was. */
+static int put_vector(struct hocket__keeper *k, struct hocket__store_call *c, int64_t no)
+{
+    struct hocket__db *d = &k->db;
+    sqlite3_stmt *st =
+        hocket__db_stmt(d, ST_NOTE_NO_VECTOR, "DELETE FROM notes_vectors WHERE no = ?");
+    if (st)
+        hocket__db_bind_int(d, st, 1, no);
+    int rc = hocket__db_run(d, st);
+    if (rc < 0 || c->vector.n == 0)
+        return rc;
+    st = hocket__db_stmt(
+        d, ST_NOTE_VECTOR, "INSERT INTO notes_vectors(no, memory, vector) VALUES(?, ?, ?)");
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_int(d, st, 1, no);
+    hocket__db_bind_text(d, st, 2, c->key);
+    hocket__db_bind_blob(d, st, 3, c->vector);
+    return hocket__db_run(d, st);
+}
+
 static int put(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     int rc = look(k);
@@ -130,7 +157,9 @@ static int put(struct hocket__keeper *k, struct hocket__store_call *c)
     int64_t no = number_of(k, c, &rc);
     if (rc == 0)
         rc = drop_text(k, no);
-    return rc == 0 ? put_text(k, c, no) : rc;
+    if (rc == 0)
+        rc = put_text(k, c, no);
+    return rc == 0 ? put_vector(k, c, no) : rc;
 }
 
 static int del(struct hocket__keeper *k, struct hocket__store_call *c)
@@ -145,6 +174,8 @@ static int del(struct hocket__keeper *k, struct hocket__store_call *c)
     if (st)
         hocket__db_bind_int(&k->db, st, 1, no);
     rc = hocket__db_run(&k->db, st);
+    if (rc == 0)
+        rc = put_vector(k, c, no);
     return rc == 0 ? drop_text(k, no) : rc;
 }
 
@@ -176,10 +207,15 @@ int hocket__keeper_note_del(struct hocket__keeper *k, struct hocket__store_call 
 static void give(struct hocket__db *d, sqlite3_stmt *st, struct hocket__store_call *c)
 {
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_NOTE };
-    row.note = (struct hocket__store_note){ hocket__db_str(d, st, 0), hocket__db_str(d, st, 1),
-        hocket__db_str(d, st, 2), hocket__db_str(d, st, 3), (uint64_t) hocket__db_int(d, st, 4),
-        hocket__db_int(d, st, 5), hocket__db_int(d, st, 6), (uint64_t) hocket__db_int(d, st, 7),
-        (uint64_t) hocket__db_int(d, st, 8) };
+    row.note = (struct hocket__store_note){ .memory = hocket__db_str(d, st, 0),
+        .id = hocket__db_str(d, st, 1),
+        .text = hocket__db_str(d, st, 2),
+        .meta = hocket__db_str(d, st, 3),
+        .labels = (uint64_t) hocket__db_int(d, st, 4),
+        .created_ms = hocket__db_int(d, st, 5),
+        .updated_ms = hocket__db_int(d, st, 6),
+        .notes = (uint64_t) hocket__db_int(d, st, 7),
+        .bytes = (uint64_t) hocket__db_int(d, st, 8) };
     hocket__store_pack(&c->rows, &row);
 }
 
@@ -254,6 +290,42 @@ static int search(struct hocket__keeper *k, struct hocket__store_call *c)
     return rc;
 }
 
+static int compare_all(
+    struct hocket__keeper *k, struct hocket__store_call *c, struct hocket__store_near *near)
+{
+    struct hocket__db *d = &k->db;
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_NOTE_VECTORS,
+        "SELECT no, vector FROM notes_vectors WHERE memory = ? ORDER BY no DESC");
+    int rc;
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_text(d, st, 1, c->key);
+    while ((rc = hocket__db_step(d, st)) == 1)
+        hocket__store_compare(near, hocket__db_str(d, st, 1), c->vector, hocket__db_int(d, st, 0));
+    return rc;
+}
+
+/* All in one piece: there are few. */
+static int list_near(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    struct hocket__db *d = &k->db;
+    struct hocket__store_near near = { .n = 0 };
+    int rc = compare_all(k, c, &near);
+    sqlite3_stmt *st =
+        hocket__db_stmt(d, ST_NOTE_NO, "SELECT " COLUMNS " FROM notes n WHERE no = ?");
+    if (rc < 0 || !st)
+        return rc < 0 ? rc : d->error.status;
+    for (size_t i = c->from; i < near.n && (c->limit == 0 || i < c->from + c->limit); i++) {
+        hocket__db_bind_int(d, st, 1, near.best[i].what);
+        if ((rc = hocket__db_step(d, st)) == 1)
+            give(d, st, c);
+        if (rc < 0)
+            return rc;
+        hocket__db_reset(d, st);
+    }
+    return 0;
+}
+
 int hocket__keeper_notes(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     int rc = look(k);
@@ -268,6 +340,8 @@ int hocket__keeper_notes(struct hocket__keeper *k, struct hocket__store_call *c)
         return give_matching(k, c, ST_NOTE_GET,
             "SELECT " COLUMNS " FROM notes n WHERE memory = ?1 AND id = ?2 LIMIT ?8 OFFSET ?9",
             c->message_id);
+    if (c->vector.n > 0)
+        return list_near(k, c);
     if (c->parent.n > 0)
         return search(k, c);
     return give_matching(k, c, ST_NOTE_LIST,

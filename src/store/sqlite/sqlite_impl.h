@@ -187,6 +187,10 @@ enum {
     ST_NOTE_SEARCH,
     ST_NOTE_PART,
     ST_NOTE_MEMORIES,
+    ST_NOTE_VECTOR,
+    ST_NOTE_NO_VECTOR,
+    ST_NOTE_VECTORS,
+    ST_NOTE_NO,
     ST_SLOTS
 };
 _Static_assert(ST_SLOTS <= sizeof(((struct hocket__db *) 0)->stmts) / sizeof(sqlite3_stmt *),
