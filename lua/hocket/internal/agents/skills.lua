@@ -256,7 +256,6 @@ function skills.find(wanted, file, project)
       names[#names + 1] = one
     end
   end
-  local own = #state.list
   for _, place in ipairs((wanted == true or #names > 0) and places(project) or {}) do
     for _, dir in ipairs(skills.below(place.dir)) do
       local near = wanted == true
@@ -267,7 +266,7 @@ function skills.find(wanted, file, project)
   for _, name in ipairs(names) do
     if not state.by_name[name] then missing[#missing + 1] = name end
   end
-  return { list = state.list, problems = state.problems, missing = missing, own = own }
+  return { list = state.list, problems = state.problems, missing = missing }
 end
 
 return skills
