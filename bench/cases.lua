@@ -320,6 +320,15 @@ local function document(bed)
   return rows
 end
 
+-- From bytes to a reply, without a network, as each provider sends them.
+local function chunks(bed)
+  local rows = {}
+  for i, name in ipairs { "openai_chat", "openai_chat, obfuscated", "openai_responses", "anthropic", "gemini", "ollama" } do
+    rows[i] = { "a chunk read: " .. name, "ns", "a chunk of " .. name .. " +([%d.]+) ns" }
+  end
+  return printed(bed, "chunks", rows)
+end
+
 local function schema(bed)
   return printed(bed, "schema", {
     { "arguments of a tool, checked by their schema", "µs", "4 members that fit%s+([%d.]+) us" },
@@ -498,6 +507,7 @@ cases.list = {
   { name = "mcp", run = mcp },
   { name = "broker", run = broker },
   { name = "document", run = document },
+  { name = "chunks", run = chunks },
   { name = "schema", run = schema },
   { name = "store", run = store },
   { name = "kept", run = kept },

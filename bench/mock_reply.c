@@ -62,9 +62,11 @@ static void put_event(struct writer *w, const char *json)
     put(w, "\n\n\r\n", 4);
 }
 
+/* All that OpenAI's own chunks have, with what hides how long a text is: of another length in each. */
 __attribute__((format(printf, 3, 4))) static void put_choice(
     struct writer *w, const char *finish, const char *delta, ...)
 {
+    static const char hidden[] = "y3LoYzUKh9NdBm1a";
     char inner[MAX_ARGUMENTS + 512], json[MAX_ARGUMENTS + 1024];
     va_list args;
     va_start(args, delta);
@@ -72,9 +74,10 @@ __attribute__((format(printf, 3, 4))) static void put_choice(
     va_end(args);
     snprintf(json, sizeof(json),
         "{\"id\":\"chatcmpl-BenchBenchBenchBenchBench1\",\"object\":\"chat.completion.chunk\","
-        "\"created\":1760000000,\"model\":\"%s\",\"system_fingerprint\":\"fp_0123456789\","
-        "\"choices\":[{\"index\":0,\"delta\":{%s},\"logprobs\":null,\"finish_reason\":%s}]}",
-        w->model, inner, finish);
+        "\"created\":1760000000,\"model\":\"%s\",\"service_tier\":\"default\","
+        "\"system_fingerprint\":\"fp_0123456789\",\"choices\":[{\"index\":0,\"delta\":{%s},"
+        "\"logprobs\":null,\"finish_reason\":%s}],\"usage\":null,\"obfuscation\":\"%s\"}",
+        w->model, inner, finish, hidden + w->reply->size * 7 % (sizeof(hidden) - 1));
     put_event(w, json);
 }
 
@@ -101,8 +104,9 @@ static void end(struct writer *w, const char *finish)
     put_choice(w, finish, "%s", "");
     snprintf(usage, sizeof(usage),
         "{\"id\":\"chatcmpl-BenchBenchBenchBenchBench1\",\"object\":\"chat.completion.chunk\","
-        "\"created\":1760000000,\"model\":\"%s\",\"choices\":[],\"usage\":{\"prompt_tokens\":100,"
-        "\"completion_tokens\":20,\"total_tokens\":120}}",
+        "\"created\":1760000000,\"model\":\"%s\",\"service_tier\":\"default\","
+        "\"system_fingerprint\":\"fp_0123456789\",\"choices\":[],\"usage\":{\"prompt_tokens\":100,"
+        "\"completion_tokens\":20,\"total_tokens\":120},\"obfuscation\":\"y3L\"}",
         w->model);
     put_event(w, usage);
     put_event(w, "[DONE]");

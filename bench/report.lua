@@ -123,6 +123,8 @@ local meaning = [[
   no agent, no journal: the difference between this row and the one above it is what those cost.
 - **stream of 10,000 chunks**: what a chunk costs, when many come in a packet, and when each comes alone. A longer
   stream may not cost more for each: the value is its ratio to the floor by that of the shorter one.
+- **a chunk read**: from bytes to a reply, without a network (`bench/bench_chunks.c`), as each provider sends its chunks: with
+  OpenAI's `obfuscation`, a string of another length in each, with numbers that count, with times. The mock server sends the same.
 - **1,000 agents**: two turns each, all at once; ideal is what the server itself takes. Memory is the peak of the whole
   process, by the number of agents.
 - **an empty job**, **queued**: the broker, from submitting to the end. **an append**: the shared document.

@@ -80,16 +80,28 @@ struct hocket__llm_request {
     struct hocket__prepared *prepared;
 };
 
+/* A place in a chunk where the next one may have something else. */
+struct hocket__twin_hole {
+    enum hocket__twin_kind { HOCKET__TWIN_TEXT, HOCKET__TWIN_STRING, HOCKET__TWIN_NUMBER } kind;
+    struct hocket__str was; /* in the event's bytes, while that is read */
+    size_t gap, n;          /* bytes since the hole before, or the beginning, and its own */
+};
+#define HOCKET__TWIN_HOLES 3
+
 /* The chunk that was read last, as a pattern for the next (twin.h). */
 struct hocket__twin {
-    struct hocket__buf last; /* empty: there is none */
-    size_t from, tail;       /* the bytes before and behind the text … */
-    size_t head, foot;       /* … those of the frame among them; head 0: it has none */
-    enum hocket__delta_kind kind;
-    size_t call;
-    int pieces; /* texts that the event under way has appended */
+    struct hocket__buf last;
+    struct hocket__twin_hole holes[HOCKET__TWIN_HOLES];
+    size_t n_holes;    /* 0: nothing is kept */
+    size_t tail;       /* bytes behind the last of them */
+    size_t head, foot; /* bytes of the frame before and behind the event; head 0: it has none */
+    enum hocket__delta_kind kind; /* what its text is appended to … */
+    size_t call;                  /* … and of which call */
+    /* Of the event under way: */
+    struct hocket__twin_hole seen[HOCKET__TWIN_HOLES]; /* the text first */
+    size_t n_seen;
+    int pieces; /* texts that it has appended */
     bool unlike;
-    struct hocket__str text; /* the last of them, in the event's bytes */
 };
 
 /* Leaves out what its traits do not list. */

@@ -1,6 +1,6 @@
-/* The comparison of twin.h. All offsets are from the beginning of what is kept: `from` is
- * where the text begins in it, `tail` how much stands behind it, `head` and `foot` how much of
- * both is framing.
+/* The comparison of twin.h. What is kept is cut by its holes, in the order in which they stand:
+ *
+ *     gap ─ hole ─ gap ─ hole ─ tail          of the first gap `head` bytes are framing, of the tail `foot`
  *
  * It is only ever a shortcut: what does not compare is parsed as if there were no twins, so a
  * mistake of the comparison could only be to take too much. Hence the string is scanned by the
@@ -25,20 +25,20 @@ static size_t escape(const char *p, const char *end)
     return 6;
 }
 
-/* What stands from p up to the quote that ends it, as a JSON string; false when it is none. */
-static bool read_inside(const char *p, const char *end, struct hocket__piece *piece)
+/* What stands from p up to the quote that ends it, as a JSON string; NULL when it is none. */
+static inline const char *read_inside(const char *p, const char *end, struct hocket__piece *piece)
 {
     const char *from = p;
+    bool escaped = false;
     while ((p = hocket__json_plain(p, end)) < end && *p != '"') {
         int n = *p == '\\' ? (int) escape(p, end) : hocket__utf8_sequence(p, (size_t) (end - p));
         if (n < 1 || (unsigned char) *p < 0x20)
-            return false;
-        piece->escaped |= *p == '\\';
+            return NULL;
+        escaped |= *p == '\\';
         p += n;
     }
-    piece->set = true;
-    piece->inside = hocket__str(from, (size_t) (p - from));
-    return p < end;
+    *piece = (struct hocket__piece){ hocket__str(from, (size_t) (p - from)), escaped, true };
+    return p < end ? p : NULL;
 }
 
 static void append(struct hocket__reader *r, const struct hocket__piece *p)
@@ -49,21 +49,43 @@ static void append(struct hocket__reader *r, const struct hocket__piece *p)
         hocket__reader_text(r, r->twin.kind, p);
 }
 
-/* Compares what begins at s with the bytes around the text, without `head` and `foot` of them, and
+/* A whole number as JSON has it. */
+static const char *pass_number(const char *p, const char *end)
+{
+    const char *from = p;
+    while (p < end && *p >= '0' && *p <= '9')
+        p++;
+    return p == from || (*from == '0' && p - from > 1) ? NULL : p;
+}
+
+static bool is_same(const char *p, const char *end, const char *kept, size_t n)
+{
+    return (size_t) (end - p) >= n && memcmp(p, kept, n) == 0;
+}
+
+/* Compares what begins at s with what is kept, without `head` and `foot` of it, and
  * reads the text. Gives the length of the twin: more may stand behind it. */
 static size_t compare(const struct hocket__twin *t, struct hocket__str s, size_t head, size_t foot,
-    struct hocket__piece *piece)
+    struct hocket__piece *text)
 {
-    size_t from = t->from - head, tail = t->tail - foot;
-    const char *end = s.p + s.n;
-    if (t->last.len == 0 || s.n < from + tail || memcmp(s.p, t->last.data + head, from) != 0
-        || !read_inside(s.p + from, end, piece))
+    const char *p = s.p, *end = s.p + s.n, *kept = t->last.data;
+    struct hocket__piece other;
+    for (size_t i = 0; i < t->n_holes; i++, head = 0) {
+        const struct hocket__twin_hole *hole = &t->holes[i];
+        if (!is_same(p, end, kept + head, hole->gap - head))
+            return 0;
+        p += hole->gap - head;
+        if (hole->kind == HOCKET__TWIN_NUMBER)
+            p = pass_number(p, end);
+        else
+            p = read_inside(p, end, hole->kind == HOCKET__TWIN_TEXT ? text : &other);
+        if (!p)
+            return 0;
+        kept += hole->gap + hole->n;
+    }
+    if (t->n_holes == 0 || !is_same(p, end, kept, t->tail - foot))
         return 0;
-    const char *behind = piece->inside.p + piece->inside.n;
-    if ((size_t) (end - behind) < tail
-        || memcmp(behind, t->last.data + t->last.len - t->tail, tail) != 0)
-        return 0;
-    return (size_t) (behind - s.p) + tail;
+    return (size_t) (p - s.p) + t->tail - foot;
 }
 
 size_t hocket__twin_take_frames(struct hocket__reader *r, const char *p, size_t n, uint64_t *count)
@@ -90,12 +112,14 @@ bool hocket__twin_take(struct hocket__reader *r, struct hocket__str data)
         return false;
     append(r, &piece);
     if (t->head == 0 && r->frame.n > 0)
-        hocket__twin_keep(r, data);
+        r->twin.n_holes = 0; /* the next one is read, and kept with its frame */
     return true;
 }
 
 void hocket__twin_begin(struct hocket__reader *r)
 {
+    r->twin.seen[0].kind = HOCKET__TWIN_TEXT;
+    r->twin.n_seen = 1;
     r->twin.pieces = 0;
     r->twin.unlike = false;
 }
@@ -106,7 +130,20 @@ void hocket__twin_piece(struct hocket__reader *r, enum hocket__delta_kind kind, 
     r->twin.pieces++;
     r->twin.kind = kind;
     r->twin.call = call;
-    r->twin.text = p->inside;
+    r->twin.seen[0].was = p->inside;
+}
+
+void hocket__twin_hole(struct hocket__reader *r, const struct hocket__json *j)
+{
+    struct hocket__twin *t = &r->twin;
+    bool number = j->token == HOCKET__JSON_NUMBER;
+    if ((!number && j->token != HOCKET__JSON_STRING) || t->n_seen == HOCKET__TWIN_HOLES) {
+        t->unlike = true;
+        return;
+    }
+    t->seen[t->n_seen++] =
+        (struct hocket__twin_hole){ .kind = number ? HOCKET__TWIN_NUMBER : HOCKET__TWIN_STRING,
+            .was = j->text };
 }
 
 void hocket__twin_unlike(struct hocket__reader *r)
@@ -114,23 +151,42 @@ void hocket__twin_unlike(struct hocket__reader *r)
     r->twin.unlike = true;
 }
 
-void hocket__twin_keep(struct hocket__reader *r, struct hocket__str data)
+/* What was seen, in the order in which it stands in the event. False: some of it stands elsewhere. */
+static bool sort_holes(struct hocket__twin *t, struct hocket__str data)
+{
+    for (size_t i = 0; i < t->n_seen; i++) {
+        struct hocket__twin_hole hole = t->seen[i];
+        size_t k = i;
+        if (hole.was.p <= data.p || hole.was.p + hole.was.n >= data.p + data.n)
+            return false;
+        for (; k > 0 && t->holes[k - 1].was.p > hole.was.p; k--)
+            t->holes[k] = t->holes[k - 1];
+        t->holes[k] = hole;
+    }
+    return true;
+}
+
+int hocket__twin_keep(struct hocket__reader *r, struct hocket__str data)
 {
     struct hocket__twin *t = &r->twin;
     struct hocket__str all = r->frame.n > 0 ? r->frame : data;
+    const char *from = all.p;
     hocket__buf_reset(&t->last);
-    t->head = t->foot = 0;
-    if (t->pieces != 1 || t->unlike || t->text.p <= data.p
-        || t->text.p + t->text.n >= data.p + data.n)
-        return;
-    if (hocket__buf_addstr(&t->last, all) < 0) {
-        hocket__buf_reset(&t->last); /* it is only a shortcut */
-        return;
+    t->n_holes = 0;
+    if (t->pieces != 1 || t->unlike || !sort_holes(t, data))
+        return 0;
+    int status = hocket__buf_addstr(&t->last, all);
+    if (status < 0)
+        return status == HOCKET_ENOMEM ? status : 0;
+    for (struct hocket__twin_hole *hole = t->holes; t->n_holes < t->n_seen; t->n_holes++, hole++) {
+        hole->gap = (size_t) (hole->was.p - from);
+        hole->n = hole->was.n;
+        from = hole->was.p + hole->was.n;
     }
+    t->tail = (size_t) (all.p + all.n - from);
     t->head = (size_t) (data.p - all.p);
     t->foot = all.n - t->head - data.n;
-    t->from = (size_t) (t->text.p - all.p);
-    t->tail = all.n - t->from - t->text.n;
+    return 0;
 }
 
 int hocket__head_keep(struct hocket__reader *r, const struct hocket__json *j)

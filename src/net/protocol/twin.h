@@ -9,6 +9,9 @@
  * just that with it: two comparisons and a scan in place of a parse. Strictness is not
  * lost: the bytes around were parsed, and the string is checked.
  *
+ * What is passed over and differs in each chunk is a hole as well: a string that only hides how long
+ * the text is (OpenAI's "obfuscation"), a number that counts the events. It is checked as the text is.
+ *
  * Where the bytes that frame an event ("data: ", the blank line) are known, too, they are compared
  * with it, and the framing needs not be read either. */
 #pragma once
@@ -23,12 +26,14 @@ size_t hocket__twin_take_frames(struct hocket__reader *r, const char *p, size_t 
 
 /* Around a full read of an event: begin, then whatever appends a text says so, and
  * whatever else is done that must not be skipped says hocket__twin_unlike; keep, with the frame
- * where the reader has one. */
+ * where the reader has one: 0 or ENOMEM; one of more than 64 KiB is not kept. */
 void hocket__twin_begin(struct hocket__reader *r);
 void hocket__twin_piece(struct hocket__reader *r, enum hocket__delta_kind kind, size_t call,
     const struct hocket__piece *p);
+/* The value that was just read, a string or a whole number, says nothing and may be another. */
+void hocket__twin_hole(struct hocket__reader *r, const struct hocket__json *j);
 void hocket__twin_unlike(struct hocket__reader *r);
-void hocket__twin_keep(struct hocket__reader *r, struct hocket__str data);
+int hocket__twin_keep(struct hocket__reader *r, struct hocket__str data);
 
 /* Heads: what a stream's chunks begin with is mostly the same in all of them, also where the rest
  * is not. A head is kept at a key of the outermost object, when what stands before it need not be

@@ -649,6 +649,36 @@ static void test_twins(void **state)
         "\"arguments\":{\"a\":1}");
 }
 
+#define HIDDEN(text, hidden)                                                                       \
+    "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" text                 \
+    "\"}}],\"obfuscation\":" hidden "}\n\n"
+#define HIDDEN_FIRST(text, hidden)                                                                 \
+    "data: {\"obfuscation\":\"" hidden "\",\"choices\":[{\"delta\":{\"content\":\"" text           \
+    "\"}}]}\n\n"
+
+/* What hides how long the text is differs in each of them, and is as strictly read as all else. */
+static void test_obfuscation(void **state)
+{
+    check_answer(PROTO,
+        HIDDEN("a", "\"x\"") HIDDEN("b", "\"long\\n\\u00e9\"") HIDDEN("c", "\"\"") HIDDEN("d", "7")
+            HIDDEN("e", "8") HIDDEN("f", "null") HIDDEN("g", "[\"x\"]") HIDDEN("h", "\"y\"") DONE,
+        "{\"text\":\"abcdefgh\"");
+    check_answer(PROTO,
+        HIDDEN_FIRST("a", "x") HIDDEN_FIRST("b", "yz") HIDDEN_FIRST("c", "") HIDDEN_FIRST("d", "")
+            FINISH("stop") DONE,
+        "{\"text\":\"abcd\"");
+    check_answer(PROTO, /* not what it looks like: a text in its place, and one without it */
+        HIDDEN("a", "\"x\"") HIDDEN("b", "\"y\",\"x_groq\":{\"usage\":{\"prompt_tokens\":4}}")
+            HIDDEN("c", "\"z\",\"choices\":[{\"delta\":{\"content\":\"d\"}}]")
+                DELTA("{\"content\":\"e\"}") DONE,
+        "{\"text\":\"abcde\"");
+    check_fails(
+        PROTO, HIDDEN("a", "\"x\"") HIDDEN("b", "\"\\q and so on\"") DONE, HOCKET_EPROTOCOL);
+    check_fails(PROTO, HIDDEN("a", "\"x\"") HIDDEN("b", "\"\t\"") DONE, HOCKET_EPROTOCOL);
+    check_fails(PROTO, HIDDEN("a", "7") HIDDEN("b", "07") DONE, HOCKET_EPROTOCOL);
+    check_fails(PROTO, HIDDEN("a", "7") HIDDEN("b", "") DONE, HOCKET_EPROTOCOL);
+}
+
 /* Chunks that begin like the first one go on behind its head; what matters is read in each. */
 static void test_heads(void **state)
 {
@@ -826,6 +856,7 @@ int main(void)
         cmocka_unit_test(test_member_order),
         cmocka_unit_test(test_odd_chunks),
         cmocka_unit_test(test_twins),
+        cmocka_unit_test(test_obfuscation),
         cmocka_unit_test(test_heads),
         cmocka_unit_test(test_reasoning),
         cmocka_unit_test(test_usage),

@@ -141,6 +141,47 @@ static void test_text(void **state)
         "{\"text\":\"a\"");
 }
 
+#define SEEN(type, n, i, text, hidden)                                                             \
+    EVENT(type, "\"sequence_number\":" #n ",\"output_index\":" #i ",\"delta\":\"" text             \
+                "\",\"obfuscation\":\"" hidden "\"")
+#define SAID(n, i, text, hidden)    SEEN("response.output_text.delta", n, i, text, hidden)
+#define THOUGHT(n, i, text, hidden) SEEN("response.reasoning_text.delta", n, i, text, hidden)
+#define ARGUED(n, i, text, hidden)                                                                 \
+    SEEN("response.function_call_arguments.delta", n, i, text, hidden)
+#define REFUSED(n, i, text, hidden) SEEN("response.refusal.delta", n, i, text, hidden)
+
+/* Events that differ from the one before by their text, their number and what hides its length. */
+static void test_twins(void **state)
+{
+    check_answer(PROTO,
+        BEGIN SAID(9, 0, "a", "xy") SAID(10, 0, "b", "") SAID(11, 0, "\\n\\\"", "\\\"z")
+            SAID(12, 0, "", "q") THOUGHT(13, 1, "r", "x") THOUGHT(14, 1, "s", "y")
+                SAID(15, 0, "c", "x") SAID(16, 2, "d", "x") SAID(17, 2, "e", "xx") END(""),
+        "{\"text\":\"ab\\n\\\"cde\",\"reasoning_text\":\"rs\"");
+    check_answer(PROTO, /* the arguments of two calls, the first begun by them */
+        BEGIN ADDED(0, CALL("x", "")) ARGUED(1, 0, "{\\\"a\\\":", "p") ARGUED(2, 0, "1}", "pq")
+            ADDED(1, CALL("y", "")) ARGUED(3, 1, "{", "p") ARGUED(4, 1, "}", "") END(""),
+        "\"arguments\":{\"a\":1}");
+    check_answer(PROTO,
+        BEGIN SAID(1, 0, "a", "") REFUSED(2, 0, "n", "") REFUSED(3, 0, "o", "") END(""),
+        "\"text\":\"a\"");
+    /* a name of the event alone says what it is; one in it counts more */
+    check_answer(PROTO,
+        BEGIN
+        "event: response.output_text.delta\ndata: {\"output_index\":0,\"delta\":\"a\"}\n\n"
+        "event: response.reasoning_text.delta\ndata: {\"output_index\":0,\"delta\":\"b\"}\n\n"
+        "event: response.output_text.delta\ndata: {\"output_index\":0,\"delta\":\"c\"}\n\n" END(""),
+        "{\"text\":\"ac\",\"reasoning_text\":\"b\"");
+    /* a second response in the stream begins anew */
+    check_answer(PROTO,
+        BEGIN SAID(1, 0, "a", "x") SAID(2, 0, "b", "y") END("") BEGIN SAID(3, 0, "c", "x")
+            SAID(4, 0, "d", "y") END(""),
+        "{\"text\":\"cd\"");
+    check_fails(PROTO, BEGIN SAID(1, 0, "a", "x") SAID(02, 0, "b", "y") END(""), HOCKET_EPROTOCOL);
+    check_fails(PROTO, BEGIN SAID(1, 0, "a", "x") SAID(, 0, "b", "y") END(""), HOCKET_EPROTOCOL);
+    check_fails(PROTO, BEGIN SAID(1, 0, "a", "x") SAID(2, 0, "b", "\\") END(""), HOCKET_ETRUNCATED);
+}
+
 static void test_calls(void **state)
 {
     const char *want = "[{\"id\":\"c\",\"name\":\"f\",\"arguments\":{\"a\":1},\"arguments_raw\":"
@@ -257,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_request),
         cmocka_unit_test(test_input),
         cmocka_unit_test(test_text),
+        cmocka_unit_test(test_twins),
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_refusal),
         cmocka_unit_test(test_ends),

@@ -350,6 +350,11 @@ static int read_chunk(struct hocket__reader *r, struct hocket__json *j, struct h
         } else if (hocket__key_is(j, "x_groq")) {
             plain = false;
             read_groq(r, j, error);
+        } else if (hocket__key_is(j, "obfuscation")) {
+            plain = false;
+            hocket__json_next(j);
+            hocket__twin_hole(r, j);
+            hocket__json_pass(j);
         }
     }
     if (status == 0 && hocket__json_end(j, NULL) < 0)
@@ -396,8 +401,8 @@ int hocket__openai_chat_event(struct hocket__reader *r, struct hocket__str type,
     int status = read_text(r, data, "stream", err);
     if (status < 0 || r->reply->error.where)
         hocket__twin_unlike(r);
-    hocket__twin_keep(r, data);
-    return status;
+    int kept = hocket__twin_keep(r, data);
+    return status < 0 ? status : kept;
 }
 
 int hocket__openai_chat_body(

@@ -6,6 +6,7 @@
 #include "net/protocol/openai_responses/openai_responses.h"
 
 #include "net/protocol/finish.h"
+#include "net/protocol/twin.h"
 
 /* ---- Responses: at the start and the end of a stream, or a whole body ---- */
 
@@ -158,6 +159,7 @@ static int add_arguments(
     struct hocket__item item = { .kind = free_form ? HOCKET__ITEM_CUSTOM_CALL : HOCKET__ITEM_CALL };
     size_t pos = hocket__responses_find(r->reply, &item, e->index);
     if (pos == r->reply->n_calls) {
+        hocket__twin_unlike(r);
         int status = hocket__responses_call(r, &item, pos, e->index, err);
         if (status < 0 || pos == r->reply->n_calls)
             return status;
@@ -287,7 +289,7 @@ enum event_kind {
     EVENT_ARGUMENTS,
     EVENT_INPUT,
     EVENT_SUMMARY,
-    EVENT_REASONING,
+    EVENT_REASONING, /* so far they add a text, and do nothing else */
     EVENT_REFUSAL,
     EVENT_ITEM_BEGIN,
     EVENT_ITEM_END,
@@ -350,7 +352,10 @@ static int take_other(struct hocket__reader *r, const struct event *e, struct ho
 static int take_event(struct hocket__reader *r, const struct event *e, struct hocket__str data,
     struct hocket_error *err)
 {
-    switch (event_kind(&e->type)) {
+    enum event_kind kind = event_kind(&e->type);
+    if (kind > EVENT_REASONING || !e->typed)
+        hocket__twin_unlike(r);
+    switch (kind) {
     case EVENT_TEXT: return add_text(r, e, HOCKET__DELTA_TEXT);
     case EVENT_SUMMARY:
     case EVENT_REASONING: return add_text(r, e, HOCKET__DELTA_REASONING);
@@ -368,33 +373,39 @@ static int take_event(struct hocket__reader *r, const struct event *e, struct ho
     }
 }
 
+static void read_member(struct hocket__reader *r, struct hocket__json *j, struct event *e)
+{
+    if (hocket__key_is(j, "type")) {
+        hocket__piece_read(j, &e->type);
+    } else if (hocket__key_is(j, "delta")) {
+        hocket__piece_read(j, &e->delta);
+    } else if (hocket__key_is(j, "output_index")) {
+        e->index = hocket__json_count(j);
+    } else if (hocket__key_is(j, "sequence_number") || hocket__key_is(j, "obfuscation")) {
+        hocket__json_next(j);
+        hocket__twin_hole(r, j);
+        hocket__json_pass(j);
+    } else if (hocket__key_is(j, "item")) {
+        e->item = hocket__json_value(j);
+    } else if (hocket__key_is(j, "response")) {
+        e->response = hocket__json_value(j);
+    } else if (hocket__key_is(j, "error")) {
+        e->error = hocket__json_value(j);
+    }
+}
+
 /* Members may come in any order, so all are read first, and what the event means is decided then. */
-int hocket__openai_responses_event(struct hocket__reader *r, struct hocket__str type,
-    struct hocket__str data, struct hocket_error *err)
+static int read_event(struct hocket__reader *r, struct hocket__str type, struct hocket__str data,
+    struct hocket_error *err)
 {
     struct hocket__json j;
     struct event e = { .index = -1 };
-    if (data.n >= 6 && memcmp(data.p, "[DONE]", 6) == 0)
-        return 0; /* some copies send it; the end is the last response */
     hocket__json_init(&j, data);
-    if (hocket__json_next(&j) == HOCKET__JSON_OBJECT) {
-        while (hocket__json_key(&j)) {
-            if (hocket__key_is(&j, "type"))
-                hocket__piece_read(&j, &e.type);
-            else if (hocket__key_is(&j, "delta"))
-                hocket__piece_read(&j, &e.delta);
-            else if (hocket__key_is(&j, "output_index"))
-                e.index = hocket__json_count(&j);
-            else if (hocket__key_is(&j, "item"))
-                e.item = hocket__json_value(&j);
-            else if (hocket__key_is(&j, "response"))
-                e.response = hocket__json_value(&j);
-            else if (hocket__key_is(&j, "error"))
-                e.error = hocket__json_value(&j);
-        }
-    } else {
+    if (hocket__json_next(&j) == HOCKET__JSON_OBJECT)
+        while (hocket__json_key(&j))
+            read_member(r, &j, &e);
+    else
         hocket__json_pass(&j);
-    }
     if (hocket__json_end(&j, NULL) < 0)
         return hocket__proto_broken(&j, err);
     e.typed = e.type.set;
@@ -402,6 +413,22 @@ int hocket__openai_responses_event(struct hocket__reader *r, struct hocket__str 
         e.type = (struct hocket__piece){ hocket__says_error(e.error) ? HOCKET__STR("error") : type,
             false, true };
     return take_event(r, &e, data, err);
+}
+
+/* Nearly all are deltas, each the one before but for its text and its number. */
+int hocket__openai_responses_event(struct hocket__reader *r, struct hocket__str type,
+    struct hocket__str data, struct hocket_error *err)
+{
+    if (data.n >= 6 && memcmp(data.p, "[DONE]", 6) == 0)
+        return 0; /* some copies send it; the end is the last response */
+    if (hocket__twin_take(r, data))
+        return 0;
+    hocket__twin_begin(r);
+    int status = read_event(r, type, data, err);
+    if (status < 0)
+        hocket__twin_unlike(r);
+    int kept = hocket__twin_keep(r, data);
+    return status < 0 ? status : kept;
 }
 
 /* ---- Bodies ---- */
