@@ -97,6 +97,7 @@ struct hocket__twin {
     size_t head, foot; /* bytes of the frame before and behind the event; head 0: it has none */
     enum hocket__delta_kind kind; /* what its text is appended to … */
     size_t call;                  /* … and of which call */
+    bool state;                   /* and as it stands to the reader's state */
     /* Of the event under way: */
     struct hocket__twin_hole seen[HOCKET__TWIN_HOLES]; /* the text first */
     size_t n_seen;

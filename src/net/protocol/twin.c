@@ -47,6 +47,8 @@ static void append(struct hocket__reader *r, const struct hocket__piece *p)
         hocket__reader_arguments(r, r->twin.call, p);
     else
         hocket__reader_text(r, r->twin.kind, p);
+    if (r->twin.state)
+        hocket__buf_addstr(&r->state, p->inside);
 }
 
 /* A whole number as JSON has it. */
@@ -121,6 +123,7 @@ void hocket__twin_begin(struct hocket__reader *r)
     r->twin.seen[0].kind = HOCKET__TWIN_TEXT;
     r->twin.n_seen = 1;
     r->twin.pieces = 0;
+    r->twin.state = false;
     r->twin.unlike = false;
 }
 
@@ -144,6 +147,12 @@ void hocket__twin_hole(struct hocket__reader *r, const struct hocket__json *j)
     t->seen[t->n_seen++] =
         (struct hocket__twin_hole){ .kind = number ? HOCKET__TWIN_NUMBER : HOCKET__TWIN_STRING,
             .was = j->text };
+}
+
+void hocket__twin_state(struct hocket__reader *r, bool its)
+{
+    r->twin.state = its;
+    r->twin.unlike |= !its;
 }
 
 void hocket__twin_unlike(struct hocket__reader *r)

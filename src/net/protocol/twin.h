@@ -32,6 +32,8 @@ void hocket__twin_piece(struct hocket__reader *r, enum hocket__delta_kind kind, 
     const struct hocket__piece *p);
 /* The value that was just read, a string or a whole number, says nothing and may be another. */
 void hocket__twin_hole(struct hocket__reader *r, const struct hocket__json *j);
+/* The text was added to r->state as well, as it stood; or (not `its`) something else was done there. */
+void hocket__twin_state(struct hocket__reader *r, bool its);
 void hocket__twin_unlike(struct hocket__reader *r);
 int hocket__twin_keep(struct hocket__reader *r, struct hocket__str data);
 

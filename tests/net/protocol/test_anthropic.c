@@ -363,6 +363,40 @@ static void test_replay(void **state)
     talk_close(&k);
 }
 
+/* Deltas that are the one before with another text in it go where that went, to what is sent back as well. */
+static void test_twins(void **state)
+{
+    struct talk k;
+    talk_open(&k, &hocket__proto_anthropic);
+    const char *const events[] = { START,
+        BLOCK(0, "{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"\"}"),
+        DELTA(0, "{\"type\":\"thinking_delta\",\"thinking\":\"a\"}"),
+        DELTA(0, "{\"type\":\"thinking_delta\",\"thinking\":\"\\u00e9\"}"),
+        DELTA(0, "{\"type\":\"thinking_delta\",\"thinking\":\"\\n\"}"),
+        DELTA(0, "{\"type\":\"signature_delta\",\"signature\":\"Eq\"}"),
+        DELTA(0, "{\"type\":\"signature_delta\",\"signature\":\"==\"}"), END(0),
+        BLOCK(1, "{\"type\":\"text\",\"text\":\"\"}"),
+        DELTA(1, "{\"type\":\"text_delta\",\"text\":\"x\"}"),
+        DELTA(1, "{\"type\":\"text_delta\",\"text\":\"\\/y\"}"), "{\"type\": \"ping\"}",
+        DELTA(1, "{\"type\":\"text_delta\",\"text\":\"z\"}"),
+        DELTA(1, "{\"type\":\"citations_delta\",\"citation\":{\"text\":\"1\"}}"),
+        DELTA(1, "{\"type\":\"citations_delta\",\"citation\":{\"text\":\"2\"}}"), END(1),
+        BLOCK(2, "{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"f\",\"input\":{}}"),
+        DELTA(2, "{\"type\":\"input_json_delta\",\"partial_json\":\"{\"}"),
+        DELTA(2, "{\"type\":\"input_json_delta\",\"partial_json\":\"\\\"a\\\"\"}"),
+        DELTA(2, "{\"type\":\"input_json_delta\",\"partial_json\":\":1}\"}"), END(2),
+        FINISH("tool_use"), STOP, NULL };
+    assert_int_equal(talk_stream(&k, events), 0);
+    assert_text(k.reply.reasoning, "a\xC3\xA9\n");
+    assert_text(k.reply.text, "x/yz");
+    assert_text(k.reply.calls[0].arguments, "{\"a\":1}");
+    assert_text(k.reply.replay,
+        "[{\"type\":\"thinking\",\"thinking\":\"a\\u00e9\\n\",\"signature\":\"Eq==\"},"
+        "{\"type\":\"text\",\"text\":\"x\\/yz\",\"citations\":[{\"text\":\"1\"},{\"text\":\"2\"}]},"
+        "{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"f\",\"input\":{\"a\":1}}]");
+    talk_close(&k);
+}
+
 /* Text first, so that the list of blocks begins in the middle; then all kinds. */
 static void test_replay_late(void **state)
 {
@@ -605,6 +639,7 @@ int main(void)
         cmocka_unit_test(test_bad_arguments),
         cmocka_unit_test(test_cache_marks),
         cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_twins),
         cmocka_unit_test(test_replay_late),
         cmocka_unit_test(test_replay_odd),
         cmocka_unit_test(test_replay_order),

@@ -4,6 +4,7 @@
 #include "net/protocol/anthropic/anthropic.h"
 
 #include "net/protocol/finish.h"
+#include "net/protocol/twin.h"
 
 /* One event, or a whole message: they share their members. */
 struct message {
@@ -157,8 +158,10 @@ static void add_delta(struct hocket__reader *r, const struct hocket__block *d, i
     hocket__anthropic_replay_delta(r, d, index);
     if (d->partial_json.set)
         add_json(r, &d->partial_json, index);
-    hocket__reader_text(r, HOCKET__DELTA_TEXT, &d->text);
-    hocket__reader_text(r, HOCKET__DELTA_REASONING, &d->thinking);
+    if (d->text.set)
+        hocket__reader_text(r, HOCKET__DELTA_TEXT, &d->text);
+    if (d->thinking.set)
+        hocket__reader_text(r, HOCKET__DELTA_REASONING, &d->thinking);
 }
 
 /* Arguments that did not come in pieces are reported when the block ends. */
@@ -200,7 +203,10 @@ static int take_event(struct hocket__reader *r, const struct message *m, struct 
 {
     if (hocket__str_is(type, "content_block_delta")) {
         add_delta(r, &m->block, m->index);
-    } else if (hocket__str_is(type, "content_block_start")) {
+        return 0;
+    }
+    hocket__twin_unlike(r);
+    if (hocket__str_is(type, "content_block_start")) {
         return start_block(r, &m->block, m->index, err);
     } else if (hocket__str_is(type, "content_block_stop")) {
         stop_block(r, m->index);
@@ -217,8 +223,8 @@ static int take_event(struct hocket__reader *r, const struct message *m, struct 
     return 0;
 }
 
-int hocket__anthropic_event(struct hocket__reader *r, struct hocket__str type,
-    struct hocket__str data, struct hocket_error *err)
+static int read_event(struct hocket__reader *r, struct hocket__str type, struct hocket__str data,
+    struct hocket_error *err)
 {
     struct message m;
     int status = read_message(&m, data, err);
@@ -227,11 +233,27 @@ int hocket__anthropic_event(struct hocket__reader *r, struct hocket__str type,
     /* the name in the data counts: relays lose that of the event */
     if (m.type.set)
         type = m.type.inside;
+    else
+        hocket__twin_unlike(r);
     if (hocket__str_is(type, "error") || hocket__says_error(m.error)) {
+        hocket__twin_unlike(r);
         hocket__reply_set_error(r->reply, "stream", 0, data);
         return 0;
     }
     return take_event(r, &m, type, data, err);
+}
+
+int hocket__anthropic_event(struct hocket__reader *r, struct hocket__str type,
+    struct hocket__str data, struct hocket_error *err)
+{
+    if (hocket__twin_take(r, data))
+        return 0;
+    hocket__twin_begin(r);
+    int status = read_event(r, type, data, err);
+    if (status < 0)
+        hocket__twin_unlike(r);
+    int kept = hocket__twin_keep(r, data);
+    return status < 0 ? status : kept;
 }
 
 /* ---- Whole messages ---- */

@@ -9,6 +9,8 @@
  * in r->state. r->scratch: what comes in pieces and stands at the block's end. */
 #include "net/protocol/anthropic/anthropic.h"
 
+#include "net/protocol/twin.h"
+
 enum kind {
     KIND_NONE,
     KIND_TEXT,     /* scratch: citations */
@@ -181,12 +183,15 @@ void hocket__anthropic_replay_delta(
     if (((uint32_t) index & INDEX_MASK) != r->flags >> INDEX_SHIFT) {
         if (!is_stray(r->reply, d, index))
             r->flags |= BROKEN; /* blocks are mixed, which the protocol does not do */
+        hocket__twin_unlike(r);
         return;
     }
     switch (r->flags & KIND_MASK) {
     case KIND_TEXT:
         hocket__buf_addstr(&r->state, d->text.inside);
+        hocket__twin_state(r, d->text.set);
         if (d->citation.n > 0) {
+            hocket__twin_unlike(r);
             hocket__buf_adds(&r->scratch, r->scratch.len > 0 ? "," : "");
             hocket__buf_addstr(&r->scratch, d->citation);
         }
@@ -194,9 +199,16 @@ void hocket__anthropic_replay_delta(
     case KIND_THINKING:
         hocket__buf_addstr(&r->state, d->thinking.inside);
         hocket__buf_addstr(&r->scratch, d->signature.inside);
+        hocket__twin_state(r, d->thinking.set && !d->signature.set);
         break;
-    case KIND_INPUT: add_piece(r, &d->partial_json, true); break;
-    case KIND_CONTENT: add_content(r, d->partial_content); break;
+    case KIND_INPUT:
+        hocket__twin_unlike(r);
+        add_piece(r, &d->partial_json, true);
+        break;
+    case KIND_CONTENT:
+        hocket__twin_unlike(r);
+        add_content(r, d->partial_content);
+        break;
     default: break;
     }
 }
