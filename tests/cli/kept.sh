@@ -104,7 +104,8 @@ echo 'return "the old part"' >part.lua
 # A conversation is left, and found again from elsewhere.
 mkdir -p talk; printf -- '---\nname: guide\n---\nYou answer.\n' >talk/guide.md
 (cd talk && printf 'say one\n' | "$HOCKET" chat guide.md) >out 2>err; has out one; has err "hocket chat --resume 01"
-printf 'say two\n' | "$HOCKET" chat --continue >out 2>err; has out two; hasnt out one
+printf 'say two\n/clear\nsay three\n' | "$HOCKET" chat --continue >out 2>err; has out two; hasnt out one; has err "forgotten"
+printf 'say four\n' | "$HOCKET" chat --continue >out 2>err; same "$(cat out)" four; hasnt err "forgotten"
 run "$HOCKET" chat --resume </dev/null; expect 2; has err guide.md
 
 # Who leaves a run at a terminal is told its name.

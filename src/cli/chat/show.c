@@ -308,7 +308,8 @@ static void on_not_reloaded(struct cli_chat *c, const hocket_json *event)
 static void on_cleared(struct cli_chat *c, const hocket_json *event)
 {
     (void) event;
-    cli_screen_say(&c->screen, CLI_GOOD, "what was said so far is forgotten");
+    if (!c->again)
+        cli_screen_say(&c->screen, CLI_GOOD, "what was said so far is forgotten");
     c->changing = false;
 }
 
@@ -334,37 +335,54 @@ static void on_output(struct cli_chat *c, const hocket_json *event)
 
 /* ---- Events -------------------------------------------------------------- */
 
-static bool take(struct cli_chat *c, const char *type, const hocket_json *event)
+struct handler {
+    const char *type;
+    void (*take)(struct cli_chat *c, const hocket_json *event);
+    bool also_told; /* to what shows runs */
+    bool past; /* what it says still counts when a conversation goes on that has told it before */
+};
+
+static const struct handler *handler_of(const char *type)
 {
-    static const struct {
-        const char *type;
-        void (*take)(struct cli_chat *c, const hocket_json *event);
-        bool also_told; /* to what shows runs */
-    } table[] = {
-        { "model_delta", on_delta, false },
-        { "model_request", on_request, true },
-        { "model_reply", on_reply, true },
-        { "agent_started", on_agent, true },
-        { "agent_finished", on_agent_end, true },
-        { "tool_call", on_tool, true },
-        { "conversation_started", on_started, false },
-        { "input_requested", on_prompt, false },
-        { "input_received", on_input, false },
-        { "turn_finished", on_turn, true },
-        { "agent_reloaded", on_reloaded, false },
-        { "agent_reload_failed", on_not_reloaded, false },
-        { "conversation_cleared", on_cleared, false },
-        { "file_attached", on_changed, true },
-        { "compaction_finished", on_changed, true },
-        { "warning", on_changed, true },
-        { "output", on_output, false },
+    static const struct handler table[] = {
+        { "model_delta", on_delta, false, false },
+        { "model_request", on_request, true, true },
+        { "model_reply", on_reply, true, false },
+        { "agent_started", on_agent, true, true },
+        { "agent_finished", on_agent_end, true, true },
+        { "tool_call", on_tool, true, false },
+        { "conversation_started", on_started, false, true },
+        { "input_requested", on_prompt, false, true },
+        { "input_received", on_input, false, true },
+        { "turn_finished", on_turn, true, true },
+        { "agent_reloaded", on_reloaded, false, true },
+        { "agent_reload_failed", on_not_reloaded, false, true },
+        { "conversation_cleared", on_cleared, false, true },
+        { "file_attached", on_changed, true, true },
+        { "compaction_finished", on_changed, true, true },
+        { "warning", on_changed, true, true },
+        { "output", on_output, false, false },
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-        if (strcmp(table[i].type, type) == 0) {
-            table[i].take(c, event);
-            return table[i].also_told;
-        }
-    return !(strstr(type, "_message") && is_heard(c, event)) && strcmp(type, "error") != 0;
+        if (strcmp(table[i].type, type) == 0)
+            return &table[i];
+    return NULL;
+}
+
+static bool is_also_told(const struct handler *h, const char *type)
+{
+    return h ? h->also_told : strcmp(type, "error") != 0;
+}
+
+/* Whether what shows runs is to be told as well. */
+static bool take(
+    struct cli_chat *c, const struct handler *h, const char *type, const hocket_json *event)
+{
+    if (h)
+        h->take(c, event);
+    else if (strstr(type, "_message") && is_heard(c, event))
+        return false;
+    return is_also_told(h, type);
 }
 
 /* What ends while somebody types the answer to a question from the background is shown after it. */
@@ -393,12 +411,19 @@ void cli_chat_left_off(struct cli_chat *c)
     cli_buf_free(&b);
 }
 
+/* Half of what a long conversation tells when it goes on need not be read here. */
 void cli_chat_event(struct cli_chat *c, const struct hocket_event *e)
 {
+    const struct handler *h = handler_of(e->type);
+    if (e->again && !(h && h->past)) {
+        if (is_also_told(h, e->type))
+            cli_feed_event(&c->feed, e);
+        return;
+    }
     hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
     c->again = e->again;
     bool late = event && c->screen.held && strcmp(e->type, "turn_finished") == 0;
-    if (event && (late || take(c, e->type, event)))
+    if (event && (late || take(c, h, e->type, event)))
         cli_feed_event(&c->feed, e);
     if (late) {
         c->late = event;
