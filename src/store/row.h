@@ -52,7 +52,8 @@ struct hocket__store_run {
     bool simulated;                 /* by a scripted model */
     int64_t cost;                   /* nano-dollars; -1: not known */
     int64_t tokens;                 /* -1: not known */
-    int64_t created_ms, updated_ms; /* wall clock; the store sets updated_ms */
+    int64_t created_ms, updated_ms; /* wall clock; the store sets updated_ms: within a second while
+                                     * a run only grows */
     uint64_t last_n,
         last_seq;   /* the store's: of the last entry and record, through the parent, or 0 */
     uint64_t fence; /* the store's: grows with each claim */

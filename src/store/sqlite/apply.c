@@ -10,6 +10,7 @@
 
 #define OWN_TEXT (16 * 1024) /* bytes; longer values stand in texts, once */
 #define LAST_KEY UINT64_C(0xFFFFFFFF)
+#define GROWS_MS 1000 /* how exact updated_ms is while a run only grows: it is in an index */
 
 int64_t hocket__keeper_now(const struct hocket__keeper *k)
 {
@@ -162,7 +163,8 @@ static int insert_run(struct hocket__keeper *k, struct hocket__claimed *c,
         hocket__db_bind_int(d, st, 2, parent);
     else
         d->lib->bind_null(st, 2);
-    hocket__db_bind_int(d, st, 17, hocket__keeper_now(k));
+    c->updated_ms = hocket__keeper_now(k);
+    hocket__db_bind_int(d, st, 17, c->updated_ms);
     hocket__db_bind_int(d, st, 18, (int64_t) c->last_n);
     hocket__db_bind_int(d, st, 19, (int64_t) c->last_seq);
     hocket__claims_bind(k, st, 20);
@@ -349,8 +351,9 @@ static int load(struct hocket__keeper *k, struct hocket__claimed *c)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_LOAD,
-        "SELECT no, iif(owner_store = ?2 AND owner_pid = ?3, fence, 0), last_n, last_seq FROM runs"
-        " WHERE id = ?1");
+        "SELECT no, iif(owner_store = ?2 AND owner_pid = ?3, fence, 0), last_n, last_seq, "
+        "updated_ms"
+        " FROM runs WHERE id = ?1");
     if (!st)
         return d->error.status;
     hocket__db_bind_text(d, st, 1, hocket__cstr(c->id));
@@ -361,6 +364,7 @@ static int load(struct hocket__keeper *k, struct hocket__claimed *c)
     c->fence = rc == 1 ? (uint64_t) hocket__db_int(d, st, 1) : 0;
     c->last_n = rc == 1 ? (uint64_t) hocket__db_int(d, st, 2) : 0;
     c->last_seq = rc == 1 ? (uint64_t) hocket__db_int(d, st, 3) : 0;
+    c->updated_ms = rc == 1 ? hocket__db_int(d, st, 4) : 0;
     hocket__db_reset(d, st);
     return rc < 0 ? rc : 0;
 }
@@ -373,7 +377,7 @@ static int touch(struct hocket__keeper *k, struct hocket__claimed *c, bool is_ne
     if (c->transaction == k->transaction)
         return 0;
     c->transaction = k->transaction;
-    c->dirty = c->released = false;
+    c->dirty = c->released = c->changed = false;
     if (!c->told)
         c->refusal = 0; /* of a transaction that was not written */
     hocket__list_del(&c->touched);
@@ -386,6 +390,7 @@ static int write_to(
     struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_command *cmd)
 {
     c->dirty = true;
+    c->changed |= cmd->kind != HOCKET__STORE_APPEND && cmd->kind != HOCKET__STORE_RECORD;
     switch (cmd->kind) {
     case HOCKET__STORE_UPDATE: return update(k, c, cmd);
     case HOCKET__STORE_APPEND: return append(k, c, &cmd->row.entry);
@@ -416,23 +421,34 @@ static int apply(struct hocket__keeper *k, const struct hocket__store_command *c
     return write_to(k, c, cmd);
 }
 
+static int write_run(struct hocket__keeper *k, struct hocket__claimed *c, int64_t now)
+{
+    struct hocket__db *d = &k->db;
+    bool grown = !c->changed && now >= c->updated_ms && now - c->updated_ms < GROWS_MS;
+    sqlite3_stmt *st =
+        grown ? hocket__db_stmt(
+            d, ST_GROWN, "UPDATE runs SET last_n = ?1, last_seq = ?2 WHERE no = ?3")
+              : hocket__db_stmt(d, ST_DIRTY,
+                  "UPDATE runs SET last_n = ?1, last_seq = ?2, updated_ms = ?4 WHERE no = ?3");
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_int(d, st, 1, (int64_t) c->last_n);
+    hocket__db_bind_int(d, st, 2, (int64_t) c->last_seq);
+    hocket__db_bind_int(d, st, 3, c->no);
+    if (!grown)
+        hocket__db_bind_int(d, st, 4, now);
+    return hocket__db_run(d, st);
+}
+
 /* Once for each run of a transaction, however many entries there were. */
 static int write_dirty(struct hocket__keeper *k)
 {
-    struct hocket__db *d = &k->db;
-    sqlite3_stmt *st = hocket__db_stmt(
-        d, ST_DIRTY, "UPDATE runs SET last_n = ?, last_seq = ?, updated_ms = ? WHERE no = ?");
-    int rc = st ? 0 : d->error.status;
     int64_t now = hocket__keeper_now(k);
+    int rc = 0;
     for (struct hocket__list *l = k->touched.next; rc == 0 && l != &k->touched; l = l->next) {
         struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, touched);
-        if (!c->dirty)
-            continue;
-        hocket__db_bind_int(d, st, 1, (int64_t) c->last_n);
-        hocket__db_bind_int(d, st, 2, (int64_t) c->last_seq);
-        hocket__db_bind_int(d, st, 3, now);
-        hocket__db_bind_int(d, st, 4, c->no);
-        rc = hocket__db_run(d, st);
+        if (c->dirty)
+            rc = write_run(k, c, now);
     }
     return rc;
 }

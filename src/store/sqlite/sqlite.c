@@ -112,13 +112,13 @@ static void on_out(uv_async_t *out)
 
 /* ---- The loop: orders -------------------------------------------------------------------------------- */
 
-/* Signalled when it was empty only: a thread that has something to do looks at all of it when it
- * takes the next round. */
+/* Signalled when it was empty only, and sleeps: a thread that has something to do looks at all of it when it
+ * takes the next round, and one that is awake sees it in time. */
 static void sqlite_submit(struct hocket__store_backend *b, struct hocket__buf *batch, uint64_t seq)
 {
     struct hocket__sqlite_store *q = of(b);
     hocket__sqlite_lock(q);
-    bool was_empty = q->incoming.len == 0;
+    bool was_empty = q->incoming.len == 0, asleep = q->asleep;
     int rc = hocket__buf_add(&q->incoming, batch->data, batch->len);
     if (was_empty)
         q->incoming_ms = hocket__sqlite_now_ms();
@@ -129,7 +129,7 @@ static void sqlite_submit(struct hocket__store_backend *b, struct hocket__buf *b
         struct hocket_error e;
         hocket__error_nomem(&e);
         hocket__store_tell(b->store, HOCKET__STORE_BROKEN, NULL, &e);
-    } else if (was_empty) {
+    } else if (was_empty && asleep) {
         pthread_cond_signal(&q->cond);
     }
 }

@@ -24,9 +24,11 @@ struct hocket__claimed {
     int64_t no; /* 0: not there */
     uint64_t fence;
     uint64_t last_n, last_seq;
+    int64_t updated_ms;
     uint64_t transaction; /* in which the above was read */
     bool dirty, released;
-    int refusal; /* why nothing of it is written any more */
+    bool changed; /* more than that it has grown: the time is to be exact */
+    int refusal;  /* why nothing of it is written any more */
     enum hocket__store_command_kind refused_kind;
     bool told;
 };
@@ -143,6 +145,7 @@ enum {
     ST_APPEND,
     ST_RECORD,
     ST_DIRTY,
+    ST_GROWN,
     ST_FILE_FIND,
     ST_FILE,
     ST_TEXT_FIND,

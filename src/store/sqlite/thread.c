@@ -259,15 +259,23 @@ static void move_list(struct hocket__list *from, struct hocket__list *to)
     }
 }
 
+/* Until there is something to do. More is likely to come soon: so it looks by itself as long as that may linger, and nobody
+ * has to wake it only to hand something over that nobody waits for. Then it is asleep, and costs nothing. */
+static void wait_for_work(struct hocket__sqlite_store *q)
+{
+    int64_t now = hocket__sqlite_now_ms(), awake = now + q->k.o.linger_ms;
+    for (int64_t due; (due = due_ms(q)) > now; now = hocket__sqlite_now_ms()) {
+        q->asleep = now >= awake;
+        wait_until(q, q->asleep || due < awake ? due : awake);
+    }
+    q->asleep = false;
+}
+
 /* What is handed over goes to the thread as a whole: its memory is taken, and given back empty. */
 static void take_round(struct hocket__sqlite_store *q, struct round *r)
 {
     hocket__sqlite_lock(q);
-    int64_t due = due_ms(q);
-    while (due > hocket__sqlite_now_ms()) {
-        wait_until(q, due);
-        due = due_ms(q);
-    }
+    wait_for_work(q);
     struct hocket__buf empty = r->work;
     r->work = q->incoming;
     q->incoming = empty;

@@ -24,6 +24,8 @@ struct hocket__sqlite_store {
     uint64_t wanted[2];
     struct hocket__list questions;
     bool closing, watching;
+    bool
+        asleep; /* the thread's: it looks at nothing before somebody wakes it, or its own time comes */
     /* … and back. */
     uint64_t written, synced;
     struct hocket__list answers, refusals;
