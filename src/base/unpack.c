@@ -1,79 +1,128 @@
-/* Unpacks what cmake/embed.c has packed. The packed texts are part of the program, and yet nothing
+/* Unpacks what cmake/embed/ has packed. The packed texts are part of the program, and yet nothing
  * is trusted: a program on a damaged disk says that it is damaged, and does not write past a
  * buffer. */
 #include "base/unpack.h"
 
-#define MIN_MATCH 4
+#include <endian.h>
+#include <stddef.h>
 
 struct reader {
     const unsigned char *p, *end;
+    uint64_t bits; /* the next ones, zeros behind them */
+    unsigned n;
     bool failed;
 };
 
-static unsigned next(struct reader *r)
+static inline uint64_t read_8(const unsigned char *p)
 {
-    if (r->p < r->end)
-        return *r->p++;
-    r->failed = true;
-    return 0;
+    uint64_t v;
+    memcpy(&v, p, sizeof(v));
+    return le64toh(v);
 }
 
-/* A length that runs past the end of the input ends by next(), which gives 0 there and marks the
- * failure. */
-static size_t read_length(struct reader *r, unsigned half)
+/* A match takes 40 bits at most: two words, and what is left of two numbers. Eight bytes at once may leave
+ * bits above the `n`, which come again the next time, and are the same then. */
+static inline void refill(struct reader *r)
 {
-    size_t n = half;
-    unsigned more = 255;
-    if (half < 15)
-        return n;
-    while (more == 255)
-        n += more = next(r);
-    return n;
+    if (r->n >= 48)
+        return;
+    if (r->end - r->p >= 8) {
+        r->bits |= read_8(r->p) << r->n;
+        r->p += (63 - r->n) >> 3;
+        r->n |= 56;
+        return;
+    }
+    for (; r->n <= 56 && r->p < r->end; r->n += 8)
+        r->bits |= (uint64_t) *r->p++ << r->n;
 }
 
-static bool copy_literals(struct reader *r, char *out, size_t at, size_t room, size_t n)
+static inline unsigned take(struct reader *r, unsigned n)
 {
-    if (n > room || n > (size_t) (r->end - r->p))
-        return false;
-    memcpy(out + at, r->p, n);
-    r->p += n;
-    return true;
+    unsigned v = (unsigned) (r->bits & ((1u << n) - 1));
+    r->failed |= n > r->n;
+    r->bits >>= n;
+    r->n -= n;
+    return v;
+}
+
+static inline unsigned take_word(struct reader *r, const uint16_t *words, unsigned bits)
+{
+    unsigned word = words[r->bits & ((1u << bits) - 1)];
+    r->failed |= word == 0;
+    take(r, word & 15);
+    return word >> 4;
+}
+
+static inline size_t take_number(struct reader *r, unsigned class)
+{
+    if (class < 8)
+        return class;
+    unsigned bits = (class - 8) / 4 + 1;
+    if (bits > 16) {
+        r->failed = true;
+        return 0;
+    }
+    return (size_t) (4 + class % 4) << bits | take(r, bits);
+}
+
+/* Most are a few bytes long, for which a call would cost more than they do. */
+static inline void copy(char *to, const char *from, size_t n)
+{
+    if (n > 32)
+        memcpy(to, from, n);
+    else
+        for (size_t i = 0; i < n; i++)
+            to[i] = from[i];
 }
 
 /* What came before: the dictionary, and then what is made already. */
-static bool copy_match(struct hocket__str dictionary, char *out, size_t at, size_t n, size_t offset)
+static inline bool copy_match(
+    struct hocket__str dictionary, char *out, size_t at, size_t n, size_t offset)
 {
+    char *to = out + at;
     if (offset == 0 || offset > at + dictionary.n)
         return false;
-    size_t of_dictionary = offset > at ? offset - at : 0;
-    if (of_dictionary > n)
-        of_dictionary = n;
-    if (of_dictionary > 0)
-        memcpy(out + at, dictionary.p + dictionary.n + at - offset, of_dictionary);
-    if (of_dictionary == 0 && offset >= n)
-        memcpy(out + at, out + at - offset, n);
+    if (offset > at) {
+        size_t back = offset - at, of_dictionary = back < n ? back : n;
+        copy(to, dictionary.p + dictionary.n - back, of_dictionary);
+        to += of_dictionary;
+        n -= of_dictionary;
+    }
+    if (offset >= n)
+        copy(to, to - offset, n);
     else /* byte by byte, as a match may overlap what it makes */
-        for (size_t i = at + of_dictionary; i < at + n; i++)
-            out[i] = out[i - offset];
+        for (size_t i = 0; i < n; i++)
+            to[i] = to[i - (ptrdiff_t) offset];
     return true;
 }
 
-bool hocket__unpack(struct hocket__str packed, struct hocket__str dictionary, char *out, size_t n)
+/* Gives how many bytes it made; 0 when it failed. */
+static inline size_t unpack_match(struct reader *r, const struct hocket__unpack_code *code,
+    struct hocket__str dictionary, unsigned class, char *out, size_t at, size_t n)
+{
+    size_t match = take_number(r, class) + HOCKET__UNPACK_MIN_MATCH;
+    unsigned far = take_word(r, code->distances, HOCKET__UNPACK_DISTANCE_BITS);
+    size_t offset = take_number(r, far) + 1;
+    if (r->failed || match > n - at || !copy_match(dictionary, out, at, match, offset))
+        return 0;
+    return match;
+}
+
+bool hocket__unpack(struct hocket__str packed, const struct hocket__unpack_code *code,
+    struct hocket__str dictionary, char *out, size_t n)
 {
     const unsigned char *start = (const unsigned char *) packed.p;
     struct reader r = { .p = start, .end = start + packed.n };
-    for (size_t at = 0;;) {
-        unsigned token = next(&r);
-        size_t literals = read_length(&r, token >> 4);
-        if (r.failed || !copy_literals(&r, out, at, n - at, literals))
+    for (size_t at = 0, made; at < n; at += made) {
+        refill(&r);
+        unsigned symbol = take_word(&r, code->symbols, HOCKET__UNPACK_SYMBOL_BITS);
+        made = 1;
+        if (symbol < 256)
+            out[at] = (char) symbol;
+        else
+            made = unpack_match(&r, code, dictionary, symbol - 256, out, at, n);
+        if (r.failed || made == 0)
             return false;
-        at += literals;
-        if (r.p == r.end)
-            return at == n;
-        unsigned low = next(&r), high = next(&r);
-        size_t match = read_length(&r, token & 15) + MIN_MATCH;
-        if (r.failed || match > n - at || !copy_match(dictionary, out, at, match, low | high << 8))
-            return false;
-        at += match;
     }
+    return r.p == r.end && r.n < 8 && r.bits == 0;
 }

@@ -6,9 +6,6 @@
 #include <string.h>
 
 #include <lauxlib.h>
-
-#include "base/unpack.h"
-
 static int by_name(const void *key, const void *row)
 {
     return strcmp(key, ((const struct hocket__asset *) row)->name);
@@ -22,16 +19,35 @@ const struct hocket__asset *hocket__asset_find(const char *name)
     return bsearch(name, hocket__assets, n, sizeof(hocket__assets[0]), by_name);
 }
 
+static void unpack(
+    lua_State *L, const struct hocket__asset *a, struct hocket__str dictionary, char *out)
+{
+    struct hocket__str packed =
+        hocket__str((const char *) hocket__asset_bytes + a->at, a->n_packed);
+    if (!hocket__unpack(packed, &hocket__asset_codes[a->bytecode], dictionary, out, a->len))
+        luaL_error(L, "this program is damaged: '%s' cannot be unpacked", a->name);
+}
+
+/* Pushes the dictionary, which is unpacked once for a Lua state, and kept: 32 KB. */
+static struct hocket__str push_dictionary(lua_State *L)
+{
+    const struct hocket__asset *a = &hocket__asset_dictionary;
+    if (lua_getfield(L, LUA_REGISTRYINDEX, "hocket.dictionary") == LUA_TNIL) {
+        unpack(L, a, HOCKET__STR(""), lua_newuserdatauv(L, a->len, 0));
+        lua_replace(L, -2);
+        lua_pushvalue(L, -1);
+        lua_setfield(L, LUA_REGISTRYINDEX, "hocket.dictionary");
+    }
+    return hocket__str(lua_touserdata(L, -1), a->len);
+}
+
 void hocket__asset_push(lua_State *L, const struct hocket__asset *a)
 {
     luaL_Buffer b;
-    struct hocket__str dictionary =
-        hocket__str((const char *) hocket__asset_dictionary, hocket__asset_dictionary_len);
-    char *out = luaL_buffinitsize(L, &b, a->len);
-    if (!hocket__unpack(
-            hocket__str((const char *) a->packed, a->n_packed), dictionary, out, a->len))
-        luaL_error(L, "this program is damaged: '%s' cannot be unpacked", a->name);
+    struct hocket__str dictionary = push_dictionary(L);
+    unpack(L, a, dictionary, luaL_buffinitsize(L, &b, a->len));
     luaL_pushresultsize(&b, a->len);
+    lua_remove(L, -2);
 }
 
 /* Bytecode is for the very Lua that compiled it: the process may have another build of 5.4, whose

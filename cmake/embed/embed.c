@@ -1,0 +1,306 @@
+/* Turns files into one C source, as rows of struct hocket__asset (src/bind/assets.h), sorted by
+ * name and packed (src/base/unpack.h). A program of the build, not of the product.
+ *
+ *   hocket_embed LIST OUT      LIST: lines "name|path" or "*name|path"
+ *
+ * Of Lua the lines that are comments and the indentation are left out; lines keep their numbers. A
+ * file with a long bracket, or with a string that goes on in the next line, stays as it is: only a
+ * Lua parser could tell there what is a comment.
+ *
+ * A script whose name has a star before it is compiled as well: its bytecode stands behind it, as
+ * "hocket/flow.luac". It is for the release of Lua that made it, which is said beside.
+ *
+ * The dictionary that all files are packed against is made of the largest scripts: what is in it
+ * costs next to nothing as a file of its own. It is packed itself. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lauxlib.h>
+
+#include "embed.h"
+
+#define MAX_FILES  1024
+#define DICTIONARY 32768
+#define ROUNDS     4 /* then what is chosen changes no more */
+
+static struct file files[MAX_FILES];
+static size_t n_files;
+static struct file dictionary;
+
+struct set {
+    struct file *files[MAX_FILES + 1];
+    size_t n;
+    struct codes codes;
+};
+
+/* Of the Lua that this program has: its release. NULL where it does not say. */
+extern const char lua_ident[] __attribute__((weak));
+
+void die(const char *what)
+{
+    perror(what);
+    exit(1);
+}
+
+void *must(void *p)
+{
+    if (!p)
+        die("embed");
+    return p;
+}
+
+/* ---- Reading ---- */
+
+static void read_whole(struct file *f)
+{
+    FILE *in = fopen(f->path, "rb");
+    if (!in || fseek(in, 0, SEEK_END) < 0)
+        die(f->path);
+    f->n = (size_t) ftell(in);
+    rewind(in);
+    f->data = must(calloc(1, f->n + 1));
+    if (fread(f->data, 1, f->n, in) != f->n)
+        die(f->path);
+    fclose(in);
+}
+
+static bool ends(const char *s, const char *tail)
+{
+    size_t n = strlen(s), m = strlen(tail);
+    return n >= m && strcmp(s + n - m, tail) == 0;
+}
+
+/* Where what is no comment could look like one. */
+static bool is_lean_safe(const char *text)
+{
+    if (strstr(text, "\\\n") || strstr(text, "\\\r"))
+        return false;
+    for (const char *p = strchr(text, '['); p; p = strchr(p + 1, '['))
+        if (p[1 + strspn(p + 1, "=")] == '[')
+            return false;
+    return true;
+}
+
+static void make_lean(struct file *f)
+{
+    char *from = (char *) f->data, *to = from;
+    while (*from) {
+        from += strspn(from, " \t");
+        size_t n = strcspn(from, "\n");
+        if (strncmp(from, "--", 2) == 0)
+            from += n;
+        n = strcspn(from, "\n");
+        n += from[n] == '\n';
+        memmove(to, from, n);
+        to += n;
+        from += n;
+    }
+    f->n = (size_t) (to - (char *) f->data);
+}
+
+/* ---- Compiling ---- */
+
+static int add_bytes(lua_State *L, const void *p, size_t n, void *ud)
+{
+    struct file *f = ud;
+    (void) L;
+    f->data = must(realloc(f->data, f->n + n + 1));
+    memcpy(f->data + f->n, p, n);
+    f->n += n;
+    return 0;
+}
+
+/* With all that errors and tracebacks say: as if it had been loaded from its text. */
+static void compile(const struct file *script, struct file *f)
+{
+    char chunk[300];
+    lua_State *L = must(luaL_newstate());
+    snprintf(chunk, sizeof(chunk), "@%s", script->name);
+    snprintf(f->name, sizeof(f->name), "%.250sc", script->name);
+    if (luaL_loadbufferx(L, (char *) script->data, script->n, chunk, "t") != LUA_OK) {
+        fprintf(stderr, "embed: %s\n", lua_tostring(L, -1));
+        exit(1);
+    }
+    lua_dump(L, add_bytes, f, 0);
+    lua_close(L);
+}
+
+/* ---- The list ---- */
+
+static void read_list(const char *path)
+{
+    FILE *in = fopen(path, "r");
+    if (!in)
+        die(path);
+    char name[256];
+    for (struct file *f; n_files < MAX_FILES - 1; n_files++) {
+        f = &files[n_files];
+        if (fscanf(in, " %255[^|]|%1023[^\n]", name, f->path) != 2)
+            break;
+        strcpy(f->name, name + (name[0] == '*'));
+        read_whole(f);
+        if (ends(f->name, ".lua") && strlen((char *) f->data) == f->n
+            && is_lean_safe((char *) f->data))
+            make_lean(f);
+        if (name[0] == '*')
+            compile(f, &files[++n_files]);
+    }
+    if (n_files >= MAX_FILES - 1) {
+        fputs("embed: too many files\n", stderr);
+        exit(1);
+    }
+    fclose(in);
+}
+
+/* ---- Packing ---- */
+
+static int by_size(const void *a, const void *b)
+{
+    const struct file *x = a, *y = b;
+    return x->n == y->n ? strcmp(x->name, y->name) : x->n < y->n ? 1 : -1;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct file *) a)->name, ((const struct file *) b)->name);
+}
+
+static void make_dictionary(void)
+{
+    dictionary.data = must(malloc(DICTIONARY));
+    qsort(files, n_files, sizeof(files[0]), by_size);
+    for (size_t i = 0; i < n_files; i++) {
+        size_t room = DICTIONARY - dictionary.n, n = files[i].n < room ? files[i].n : room;
+        if (!ends(files[i].name, ".lua"))
+            continue;
+        memcpy(dictionary.data + dictionary.n, files[i].data, n);
+        dictionary.n += n;
+    }
+    qsort(files, n_files, sizeof(files[0]), by_name);
+}
+
+static void pack_all(struct set *set)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        struct file *f = set->files[i];
+        bool first = f == &dictionary;
+        f->matches = find_matches(dictionary.data, first ? 0 : dictionary.n, f->data, f->n);
+    }
+    set->codes = codes_new();
+    for (int round = 0; round < ROUNDS; round++) {
+        struct codes counts = codes_new();
+        for (size_t i = 0; i < set->n; i++)
+            choose(set->files[i], &set->codes, &counts);
+        codes_make(&counts);
+        set->codes = counts;
+    }
+    for (size_t i = 0; i < set->n; i++)
+        pack(set->files[i], &set->codes);
+}
+
+/* ---- Writing ---- */
+
+static void write_numbers(FILE *out, const uint16_t *p, size_t n)
+{
+    fputs("{ ", out);
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, "%u,", p[i]);
+    fputs(" },\n", out);
+}
+
+static void write_codes(FILE *out, const struct codes *codes)
+{
+    uint16_t symbols[1 << SYMBOL_BITS], distances[1 << DISTANCE_BITS];
+    code_table(&codes->symbols, symbols);
+    code_table(&codes->distances, distances);
+    fputs("{\n", out);
+    write_numbers(out, symbols, 1 << SYMBOL_BITS);
+    write_numbers(out, distances, 1 << DISTANCE_BITS);
+    fputs("},\n", out);
+}
+
+/* One array for all: each of its own would be padded. */
+static void write_bytes(FILE *out, const struct file *f)
+{
+    for (size_t i = 0; i < f->n_packed; i++)
+        fprintf(out, "%u,", f->packed[i]);
+    fputs("\n", out);
+}
+
+static void write_row(FILE *out, const struct file *f, size_t at)
+{
+    fprintf(out, "{ \"%s\", %zu, %zu, %zu, %d }", f->name, at, f->n_packed, f->n,
+        ends(f->name, ".luac"));
+}
+
+static void write_rows(FILE *out)
+{
+    size_t at = dictionary.n_packed;
+    fputs("const struct hocket__asset hocket__asset_dictionary = ", out);
+    write_row(out, &dictionary, 0);
+    fputs(";\nconst struct hocket__asset hocket__assets[] = {\n", out);
+    for (size_t i = 0; i < n_files; at += files[i++].n_packed) {
+        write_row(out, &files[i], at);
+        fputs(",\n", out);
+    }
+    fputs("{ NULL, 0, 0, 0, 0 },\n};\n", out);
+}
+
+static void write_all(const char *path, const struct codes *text, const struct codes *bytecode)
+{
+    FILE *out = fopen(path, "w");
+    if (!out)
+        die(path);
+    fputs("/* Made by hocket_embed. */\n#include \"bind/assets.h\"\n\n", out);
+    fprintf(out, "const char hocket__asset_lua[] = \"%s\";\n", lua_ident ? lua_ident : "");
+    fputs("const struct hocket__unpack_code hocket__asset_codes[2] = {\n", out);
+    write_codes(out, text);
+    write_codes(out, bytecode);
+    fputs("};\nconst unsigned char hocket__asset_bytes[] = {\n", out);
+    write_bytes(out, &dictionary);
+    for (size_t i = 0; i < n_files; i++)
+        write_bytes(out, &files[i]);
+    fputs("};\n", out);
+    write_rows(out);
+    if (fclose(out) != 0)
+        die(path);
+}
+
+/* Texts and bytecode are not alike: each has codes of its own. */
+static void put_into(struct set *set, struct file *f)
+{
+    set->files[set->n++] = f;
+}
+
+static void say_sizes(const struct set *set, const char *what)
+{
+    size_t before = 0, after = 0;
+    for (size_t i = 0; i < set->n; i++) {
+        before += set->files[i]->n;
+        after += set->files[i]->n_packed;
+    }
+    printf("%s: %zu bytes in %zu\n", what, before, after);
+}
+
+int main(int argc, char **argv)
+{
+    static struct set text, bytecode;
+    if (argc != 3) {
+        fputs("usage: hocket_embed LIST OUT\n", stderr);
+        return 2;
+    }
+    read_list(argv[1]);
+    make_dictionary();
+    put_into(&text, &dictionary);
+    for (size_t i = 0; i < n_files; i++)
+        put_into(ends(files[i].name, ".luac") ? &bytecode : &text, &files[i]);
+    pack_all(&text);
+    pack_all(&bytecode);
+    write_all(argv[2], &text.codes, &bytecode.codes);
+    if (getenv("HOCKET_EMBED_SIZES")) {
+        say_sizes(&text, "texts and their dictionary");
+        say_sizes(&bytecode, "bytecode");
+    }
+    return 0;
+}
