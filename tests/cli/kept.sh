@@ -116,8 +116,12 @@ same "$(grep -coE 'go on: hocket resume 01[0-9A-Z]{24}' out)" 1
 # What cannot be used is said, and done without, unless it was named.
 echo nothing >state/other.db
 run "$HOCKET" run --store state/other.db slow.lua; expect 1; has err "no database"
+echo 'return "at once"' >fast.lua # done before the store is open
+run "$HOCKET" run --store state/other.db fast.lua; expect 1; has err "no database"; has out "at once" # it was paid for
+run "$HOCKET" run --store state/other.db ask.lua; expect 1; has err "no database"; hasnt err "hocket answer"
 unset HOCKET_STORE; mkdir home; : >home/.local
 run env HOME="$PWD/home" XDG_STATE_HOME= "$HOCKET" run slow.lua; expect 0; has err "runs are not kept"; has out slept
+run env HOME="$PWD/home" XDG_STATE_HOME= "$HOCKET" run fast.lua; expect 0; has err "runs are not kept"; has out "at once"
 [ "$(stat -c %a state/runs.db)" = 600 ] || fail "the store has to be the user's own"
 
 # A home that does not exist is none: it is what users without one are given.

@@ -260,7 +260,7 @@ static void push(struct hocket__run *r)
             return;
         }
     }
-    if (r->ended)
+    if (r->ended && !hocket__stored_is_held(r->stored))
         push_end(r);
 }
 
@@ -370,7 +370,7 @@ static bool take_event(struct hocket_host *h, struct hocket_event *e)
             hocket__list_add(&h->runs, &r->link);
             return true;
         }
-        if (r->ended) {
+        if (r->ended && !hocket__stored_is_held(r->stored)) {
             take_end(r, e);
             return true;
         }

@@ -337,6 +337,35 @@ static enum hocket__store_state state_of(const struct hocket__run *r)
                                             : HOCKET__STORE_FAILED;
 }
 
+bool hocket__stored_is_held(const struct hocket__stored *s)
+{
+    return s && s->held && !s->run->host->closing;
+}
+
+static void on_open(struct hocket__store_wait *w, int status, const struct hocket_error *err)
+{
+    struct hocket__stored *s = hocket__container_of(w, struct hocket__stored, opening);
+    struct hocket__run *r = s->run;
+    s->held = false;
+    if (status < 0 && !s->off && (r->status == 0 || s->parked)) {
+        r->err = *err;
+        r->status = err->status;
+    }
+    hocket__run_mark_due(r);
+    r->host->rt->undelivered = true; /* no fiber has run that would lead to it */
+    hocket__fibers_settle(r->host->rt);
+}
+
+/* It was done before anybody knew whether its store can be used. */
+static void hold_until_open(struct hocket__stored *s)
+{
+    if (s->run->host->store_ready || s->run->host->closing)
+        return;
+    s->held = true;
+    s->opening.done = on_open;
+    hocket__store_commit(s->store, NULL, HOCKET__STORE_WRITTEN, &s->opening);
+}
+
 /* A run that ends with its host, or is parked, is not over: it can be resumed. So can one whose log could not be
  * written, from what there is of it. */
 void hocket__stored_end(struct hocket__stored *s)
@@ -356,6 +385,7 @@ void hocket__stored_end(struct hocket__stored *s)
     hocket__store_update(s->store, &s->claim, set, &row);
     hocket__store_release(s->store, &s->claim);
     s->claimed = false;
+    hold_until_open(s);
 }
 
 void hocket__stored_forsake(struct hocket__stored *s)
@@ -371,6 +401,8 @@ void hocket__stored_free(struct hocket__stored *s)
         return;
     if (s->call)
         hocket__store_cancel(s->store, s->call);
+    if (s->held)
+        hocket__store_forget(&s->opening);
     hocket__list_del(&s->resting);
     hocket__told_free(s);
     hocket__buf_deinit(&s->fork);

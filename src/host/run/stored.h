@@ -46,6 +46,8 @@ struct hocket__stored {
     bool read;                       /* what was said to it was taken since it began to wait */
     bool off;                        /* the store cannot be used, and it goes on without */
     struct hocket__store_call *call; /* under way: loading, or reading what was said to it */
+    struct hocket__store_wait opening;
+    bool held; /* it has ended, and the store is not open yet */
 };
 
 /* ---- stored.c ------------------------------------------------------------------------------ */
@@ -61,6 +63,8 @@ struct hocket__kept *hocket__stored_kept(
     struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED]);
 void hocket__stored_record(struct hocket__stored *s);  /* its journal has grown */
 void hocket__stored_end(struct hocket__stored *s);     /* its fiber has ended */
+/* Its end is not told yet: nobody knows whether it could be kept. */
+bool hocket__stored_is_held(const struct hocket__stored *s);
 void hocket__stored_forsake(struct hocket__stored *s); /* the store is another process's */
 void hocket__stored_free(struct hocket__stored *s);    /* NULL is fine */
 /* The store broke: it goes on without, where the host allows that, or ends. */
