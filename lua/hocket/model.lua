@@ -320,7 +320,7 @@ end
 local function find_default()
   local chosen = sources.variable "HOCKET_MODEL"
   if chosen then return { chosen, "HOCKET_MODEL" } end
-  local name, variable = find_provider()
+  local name, variable = table.unpack((sources.answer("default provider", "", function() return { find_provider() } end)))
   if name then
     local def = providers.get(name)
     local one, err = default_name(name, def, (find_key(def)))

@@ -339,11 +339,41 @@ static void clean(void)
     rmdir(dir);
 }
 
+/* The model that nobody named is that of the key that was there when it was looked for. */
+static void test_model(void **state)
+{
+    struct workflow w = { .name = "model", dir, dir, "{}" };
+    struct kept_log log, cut;
+    struct life first, l;
+    (void) state;
+    write_all();
+    put("main.lua", "local hocket = require 'hocket'\n"
+                    "local before = assert(hocket.model.default())\n"
+                    "hocket.flow.sleep(0.001)\n"
+                    "return before .. ' ' .. assert(hocket.model.default())\n");
+    log_init(&log);
+    life_key = "OPENAI_API_KEY";
+    live(&w, &log, &first);
+    assert_non_null(strstr(first.text.data, "openai/"));
+    life_key = "GROQ_API_KEY";
+    for (size_t n = 1; n <= log.n; n++) {
+        log_copy(&log, n, &cut);
+        live(&w, &cut, &l);
+        if (n > 1) /* else it had not begun to look */
+            assert_string_equal(l.text.data, first.text.data);
+        life_free(&l);
+        log_free(&cut);
+    }
+    life_key = NULL;
+    life_free(&first);
+    log_free(&log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_replay), cmocka_unit_test(test_given),
         cmocka_unit_test(test_buffer), cmocka_unit_test(test_watched), cmocka_unit_test(test_trust),
-        cmocka_unit_test(test_cut) };
+        cmocka_unit_test(test_cut), cmocka_unit_test(test_model) };
     if (!test_temp_dir(dir))
         return 1;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -195,10 +195,13 @@ static inline void life_free(struct life *l)
 }
 
 static const char *life_trust = "1", *life_state; /* HOCKET_TRUST, XDG_STATE_HOME */
+static const char *life_key; /* a variable with a provider's key, in place of HOCKET_MODEL */
 
 static inline const char *variables(const char *name, void *ud)
 {
     (void) ud;
+    if (life_key && (strcmp(name, life_key) == 0 || strcmp(name, "HOCKET_MODEL") == 0))
+        return strcmp(name, life_key) == 0 ? "a key" : NULL;
     return strcmp(name, "HOCKET_MODEL") == 0     ? "sim/default"
            : strcmp(name, "HOCKET_TRUST") == 0   ? life_trust
            : strcmp(name, "XDG_STATE_HOME") == 0 ? life_state
