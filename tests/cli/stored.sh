@@ -82,6 +82,11 @@ release
 run $C running coder.md
 put
 event {"seq":1,$(at 0.000),"type":"workflow_started"}
+event {"seq":2,$(at 0.000),"type":"approval_requested","id":"a5","agent":"coder","tool":"write_file","arguments":"{\"type\":\"question_asked\"}"}
+event {"seq":3,$(at 0.000),"type":"question_asked","id":"q6","kind":"clarification","questions":["Now?"],"agent":"coder"}
+event {"seq":4,$(at 0.000),"type":"question_asked","id":"q7","kind":"clarification","questions":["Which?"],"agent":"coder"}
+event {"seq":5,$(at 0.000),"type":"question_answered","id":"q6","answer":"yes"}
+event {"seq":6,$(at 0.000),"type":"signal_requested","id":"s1","name":"go"}
 crash
 X
 what=fill; "$FILL" "$HOCKET_STORE" <fill || fail "no store to look at"
@@ -139,8 +144,12 @@ run hocket answer $B q1 the second one --store "$HOCKET_STORE"; expect 0; has er
 run hocket answer $B; has out "answered, and not taken yet: the second one"; has out "deny: only the fast ones"
 run hocket answer $B --json; has out '"answered":"always"'
 run hocket answer $A q1 text; expect 1; has err "has ended (done)"
-run hocket answer $C a5 --edit '{"path":"x"}'; expect 0
-run hocket answer $C q1 text; expect 0; has err "hocket resume $C goes on"
+run hocket answer $C; has out "a5  coder wants to call write_file"; has out "q7  coder asks:"; hasnt out "q6"
+run hocket answer $C a5 perhaps; expect 2; has err "answered with allow, deny"
+run hocket answer $C a5 --edit '{"path":"x"}'; expect 0; has err "hocket resume $C goes on"
+run hocket answer $C q1 text; expect 1; has err "does not ask 'q1': it waits for a5, q7, s1"
+run hocket answer $C q6 text; expect 1; has err "'q6' was answered already"
+run hocket answer $C s1 text; expect 2; has err "hocket signal $C go"
 run hocket signal $B paid '{"amount":12.50}'; expect 0
 run hocket signal $B paid not json; expect 2
 run hocket signal $B paid 'not json'; expect 0

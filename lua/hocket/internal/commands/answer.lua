@@ -30,6 +30,41 @@ local function is_decision(text)
   return ask.verdict(text) ~= nil or ask.verdict(text:match "^%s*(%a+)[,:%s]" or "") == "no"
 end
 
+local opening = { question_asked = "question", approval_requested = "approval", input_requested = "input", signal_requested = "signal" }
+local closing = { question_answered = true, question_withdrawn = true, approval_answered = true, input_received = true, signal_received = true }
+
+local function take_out(open, id)
+  for i, one in ipairs(open) do
+    if one.id == id then return table.remove(open, i) end
+  end
+end
+
+local function note(open, closed, event)
+  local kind = opening[event.type]
+  if type(event.id) ~= "string" then return end
+  if kind then
+    open[#open + 1] = { id = event.id, kind = kind, tool = event.tool, always = event.always, name = event.name, agent = event.agent,
+      questions = event.questions, arguments = event.arguments, reason = event.reason }
+  elseif closing[event.type] then
+    take_out(open, event.id)
+    closed[event.id] = true
+  end
+end
+
+-- What it waits for, and by id what it waited for. The row of one that goes on, or was cut off, does not say: its records do.
+local function open_of(row)
+  if row.state == "parked" or row.state == "waiting" then return stored.open(row), {} end
+  local open, closed = json.array {}, {}
+  local ok, err = stored.each(row.id, function(record)
+    local type_of = record.json:match '"type":"([%w_]+)"'
+    if not (opening[type_of] or closing[type_of]) then return end
+    local event = json.decode(record.json)
+    if type(event) == "table" then note(open, closed, event) end
+  end)
+  if not ok then return nil, err end
+  return open, closed
+end
+
 local function find_open(open, question)
   local ids = {}
   for i, one in ipairs(open) do
@@ -43,9 +78,12 @@ end
 local function check(row, question, text)
   if #text == 0 or #text > MAX_TEXT then return stored.failure("invalid", "an answer has from 1 to %d bytes", MAX_TEXT) end
   if not utf8.len(text) then return stored.failure("invalid", "an answer is UTF-8") end
-  if row.state ~= "parked" and row.state ~= "waiting" then return true end
-  local one, ids = find_open(stored.open(row), question)
-  if not one then
+  local open, closed = open_of(row)
+  if not open then return nil, closed end
+  local one, ids = find_open(open, question)
+  if not one and closed[question] then
+    return stored.failure("exists", "'%s' was answered already: run %s has taken that", question, row.id)
+  elseif not one then
     return stored.failure("not_found", "run %s does not ask '%s'%s", row.id, question, #ids > 0 and (": it waits for " .. ids) or "")
   elseif one.kind == "signal" then
     return stored.failure("invalid", "'%s' is a signal: hocket signal %s %s", question, row.id, tostring(one.name))
@@ -82,7 +120,10 @@ return function(args)
   if args.question == nil then
     local answered, wrong = pending(row)
     if not answered then return nil, wrong end
-    local result = stored.describe(row)
+    local result, open = stored.describe(row), nil
+    open, wrong = open_of(row)
+    if not open then return nil, wrong end
+    result.waiting_for = open
     for _, one in ipairs(result.waiting_for) do one.answered = answered[one.id] end
     return result
   end
