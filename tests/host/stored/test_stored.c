@@ -207,6 +207,16 @@ static struct seen look(const char *name)
     return s;
 }
 
+/* It asks, and the store has it: others can speak to it. */
+static void until_asked(hocket_host *h, struct life *l, const char *question)
+{
+    for (int i = 0; i < 3000 && strcmp(l->question, question) != 0; i++)
+        hocket_wait(h, 10);
+    assert_string_equal(l->question, question);
+    for (int i = 0; i < 3000 && look(l->name).status != 0; i++)
+        hocket_wait(h, 10);
+}
+
 static void send_message(const char *name, const char *id, const char *json)
 {
     struct seen s;
@@ -365,14 +375,9 @@ static void test_heard(void **state)
     life_init(&l);
     hocket_host *h = open_host(&l);
     start(h, "ask", "{\"interactive\":true}", &l);
-    for (int i = 0; i < 200 && !l.question[0]; i++)
-        hocket_wait(h, 10);
-    assert_string_equal(l.question, "q1");
-    hocket_wait(h, 50);
+    until_asked(h, &l, "q1");
     send_message(l.name, "m1", "{\"wish\":\"answer\",\"question\":\"q1\",\"text\":\"Lisbon\"}");
-    for (int i = 0; i < 300 && strcmp(l.question, "q3") != 0; i++)
-        hocket_wait(h, 10);
-    assert_string_equal(l.question, "q3");
+    until_asked(h, &l, "q3");
     hocket_close(h, NULL, NULL);
     life_free(&l);
 }
@@ -387,10 +392,7 @@ static void test_taken(void **state)
     life_init(&other);
     hocket_host *h = open_host(&l), *second = open_host(&other);
     start(h, "ask", "{\"interactive\":true}", &l);
-    for (int i = 0; i < 200 && !l.question[0]; i++)
-        hocket_wait(h, 10);
-    for (int i = 0; i < 10; i++)
-        hocket_wait(h, 10);
+    until_asked(h, &l, "q1");
     assert_int_equal(
         hocket_run_resume(second, l.name, NULL, NULL, on_event, on_done, &other, &err), 0);
     until_done(second, &other);
@@ -432,7 +434,7 @@ static void test_conversation(void **state)
         .input = "A table for four, please",
         .options = "{\"conversation\":true}" };
     assert_int_equal(hocket_run_start(h, &spec, &l.run, on_event, on_done, &l, &err), 0);
-    for (int i = 0; i < 600 && !l.question[0]; i++)
+    for (int i = 0; i < 3000 && !l.question[0]; i++)
         hocket_wait(h, 10);
     assert_string_equal(l.question, "i1");
     assert_int_equal(hocket_run_park(h, l.run), 0);
