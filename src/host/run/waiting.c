@@ -375,7 +375,7 @@ static void on_news(
         struct hocket__stored *s = stored_of(l);
         if (!s)
             continue;
-        told |= !s->run->ended;
+        told |= !s->run->ended || hocket__stored_is_held(s);
         if (news == HOCKET__STORE_BROKEN)
             hocket__stored_break(s, err);
         if (news == HOCKET__STORE_REFUSED && strcmp(s->claim.id, id) == 0)
