@@ -369,11 +369,81 @@ static void test_model(void **state)
     log_free(&log);
 }
 
+/* A file that was too large is too large again, whatever has become of it. */
+static void test_too_large(void **state)
+{
+    static char large[(1 << 20) + 2];
+    struct workflow w = { .name = "too large", dir, dir, "{}" };
+    struct kept_log log, again;
+    struct life first, l;
+    (void) state;
+    write_all();
+    memset(large, 'x', sizeof(large) - 1);
+    put("agents/house.txt", large);
+    put("main.lua", "local hocket = require 'hocket'\n"
+                    "local here = ...\n"
+                    "local ok = pcall(function() return assert(hocket.agents(here .. '/agents')) "
+                    "end)\n"
+                    "return tostring(ok)\n");
+    log_init(&log);
+    live(&w, &log, &first);
+    log_copy(&log, log.n, &again);
+    put("agents/house.txt", "Short.");
+    live(&w, &again, &l);
+    if (strcmp(first.text.data, "false") != 0)
+        fail_msg("%s %s", first.text.data, first.error);
+    assert_string_equal(l.text.data, "false");
+    life_free(&l);
+    life_free(&first);
+    log_free(&again);
+    log_free(&log);
+}
+
+/* What a repository's configuration protects is asked once: a replay decides as it was decided then. */
+static void test_protected(void **state)
+{
+    char options[TEST_TEMP_PATH + 64], path[TEST_TEMP_PATH + 16];
+    struct workflow w = { .name = "protected", dir, dir, options };
+    struct kept_log log, again;
+    struct life first, l;
+    (void) state;
+    write_all();
+    put("main.lua", "local hocket = require 'hocket'\n"
+                    "local writer = hocket.agent { name = 'writer', prompt = 'You write.',"
+                    " tools = { 'write_file' } }\n"
+                    "return assert(hocket.run(writer, 'Go on.')).text\n");
+    put("sim.lua", "return function(q)\n"
+                   "  if q.last.role == 'tool' then return { text = q.last.text } end\n"
+                   "  return { calls = { { name = 'write_file', arguments = "
+                   "{ path = 'new.txt', content = 'x' } } } }\nend\n");
+    snprintf(options, sizeof(options), "{\"workdir\":\"%s\",\"approve\":[\"allow\"]}", dir);
+    log_init(&log);
+    live(&w, &log, &first);
+    if (first.status != 0 || !strstr(first.text.data, "new.txt"))
+        fail_msg("%s %s", first.error, first.text.data);
+    snprintf(path, sizeof(path), "%s/.git", dir);
+    mkdir(path, 0700);
+    put(".git/config", "[core]\n\thooksPath = new.txt\n");
+    log_copy(&log, log.n, &again);
+    live(&w, &again, &l);
+    if (l.status != 0)
+        fail_msg("%s", l.error);
+    assert_string_equal(l.text.data, first.text.data);
+    drop(".git/config");
+    rmdir(path);
+    drop("new.txt");
+    life_free(&l);
+    life_free(&first);
+    log_free(&again);
+    log_free(&log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_replay), cmocka_unit_test(test_given),
         cmocka_unit_test(test_buffer), cmocka_unit_test(test_watched), cmocka_unit_test(test_trust),
-        cmocka_unit_test(test_cut), cmocka_unit_test(test_model) };
+        cmocka_unit_test(test_cut), cmocka_unit_test(test_model), cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_protected) };
     if (!test_temp_dir(dir))
         return 1;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,11 +135,14 @@ end
 --- The same for what is there at once: fn does not wait.
 ---@param kind string
 ---@param fields table
----@param fn fun(): ...
+---@param fn fun(...): ...
 ---@return any ...
-function effects.value(kind, fields, fn)
-  if not kept.here() then return fn() end
-  local result = table.pack(pack.decode(kept.value(kind, effects.digest(fields), function() return to_text(raised(pcall(fn))) end)))
+function effects.value(kind, fields, fn, ...)
+  if not kept.here() then return fn(...) end
+  local args = table.pack(...)
+  local result = table.pack(pack.decode(kept.value(kind, effects.digest(fields), function()
+    return to_text(raised(pcall(fn, table.unpack(args, 1, args.n))))
+  end)))
   if not result[1] then error(result[2], 0) end
   return table.unpack(result, 2, result.n)
 end

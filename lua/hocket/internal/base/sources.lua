@@ -111,8 +111,15 @@ end
 ---@return hocket.Error?
 function sources.read(path, max)
   if not kept.here() then return now.read(path, max) end
-  local text, err = kept_sources.answer("read", path, now.read, max)
-  if text and max and #text > max then
+  local text, err
+  local function ask() text, err = kept_sources.answer("read", path, now.read, max) end
+  -- who asks for more may have had it
+  local over = max and kept_sources.once(("over %d %s"):format(max, path), function()
+    ask()
+    return err and err.code == "limit" and "" or nil
+  end)
+  if not max then ask() end
+  if over or text and max and #text > max then
     return nil, system.error { code = "limit", message = ("%s is larger than %d bytes"):format(path, max) }
   end
   return text, err

@@ -1,6 +1,7 @@
 --- The scope of an agent at work: the rules that bind it, the labels of its conversation, what its callers grant, and
 --- the permissions that are made of them.
 local agents = require "hocket.agent"
+local effects = require "hocket.internal.base.effects"
 local permission = require "hocket.permission"
 local labels = require "hocket.internal.base.labels"
 local lazy = require "hocket.internal.base.lazy"
@@ -77,6 +78,11 @@ local function granted(by_callers, free)
   return allowed
 end
 
+-- What a repository's configuration and the operator say now: a replay has what they said then.
+local function places_of(step)
+  return workdir.protected(step.run, agents.team_of(step.def)), workdir.granted(step.run)
+end
+
 --- The permissions of its tools.
 ---@param step hocket.Step
 ---@param tools hocket.Tool[]
@@ -87,7 +93,7 @@ function scope.permissions(step, tools, free, known)
   return permission.new(step.def.name, tools, granted(step.allowed, free), {
     layers = step.rules, labels = scope.labels(step), ask = ask_approval,
     named = function(address) return egress.is_named(step.run, address) end,
-    protect = function() return workdir.protected(step.run, agents.team_of(step.def)), workdir.granted(step.run) end,
+    protect = function() return effects.value("protected", {}, places_of, step) end,
   }, known)
 end
 
