@@ -113,6 +113,13 @@ printf 'print "begun" require("hocket").flow.sleep(30)\n' >long.lua
 run "$PTY" -w begun key:3 -- "$HOCKET" run long.lua
 same "$(grep -coE 'go on: hocket resume 01[0-9A-Z]{24}' out)" 1
 
+# Where there are hardly any descriptors the agents are not to blame.
+for n in 8 10 11 12 13 14 15 16 17 18; do
+  what="run with $n descriptors"
+  (ulimit -n $n && exec "$HOCKET" run talk hello) >out 2>err </dev/null; code=$?
+  [ $code = 0 ] || { expect 1; grep -qi "too many open files" err || fail "which were too few"; }
+done
+
 # What cannot be used is said, and done without, unless it was named.
 echo nothing >state/other.db
 run "$HOCKET" run --store state/other.db slow.lua; expect 1; has err "no database"

@@ -342,9 +342,8 @@ bool hocket__stored_is_held(const struct hocket__stored *s)
     return s && s->held && !s->run->host->closing;
 }
 
-static void on_open(struct hocket__store_wait *w, int status, const struct hocket_error *err)
+static void let_end(struct hocket__stored *s, int status, const struct hocket_error *err)
 {
-    struct hocket__stored *s = hocket__container_of(w, struct hocket__stored, opening);
     struct hocket__run *r = s->run;
     s->held = false;
     if (status < 0 && !s->off && (r->status == 0 || s->parked)) {
@@ -354,6 +353,20 @@ static void on_open(struct hocket__store_wait *w, int status, const struct hocke
     hocket__run_mark_due(r);
     r->host->rt->undelivered = true; /* no fiber has run that would lead to it */
     hocket__fibers_settle(r->host->rt);
+}
+
+static void on_open(struct hocket__store_wait *w, int status, const struct hocket_error *err)
+{
+    let_end(hocket__container_of(w, struct hocket__stored, opening), status, err);
+}
+
+/* That it is open is enough: what it waits for then, a disk that is full, may take for ever. */
+void hocket__stored_opened(struct hocket__stored *s)
+{
+    if (!s->held)
+        return;
+    hocket__store_forget(&s->opening);
+    let_end(s, 0, NULL);
 }
 
 /* It was done before anybody knew whether its store can be used. */

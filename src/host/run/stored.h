@@ -65,6 +65,7 @@ void hocket__stored_record(struct hocket__stored *s);  /* its journal has grown 
 void hocket__stored_end(struct hocket__stored *s);     /* its fiber has ended */
 /* Its end is not told yet: nobody knows whether it could be kept. */
 bool hocket__stored_is_held(const struct hocket__stored *s);
+void hocket__stored_opened(struct hocket__stored *s); /* its store is open */
 void hocket__stored_forsake(struct hocket__stored *s); /* the store is another process's */
 void hocket__stored_free(struct hocket__stored *s);    /* NULL is fine */
 /* The store broke: it goes on without, where the host allows that, or ends. */

@@ -376,6 +376,8 @@ static void on_news(
         if (!s)
             continue;
         told |= !s->run->ended || hocket__stored_is_held(s);
+        if (news == HOCKET__STORE_READY)
+            hocket__stored_opened(s);
         if (news == HOCKET__STORE_BROKEN)
             hocket__stored_break(s, err);
         if (news == HOCKET__STORE_REFUSED && strcmp(s->claim.id, id) == 0)

@@ -5,6 +5,9 @@
  * One connection, one thread: SQLite's own mutexes are off. */
 #include "store/sqlite/db.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #define BUSY_MS 2000
 
 static int fail_with(struct hocket__db *d, int status, bool retryable, const char *what)
@@ -12,6 +15,16 @@ static int fail_with(struct hocket__db *d, int status, bool retryable, const cha
     hocket__error(&d->error, status, "%s: %s", d->path, what);
     d->error.retryable = retryable;
     return status;
+}
+
+/* Where the system has a word for it, that. */
+static int cannot_open(struct hocket__db *d)
+{
+    int code = d->lib->system_errno(d->db);
+    char what[160];
+    snprintf(what, sizeof(what), "it cannot be opened%s%s", code ? ": " : "",
+        code ? strerror(code) : "");
+    return fail_with(d, HOCKET_EIO, true, what);
 }
 
 /* By SQLite's words, which say less than a person needs. */
@@ -35,7 +48,7 @@ int hocket__db_fail(struct hocket__db *d)
     case SQLITE_PERM:
         return fail_with(d, HOCKET_EDENIED, true,
             "it cannot be written: give another file to keep runs in, or keep none");
-    case SQLITE_CANTOPEN: return fail_with(d, HOCKET_EIO, true, "it cannot be opened");
+    case SQLITE_CANTOPEN: return cannot_open(d);
     case SQLITE_TOOBIG: return fail_with(d, HOCKET_ELIMIT, false, "a value is too large");
     default: return fail_with(d, HOCKET_EIO, (code & 0xff) == SQLITE_IOERR, d->lib->errmsg(d->db));
     }

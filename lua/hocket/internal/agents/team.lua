@@ -144,6 +144,7 @@ local function files_of(paths, rest)
   end
   for _, path in ipairs(paths) do
     local info, err = sources.info(path)
+    if not info and err and err.retryable then error(err, 0) end
     if not info then
       return nil, problem.new(path, 1, 1, "nothing", err and err.message or "there is no such file or directory")
     elseif info.kind == "directory" then

@@ -134,13 +134,15 @@ function sources.info(path)
   return kept_sources.answer("info", path, lasting_info)
 end
 
---- As fs.list, of the files that count.
+--- As fs.list, of the files that count. Raises where the process has no descriptor left: what is in the folder is not known then.
 ---@param path string
 ---@return string[]? names
 ---@return hocket.Error?
 function sources.list(path)
-  if not kept.here() then return now.list(path) end
-  return kept_sources.answer("list", path, now.list)
+  local names, err
+  if kept.here() then names, err = kept_sources.answer("list", path, now.list) else names, err = now.list(path) end
+  if not names and err.retryable then error(err, 0) end
+  return names, err
 end
 
 --- As fs.real.
