@@ -32,15 +32,17 @@ static void the_option_then_the_variable_then_the_home(void **s)
     assert_string_equal(file(NULL), "/v/runs.db");
     set("", "/state", "/home/ann");
     assert_string_equal(file(NULL), "/state/hocket/runs.db");
-    set("", "", "/home/ann");
-    assert_string_equal(file(NULL), "/home/ann/.local/state/hocket/runs.db");
-    set("", "not/absolute", "/home/ann");
-    assert_string_equal(file(NULL), "/home/ann/.local/state/hocket/runs.db");
+    set("", "", "/tmp"); /* a home that is there */
+    assert_string_equal(file(NULL), "/tmp/.local/state/hocket/runs.db");
+    set("", "not/absolute", "/tmp");
+    assert_string_equal(file(NULL), "/tmp/.local/state/hocket/runs.db");
 }
 
 static void off_and_no_home_are_none(void **s)
 {
     (void) s;
+    set("", "", "/nonexistent-home");
+    assert_string_equal(file(NULL), "none");
     set("", "", "relative");
     assert_string_equal(file(NULL), "none");
     set("off", "/state", "/home/ann");

@@ -35,6 +35,8 @@ static void free_resuming(struct hocket__resuming *g)
     hocket__buf_deinit(&g->input);
     hocket__buf_deinit(&g->own);
     hocket__buf_deinit(&g->generation);
+    g->run->host->rt->n_outside -=
+        g->run->resuming == g; /* the run waited for the store, and had no fiber */
     g->run->resuming = NULL;
     hocket__free(a, g, sizeof(*g));
 }
@@ -390,8 +392,10 @@ static struct hocket__resuming *new_resuming(
     g->stored = r->stored;
     hocket__buf_adds(&g->name, name);
     hocket__buf_adds(&g->options, options ? options : "{}");
-    if (g->name.status == 0 && g->options.status == 0)
+    if (g->name.status == 0 && g->options.status == 0) {
+        r->host->rt->n_outside++;
         return r->resuming = g;
+    }
     free_resuming(g);
     return NULL;
 }

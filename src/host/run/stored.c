@@ -342,10 +342,23 @@ bool hocket__stored_is_held(const struct hocket__stored *s)
     return s && s->held && !s->run->host->closing;
 }
 
+/* Meanwhile no fiber of the run is there; whoever waits for its end waits for the store. */
+static void hold_end(struct hocket__stored *s)
+{
+    s->held = true;
+    s->run->host->rt->n_outside++;
+}
+
+static void let_go(struct hocket__stored *s)
+{
+    s->run->host->rt->n_outside -= s->held;
+    s->held = false;
+}
+
 static void let_end(struct hocket__stored *s, int status, const struct hocket_error *err)
 {
     struct hocket__run *r = s->run;
-    s->held = false;
+    let_go(s);
     if (status < 0 && !s->off && (r->status == 0 || s->parked)) {
         r->err = *err;
         r->status = err->status;
@@ -374,7 +387,7 @@ static void hold_until_open(struct hocket__stored *s)
 {
     if (s->run->host->store_ready || s->run->host->closing)
         return;
-    s->held = true;
+    hold_end(s);
     s->opening.done = on_open;
     hocket__store_commit(s->store, NULL, HOCKET__STORE_WRITTEN, &s->opening);
 }
@@ -414,8 +427,10 @@ void hocket__stored_free(struct hocket__stored *s)
         return;
     if (s->call)
         hocket__store_cancel(s->store, s->call);
-    if (s->held)
+    if (s->held) {
         hocket__store_forget(&s->opening);
+        let_go(s);
+    }
     hocket__list_del(&s->resting);
     hocket__told_free(s);
     hocket__buf_deinit(&s->fork);
