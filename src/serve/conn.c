@@ -192,6 +192,38 @@ static void send_continue(struct hocket__conn *c)
     hocket__conn_send(c, &piece, 1, 0);
 }
 
+/* Compared in a time that says nothing of where it differs. */
+static bool is_key(const struct hocket__buf *key, struct hocket__str given)
+{
+    unsigned char differs = given.n != key->len;
+    for (size_t i = 0; i < given.n && i < key->len; i++)
+        differs |= (unsigned char) (given.p[i] ^ key->data[i]);
+    return !differs;
+}
+
+static bool brings_key(const struct hocket__conn *c)
+{
+    static const size_t bearer = sizeof("Bearer ") - 1;
+    const struct hocket__buf *key = &c->server->key;
+    for (size_t i = 0; i < c->head.n_headers; i++) {
+        struct hocket__str name = c->head.headers[i].name, v = c->head.headers[i].value;
+        if (hocket__head_same(name, "x-api-key") && is_key(key, v))
+            return true;
+        if (hocket__head_same(name, "authorization") && v.n > bearer
+            && hocket__head_same(hocket__str(v.p, bearer), "Bearer ")
+            && is_key(key, hocket__str(v.p + bearer, v.n - bearer)))
+            return true;
+    }
+    return false;
+}
+
+static size_t max_body(const struct hocket__conn *c)
+{
+    const struct hocket__server *s = c->server;
+    bool stranger = s->key.len > 0 && s->max_stranger < s->max_body && !brings_key(c);
+    return stranger ? s->max_stranger : s->max_body;
+}
+
 /* 0, or what to refuse with.
  * The head's text is copied out of the input, as the parsed head points into it and the input moves
  * on. */
@@ -206,10 +238,12 @@ static int take_head(struct hocket__conn *c)
     int rc = hocket__head_parse(&c->head, c->server->a, hocket__buf_str(&c->text));
     if (rc == 0 && hocket__str_is(c->head.method, "CONNECT"))
         rc = 501;
-    if (rc == 0 && !c->head.chunked && c->head.length > c->server->max_body)
-        rc = 413;
     if (rc)
         return rc;
+    c->content.max = max_body(c);
+    c->began = uv_now(c->server->loop);
+    if (!c->head.chunked && c->head.length > c->content.max)
+        return 413;
     hocket__body_init(&c->body, c->head.chunked, c->head.length);
     c->state = HOCKET__CONN_BODY;
     if (c->head.expect_continue && c->in.len == 0 && (c->head.chunked || c->head.length > 0))
@@ -297,6 +331,13 @@ static void work(struct hocket__conn *c)
         hocket__conn_watch(c);
 }
 
+/* Whoever sends a body a byte at a time would hold its place for ever. */
+static bool drips(const struct hocket__conn *c)
+{
+    uint64_t since = uv_now(c->server->loop) - c->began;
+    return c->state == HOCKET__CONN_BODY && since > c->server->waiting.ms + c->content.len;
+}
+
 /* Slow clients: time counts anew with each piece of a body, but for a head from its first byte on. */
 static void take_input(struct hocket__conn *c, const char *p, size_t n)
 {
@@ -306,6 +347,8 @@ static void take_input(struct hocket__conn *c, const char *p, size_t n)
         touch(c);
     if (hocket__buf_add(&c->in, p, n))
         gone(c);
+    else if (drips(c))
+        refuse(c, 408);
     else
         work(c);
 }

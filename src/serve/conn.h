@@ -29,7 +29,7 @@ struct hocket__conn {
     uv_poll_t poll;
     struct hocket__server *server;
     struct hocket__list all, ready, timed;
-    uint64_t deadline;
+    uint64_t deadline, began; /* of its body */
     int fd, events;
     enum hocket__conn_state state;
     bool busy;   /* its input is being worked through further up the stack */

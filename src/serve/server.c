@@ -323,12 +323,15 @@ static void init(struct hocket__server *s, const struct hocket__server_options *
     s->log_ud = o->log_ud;
     s->max_header = or_default(o->max_header, (size_t) 64 << 10);
     s->max_body = or_default(o->max_body, (size_t) 32 << 20);
+    s->max_stranger = or_default(o->max_stranger, (size_t) 64 << 10);
     s->max_queue = or_default(o->max_queue, (size_t) 8 << 20);
     s->max_connections = or_default(o->max_connections, 1024);
     s->waiting.ms = o->idle_ms > 0 ? (uint64_t) o->idle_ms : 60000;
     s->draining.ms = DRAIN_MS;
     hocket__map_init(&s->requests, s->a);
     hocket__buf_init(&s->line, s->a, 0);
+    hocket__buf_init(&s->key, s->a, 0);
+    hocket__buf_addstr(&s->key, o->key);
     hocket__list_init(&s->conns);
     hocket__list_init(&s->ready);
     hocket__list_init(&s->waiting.list);
@@ -368,10 +371,11 @@ int hocket__server_new(
     init(s, o);
     s->given = o->fd > 0;
     s->fd = o->fd ? take_listener(o->fd - 1) : open_listener(&sa, len);
-    error = s->fd < 0 ? errno : start(s);
+    error = s->fd < 0 ? errno : s->key.status ? ENOMEM : start(s);
     if (error) {
         if (s->fd >= 0)
             close(s->fd);
+        hocket__buf_deinit(&s->key);
         hocket__free(o->alloc, s, sizeof *s);
         return open_error(err, error, address, o->port);
     }
@@ -390,6 +394,7 @@ void hocket__server_handle_closed(struct hocket__server *s)
     void *ud = s->closed_ud;
     hocket__map_deinit(&s->requests);
     hocket__buf_deinit(&s->line);
+    hocket__buf_deinit(&s->key);
     hocket__free(s->a, s, sizeof *s);
     if (on_closed)
         on_closed(ud);

@@ -75,12 +75,18 @@ struct hocket__server_options {
     const char *address;                  /* a numeric address; NULL: "127.0.0.1" */
     int port;                             /* 0: any that is free */
     int fd; /* 0, or 1 more than a socket that listens already: taken over in place of both */
-    size_t max_header;      /* bytes of a request's head; 0: 64 KiB */
-    size_t max_body;        /* bytes of a decoded body; 0: 32 MiB */
+    size_t max_header; /* bytes of a request's head; 0: 64 KiB */
+    size_t max_body;   /* bytes of a decoded body; 0: 32 MiB */
+    /* What a client brings as `Authorization: Bearer KEY` or `X-Api-Key: KEY`; copied. Of who does not a body has
+     * max_stranger bytes (0: 64 KiB), so that strangers cannot fill the memory; whether such a request is
+     * answered is the handler's to say. p NULL: all are alike. */
+    struct hocket__str key;
+    size_t max_stranger;
     size_t max_queue;       /* bytes of one answer not yet taken by the kernel; 0: 8 MiB */
     size_t max_connections; /* 0: 1024; a further one is answered 503 */
     int idle_ms;            /* between requests, for a head, between two pieces of a body, for a
-                             * client that does not read; 0: 60 s. An answer may take any time. */
+                             * client that does not read; 0: 60 s. An answer may take any time. A
+                             * body has to come with 1 KiB a second beyond that. */
     const struct hocket__server_handler *handler; /* copied */
     void *ud;
     hocket_log_cb log_cb; /* NULL: nothing is logged */

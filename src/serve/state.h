@@ -22,7 +22,8 @@ struct hocket__server {
     void *ud;
     hocket_log_cb log_cb;
     void *log_ud;
-    size_t max_header, max_body, max_queue, max_connections;
+    size_t max_header, max_body, max_stranger, max_queue, max_connections;
+    struct hocket__buf key; /* empty: none */
 
     int fd, port;
     int reserve; /* a descriptor to give away when there is no other; -1 */

@@ -2,6 +2,7 @@
 #include "serve/client.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -129,6 +130,64 @@ static void idle_clients_are_let_go(void **state)
     bench_close(&b);
 }
 
+/* A byte at a time, each in time: all together never. */
+static void a_body_that_drips_is_refused(void **state)
+{
+    struct bench b;
+    char got[500];
+    bench_open(&b);
+    b.options.idle_ms = 60;
+    bench_start(&b);
+    int fd = client_open(&b);
+    client_say(&b, fd, POST "Content-Length: 100000\r\n\r\n");
+    uint64_t due = uv_hrtime() / 1000000 + 60000;
+    while (hocket__server_connections(b.server) == 0 || b.logs == 0) {
+        client_send(&b, fd, "x", 1);
+        bench_turn(&b);
+        assert_true(uv_hrtime() / 1000000 < due);
+    }
+    assert_true(client_read_all(&b, fd, got, sizeof got) > 0);
+    assert_non_null(strstr(got, "HTTP/1.1 408 "));
+    assert_int_equal(b.requests, 0);
+    close(fd);
+    bench_close(&b);
+}
+
+/* Who has no key sends little, and is told so before it is read. */
+static void strangers_send_little(void **state)
+{
+    static const char *const known[] = { "Authorization: Bearer sesame\r\n",
+        "authorization: bearer sesame\r\n", "X-Api-Key: sesame\r\n" },
+                             *const strange[] = { "", "Authorization: Bearer sesam\r\n",
+                                 "Authorization: Bearer sesame2\r\n",
+                                 "Authorization: Basic sesame\r\n", "X-Api-Key: Sesame\r\n",
+                                 "Authorization: Bearer \r\n" };
+    struct bench b;
+    char text[300];
+    bench_open(&b);
+    b.options.key = HOCKET__STR("sesame");
+    b.options.max_stranger = 4;
+    bench_start(&b);
+    for (size_t i = 0; i < 3; i++) {
+        int fd = client_open(&b);
+        snprintf(text, sizeof text, POST "%sContent-Length: 5\r\n\r\nhello", known[i]);
+        client_say(&b, fd, text);
+        client_expect(&b, fd, HELLO);
+        close(fd);
+    }
+    for (size_t i = 0; i < 6; i++) {
+        snprintf(text, sizeof text, POST "%sContent-Length: 5\r\n\r\n", strange[i]);
+        expect_refusal(&b, "HTTP/1.1 413 ", text);
+        snprintf(text, sizeof text, POST "%sTransfer-Encoding: chunked\r\n\r\n5\r\nh", strange[i]);
+        expect_refusal(&b, "HTTP/1.1 413 ", text);
+    }
+    int fd = client_open(&b);
+    client_say(&b, fd, POST "Content-Length: 4\r\n\r\nhell");
+    client_expect(&b, fd, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell");
+    close(fd);
+    bench_close(&b);
+}
+
 static void paused_it_hangs(void **state)
 {
     struct bench b;
@@ -183,6 +242,8 @@ int main(void)
         cmocka_unit_test(refuses_what_is_too_large),
         cmocka_unit_test(more_connections_than_allowed),
         cmocka_unit_test(idle_clients_are_let_go),
+        cmocka_unit_test(a_body_that_drips_is_refused),
+        cmocka_unit_test(strangers_send_little),
         cmocka_unit_test(paused_it_hangs),
         cmocka_unit_test(paused_it_sees_who_leaves),
     };

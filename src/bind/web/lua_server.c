@@ -190,12 +190,12 @@ static void on_runtime_close(struct hocket__closer *c)
 
 /* new{port=, address=, fd=, tells_gone=, max_body=, max_header=, max_queue=, max_connections=, idle=} -> server | nil, error.
  * fd: a socket that listens already, in place of address and port; it is the server's from then on. tells_gone: accept
- * also gives {id, gone = true} for a request whose client went before it had its answer. The limits are bytes, and
- * seconds of idle (serve/server.h has what they are otherwise). */
+ * also gives {id, gone = true} for a request whose client went before it had its answer. key: of who does not bring
+ * it a body has 64 KiB at most. The limits are bytes, and seconds of idle (serve/server.h has what they are otherwise). */
 static int l_new(lua_State *L)
 {
     static const char *const names[] = { "port", "address", "fd", "tells_gone", "max_body",
-        "max_header", "max_queue", "max_connections", "idle", NULL };
+        "max_header", "max_queue", "max_connections", "idle", "key", NULL };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
     hocket__opt_only(L, 1, names);
@@ -217,6 +217,7 @@ static int l_new(lua_State *L)
         .max_header = (size_t) hocket__opt_int(L, 1, "max_header", 0, 1, INT64_MAX),
         .max_queue = (size_t) hocket__opt_int(L, 1, "max_queue", 0, 1, INT64_MAX),
         .max_connections = (size_t) hocket__opt_int(L, 1, "max_connections", 16384, 1, INT64_MAX),
+        .key = hocket__opt_str(L, 1, "key"),
         .idle_ms = (int) (hocket__opt_number(L, 1, "idle", 0) * 1000),
         .handler = &handlers[hocket__opt_bool(L, 1, "tells_gone", false)],
         .ud = s,
