@@ -54,7 +54,24 @@ has events '"type":"workflow_finished"'
 has events 'event: end'
 has events '(simulated) You said: Good day'
 
+# 100 MB: refused before they are sent; of a stranger much less
+head -c 100000000 /dev/zero >big
+same "$(ask -o body -w '%{http_code}' -H 'Content-Type: application/json' --data-binary @big "$url/api/runs")" 413
+same "$(status -H 'Transfer-Encoding: chunked' --data-binary @big "$url/api/runs")" 413
+head -c 100000 /dev/zero >small
+same "$(status -H 'Content-Type: application/json' --data-binary @small "$url/api/runs")" 413
+same "$(ask -o body -w '%{http_code}' -H 'Content-Type: application/json' --data-binary @small "$url/api/runs")" 400
+same "$(status "$url/healthz")" 200
+
+# what stands in an address is shown nowhere, and leads nowhere
+same "$(ask -o body -w '%{http_code}' "$url/api/runs/..%2f..%2fetc%2fpasswd?secret=sesame")" 400
+same "$(ask -o body -w '%{http_code}' --path-as-is "$url/api/../../../etc/passwd")" 404
+same "$(ask -o body -w '%{http_code}' "$url/api/runs/%00")" 400
+same "$(ask -o body -w '%{http_code}' "$url/api/runs/$id/files/..%2f..%2fsecret")" 404
+
 stop
+hasnt log sesame
+hasnt serving sesame
 hasnt log "$token"
 has log '"path":"/api/runs"'
 run hocket runs --store runs.db

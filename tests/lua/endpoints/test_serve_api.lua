@@ -310,4 +310,36 @@ t.test("without a store runs are told of while they are at hand", function()
   t.equal(post(s, "/api/runs/01AAAAAAAAAAAAAAAAAAAAAAAA/say", { text = "x" }).status, 404)
 end)
 
+t.test("a thousand readers at once hear all, and one that never reads holds up nobody", function()
+  local dir <close> = project()
+  local s <close> = start(dir)
+  local id = begin(s, "poet", "rain", { conversation = true })
+  until_state(s, id, "waiting")
+  local stuck <close> = s:events(("/api/runs/%s/events?deltas=1"):format(id))
+  local readers, last = {}, {}
+  for i = 1, 1000 do
+    readers[i] = fiber.spawn(function()
+      local events <close> = s:events(("/api/runs/%s/events"):format(id))
+      last[i] = 0
+      for event in events:each() do
+        if event.event == "end" then return json.decode(event.data) end
+        t.equal(tonumber(event.id), last[i] + 1)
+        last[i] = last[i] + 1
+      end
+    end)
+  end
+  t.eventually(function() return #last == 1000 and last[1000] > 0 end, 60)
+  for _ = 1, 3 do
+    t.equal(post(s, ("/api/runs/%s/say"):format(id), { text = ("snow "):rep(20000) }).status, 202)
+    until_state(s, id, "waiting")
+  end
+  t.has(s:get("/metrics").body, "hocket_http_streams_open 1001\n")
+  t.equal(post(s, ("/api/runs/%s/cancel"):format(id)).status, 202)
+  for i, one in ipairs(readers) do
+    local ended = one:wait()
+    t.equal(ended.state, "cancelled")
+    t.equal(ended.at, last[i])
+  end
+end)
+
 return t.finish()

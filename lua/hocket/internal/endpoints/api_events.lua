@@ -92,6 +92,7 @@ local function tell(server, reader, stream)
     local parts, ended = {}, true
     if line then parts, ended = gather(reader, line, seq) end
     if ended then
+      if reader.run then reader.run:wait() end -- its last record comes a moment before its end
       local one = api_runs.find(server, reader.id)
       parts[#parts + 1] = responses.event { event = "end", data = { state = one and one.state or "unknown", at = reader.cursor } }
     end

@@ -184,7 +184,10 @@ end
 --- Whether it does something: one that waits for a person does not.
 ---@return boolean
 function DeskRun:is_at_work()
-  return not self.outcome and (not self.run or next(self.run.questions) == nil)
+  for _, question in pairs(self.run and self.run.questions or {}) do
+    if question.answer == nil and not question.declined then return false end
+  end
+  return not self.outcome
 end
 
 -- ---- Starting --------------------------------------------------------------------------------------------

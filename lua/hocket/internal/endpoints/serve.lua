@@ -55,7 +55,7 @@ return function(args, journal, id)
   }
   add_interfaces(server)
   local port
-  port, err = server:listen { port = args.port or 7333, address = args.address or "127.0.0.1", fd = args.fd }
+  port, err = server:listen { port = args.port or 7333, address = args.address or "127.0.0.1", fd = args.fd, key = token, max_connections = 4096 }
   if not port then return nil, err end
   desk:open()
   run = runs.new { journal = journal, id = id, options = {} }
