@@ -34,6 +34,7 @@ enum {
     MAX_QUEUE,
     GRACE_SECONDS,
     ACCESS_LOG,
+    WEBHOOK,
     ALL
 };
 
@@ -62,6 +63,9 @@ static const struct cli_option own[] = {
     { ACCESS_LOG, 0, "access-log", "FILE",
         "write each request as a line of JSON, without bodies, queries and tokens; '-' is\n"
         "stderr" },
+    { WEBHOOK, 0, "webhook", "URL",
+        "where ends and questions of runs are posted, signed with HOCKET_WEBHOOK_SECRET, else\n"
+        "webhook-secret in the state directory; can be given several times" },
     { ALL, 0, "all", NULL, "offer the agents of a directory that others name as well" },
     { 0 },
 };
@@ -74,7 +78,7 @@ struct serve {
     double grace;
     const char *access_log;
     bool no_token, behind_proxy, all;
-    struct cli_buf names, origins; /* JSON, without the brackets */
+    struct cli_buf names, origins, webhooks; /* JSON, without the brackets */
     FILE *log;
 };
 
@@ -124,6 +128,15 @@ static int set_origin(struct serve *s, const char *value)
     return 0;
 }
 
+static int set_webhook(struct serve *s, const char *value)
+{
+    if (strncmp(value, "https://", 8) != 0 && strncmp(value, "http://", 7) != 0)
+        return cli_usage("serve", "'--webhook %s': expected an http or https address", value);
+    cli_buf_adds(&s->webhooks, s->webhooks.n > 0 ? "," : "");
+    cli_buf_json(&s->webhooks, value, strlen(value));
+    return 0;
+}
+
 static int set(void *ud, int id, const char *value)
 {
     struct serve *s = ud;
@@ -141,6 +154,7 @@ static int set(void *ud, int id, const char *value)
     case BEHIND_PROXY: return s->behind_proxy = true, 0;
     case NAME: return set_name(s, value);
     case ORIGIN: return set_origin(s, value);
+    case WEBHOOK: return set_webhook(s, value);
     case MAX_RUNS: return set_count("max-runs", value, 1, &s->max_runs);
     case MAX_QUEUE: return set_count("max-queue", value, 0, &s->max_queue);
     case ACCESS_LOG: s->access_log = value; return 0;
@@ -230,8 +244,8 @@ static void add_args(
         (long long) s->max_queue);
     cli_buf_addf(out, ",\"no_token\":%s,\"access_log\":%s,\"kept\":%s",
         s->no_token ? "true" : "false", s->access_log ? "true" : "false", kept ? "true" : "false");
-    cli_buf_addf(out, ",\"hosts\":[%s],\"origins\":[%s]", cli_buf_text(&s->names),
-        cli_buf_text(&s->origins));
+    cli_buf_addf(out, ",\"hosts\":[%s],\"origins\":[%s],\"webhooks\":[%s]", cli_buf_text(&s->names),
+        cli_buf_text(&s->origins), cli_buf_text(&s->webhooks));
     if (fd >= 0)
         cli_buf_addf(out, ",\"fd\":%d", fd);
     if (s->address.n > 0)
@@ -343,6 +357,7 @@ static int main_serve(const struct cli_command *self, int argc, char **argv)
     cli_buf_free(&s.token_file);
     cli_buf_free(&s.names);
     cli_buf_free(&s.origins);
+    cli_buf_free(&s.webhooks);
     return rc;
 }
 

@@ -28,12 +28,12 @@ local MAX_BEHIND = 1 << 20
 local Desk = {}
 Desk.__index = Desk
 
----@param options {offered: hocket.Offered, options: table, max_runs: integer, max_queue: integer, kept: boolean}
+---@param options {offered: hocket.Offered, options: table, max_runs: integer, max_queue: integer, kept: boolean, hooks?: boolean} kept: there is a store; hooks: somebody is to hear of the ends of runs.
 ---@return hocket.Desk
 function desk.new(options)
   return setmetatable({
     offered = options.offered, options = options.options, max_runs = options.max_runs, max_queue = options.max_queue, kept = options.kept,
-    by_number = {}, by_name = {}, ended = {}, queue = {}, starting = 0, listeners = {}, counts = { started = 0, done = 0, failed = 0, cancelled = 0, parked = 0, refused = 0 },
+    by_number = {}, by_name = {}, ended = {}, queue = {}, starting = 0, listeners = {}, beginners = {}, hooks = options.hooks, counts = { started = 0, done = 0, failed = 0, cancelled = 0, parked = 0, refused = 0 },
     used = { input = 0, output = 0, cached = 0, reasoning = 0, calls = 0, cost = 0.0 },
   }, Desk)
 end
@@ -77,6 +77,7 @@ local function begin(self, run)
   self.run, self.journal, self.options = run, run.journal, run.options
   if run.options.deltas then run.tell_delta = function(...) keep_delta(self, ...) end end
   wake_all(self.waiting)
+  for _, fn in ipairs(self.desk.beginners) do fn(self) end
 end
 
 --- Waits until it has begun, or cannot.
@@ -312,7 +313,7 @@ function Desk:start(spec)
   local place <close>, refused = admit(self)
   if not place then return nil, refused end
   local options = merged(self.options, spec.options)
-  options.serve = { agent = one.name, key = spec.key }
+  options.serve = { agent = one.name, key = spec.key, hooks = self.hooks or nil }
   options.labels = spec.labels and json.array(spec.labels) or nil
   local number, name = core.start(one.path, spec.input, json.encode(options))
   if not number then return nil, name end
@@ -372,6 +373,12 @@ end
 
 -- ---- Ends --------------------------------------------------------------------------------------------------
 
+--- Has fn(run) called when a run begins, or goes on.
+---@param fn fun(run: hocket.DeskRun)
+function Desk:on_begin(fn)
+  self.beginners[#self.beginners + 1] = fn
+end
+
 --- Has fn(run) called when a run has ended.
 ---@param fn fun(run: hocket.DeskRun)
 function Desk:on_end(fn)
@@ -395,7 +402,7 @@ local function settle(self, run, code, message, result)
   self.by_number[run.number] = nil
   local word = words[code] or "failed"
   self.counts[word] = self.counts[word] + 1
-  if word == "parked" then self.by_name[run.name] = nil else self.ended[#self.ended + 1] = run end
+  if word == "parked" or not run.journal then self.by_name[run.name] = nil else self.ended[#self.ended + 1] = run end
   if #self.ended > AT_HAND then
     local oldest = table.remove(self.ended, 1)
     if self.by_name[oldest.name] == oldest then self.by_name[oldest.name] = nil end

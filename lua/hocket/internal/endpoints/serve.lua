@@ -8,6 +8,7 @@ local offered = require "hocket.internal.serve.offered"
 local runs = require "hocket.internal.run.run"
 local servers = require "hocket.internal.endpoints.server"
 local tokens = require "hocket.internal.endpoints.token"
+local webhooks = require "hocket.internal.base.lazy" "hocket.internal.endpoints.webhooks"
 
 local function add_interfaces(server)
   for _, add in ipairs(require "hocket.internal.endpoints.interfaces") do add(server) end
@@ -33,7 +34,7 @@ local function set_of(list)
 end
 
 ---@async
----@param args {targets: string[], options?: table, all?: boolean, address?: string, port?: integer, fd?: integer, token_file?: string, no_token?: boolean, hosts?: string[], origins?: string[], max_runs?: integer, max_queue?: integer, kept?: boolean, access_log?: boolean}
+---@param args {targets: string[], options?: table, all?: boolean, address?: string, port?: integer, fd?: integer, token_file?: string, no_token?: boolean, hosts?: string[], origins?: string[], max_runs?: integer, max_queue?: integer, kept?: boolean, access_log?: boolean, webhooks?: string[]}
 ---@param journal userdata
 return function(args, journal, id)
   local token, file
@@ -44,7 +45,13 @@ return function(args, journal, id)
   local made, err = offered.open(args.targets or {}, args.all)
   if not made then return nil, err end
   local closing <close> = setmetatable({}, { __close = function() made:close() end })
-  local desk = desks.new { offered = made, options = args.options or {}, max_runs = args.max_runs or 64, max_queue = args.max_queue or 256, kept = args.kept == true }
+  local hooks = args.webhooks or {}
+  local secret
+  if #hooks > 0 then
+    secret, err = tokens.webhook_secret()
+    if not secret then return nil, err end
+  end
+  local desk = desks.new { offered = made, options = args.options or {}, max_runs = args.max_runs or 64, max_queue = args.max_queue or 256, kept = args.kept == true, hooks = #hooks > 0 }
   local list
   list, err = desk:agents()
   if not list then return nil, err end
@@ -58,6 +65,7 @@ return function(args, journal, id)
   port, err = server:listen { port = args.port or 7333, address = args.address or "127.0.0.1", fd = args.fd, key = token, max_connections = 4096 }
   if not port then return nil, err end
   desk:open()
+  if secret then webhooks.new({ urls = hooks, key = secret, desk = desk }):open() end
   run = runs.new { journal = journal, id = id, options = {} }
   local serving, me, grace = fiber.spawn(server.serve, server), fiber.self(), nil
   hear_program(run, function(seconds)
