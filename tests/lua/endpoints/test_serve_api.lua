@@ -136,6 +136,10 @@ t.test("runs begin, are told of, and have their records", function()
   local poet
   for _, file in ipairs(list) do poet = file.path:find "poet" and file or poet end
   t.has(get(s, ("/api/runs/%s/files/%s"):format(id, poet.hash)).body, "You write poems")
+  local again = s:get(("/api/runs/%s/files/%s"):format(id, poet.hash), { ["if-none-match"] = '"' .. poet.hash .. '"' })
+  t.equal(again.status, 304)
+  t.equal(again.body, "")
+  t.equal(s:get(("/api/runs/%s/files/%s"):format(id, poet.hash), { range = "bytes=0-2" }).body, "---")
   t.equal(get(s, ("/api/runs/%s/files/%s"):format(id, ("0"):rep(64))).status, 404)
   t.equal(check("DELETE", "/api/runs/{id}", s:ask("DELETE", "/api/runs/" .. id)).status, 204)
   t.equal(get(s, "/api/runs/" .. id).status, 404)

@@ -86,7 +86,7 @@ function kept_sources.answer(kind, path, ask, ...)
   local text = kept_sources.once(kind .. " " .. path, function()
     value, err = ask(path, table.unpack(args, 1, args.n))
     if not lasting(err) then return nil end
-    if type(value) == "string" then return "t" .. value end
+    if type(value) == "string" then return "t" .. value end -- api_runs.lua shows these
     return "p" .. pack.encode(value, err)
   end)
   if not text then return value, err end

@@ -1,4 +1,5 @@
 --- /api/runs: what there is, and what can be begun, forked, gone on with and removed.
+local content = require "hocket.internal.endpoints.content"
 local fork = require "hocket.internal.commands.fork"
 local json = require "hocket.json"
 local list_runs = require "hocket.internal.commands.runs"
@@ -246,7 +247,8 @@ local function files_of(request)
     local page, wrong = store.files(generation)
     if not page then return nil, wrong end
     for _, one in ipairs(page) do
-      one.name = one.path:match "^%d+ read (.+)$" -- what else was asked of folders is no file
+      one.name = one.text:sub(1, 1) == "t" and one.path:match "^%d+ read (.+)$" -- what else was asked of folders is no file
+      one.text = one.text:sub(2)
       if one.name and not seen[one.name] then all[#all + 1], seen[one.name] = one, true end
     end
   end
@@ -268,8 +270,8 @@ local function file(_, request, response)
   if not all then return response:fail(err) end
   for _, one in ipairs(all) do
     if one.hash == request.params.hash then
-      return response:send(200, one.text, { ["content-type"] = "text/plain; charset=utf-8", ["x-content-type-options"] = "nosniff",
-        ["content-disposition"] = "attachment", etag = '"' .. one.hash .. '"', ["cache-control"] = "private, max-age=31536000, immutable" })
+      return content.send(request, response, { bytes = one.text, type = "text/plain; charset=utf-8", etag = one.hash,
+        cache = "private, max-age=31536000, immutable", headers = { ["content-disposition"] = "attachment" } })
     end
   end
   return response:fail { code = "not_found", message = "the run has read no such file" }
