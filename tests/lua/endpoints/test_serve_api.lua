@@ -5,6 +5,10 @@ local json = require "hocket.json"
 local schema = require "hocket.schema"
 local servers = require "served"
 
+--- Seconds: of what is waited for, and of a case.
+local PATIENCE = 900
+t.limit = 1000
+
 local model = [[
 return function(q)
   local text = q.last.text
@@ -14,7 +18,7 @@ return function(q)
   if q.system:find "You act" and q.last.role ~= "tool" then
     return { calls = { { name = "write_file", arguments = { path = "made.txt", content = "made" } } } }
   end
-  if q.system:find "You wait" then return { text = "late", latency = 600 } end
+  if q.system:find "You wait" then return { text = "late", latency = q.last.text == "short" and 1 or 600 } end
   return "I say: " .. text
 end
 ]]
@@ -87,7 +91,7 @@ local function until_state(s, id, state)
   t.eventually(function()
     one = get(s, "/api/runs/" .. id).value
     return one.state == state
-  end, 60, "never " .. state)
+  end, PATIENCE, "never " .. state)
   return one
 end
 
@@ -227,7 +231,7 @@ t.test("an approval is answered, and what it is for is shown", function()
   t.eventually(function()
     open = get(s, "/api/inbox").value.open[1]
     return open ~= nil
-  end, 60)
+  end, PATIENCE)
   t.equal(open.kind, "approval")
   t.equal(open.tool, "write_file")
   t.has(open.arguments, "made.txt")
@@ -258,7 +262,7 @@ t.test("a run is parked, answered days later, and gone on with", function()
   t.equal(forked.status, 201, forked.body)
   t.equal(until_state(s, forked.value.id, "waiting").parent, id)
   t.equal(post(s, ("/api/runs/%s/park"):format(forked.value.id)).status, 202)
-  t.eventually(function() return get(s, "/api/runs/" .. forked.value.id).value.here == false end, 60)
+  t.eventually(function() return get(s, "/api/runs/" .. forked.value.id).value.here == false end, PATIENCE)
   t.equal(post(s, ("/api/runs/%s/stop"):format(forked.value.id)).status, 409)
   t.equal(post(s, ("/api/runs/%s/resume"):format(forked.value.id)).status, 202)
   until_state(s, forked.value.id, "waiting")
@@ -289,7 +293,7 @@ t.test("what is too much waits for its turn, or is refused", function()
   local first = begin(s, "slow", "a")
   local second
   local waiting = fiber.spawn(function() second = post(s, "/api/runs", { target = "poet", input = "b" }) end)
-  t.eventually(function() return get(s, "/api").value.queued == 1 end, 60)
+  t.eventually(function() return get(s, "/api").value.queued == 1 end, PATIENCE)
   local third = post(s, "/api/runs", { target = "poet", input = "c" })
   t.equal(third.status, 429)
   t.ok(tonumber(third.headers["retry-after"]) >= 1)
@@ -314,36 +318,112 @@ t.test("without a store runs are told of while they are at hand", function()
   t.equal(post(s, "/api/runs/01AAAAAAAAAAAAAAAAAAAAAAAA/say", { text = "x" }).status, 404)
 end)
 
-t.test("a thousand readers at once hear all, and one that never reads holds up nobody", function()
+t.test("what is at work may end after a signal, and who reads hears of it", function()
+  local dir <close> = project()
+  local s <close> = start(dir, "--grace", "200")
+  local id, talk = begin(s, "slow", "short"), begin(s, "poet", "rain", { conversation = true })
+  until_state(s, talk, "waiting")
+  local events <close> = s:events(("/api/runs/%s/events"):format(id))
+  t.ok(events:next())
+  s.program:stop()
+  local ended
+  for event in events:each() do ended = event.event == "end" and json.decode(event.data) or ended end
+  t.equal(ended.state, "done")
+  t.equal(s:stop().code, 0)
+  local again <close> = start(dir)
+  t.equal(get(again, "/api/runs/" .. id).value.state, "done")
+  t.equal(get(again, "/api/runs/" .. talk).value.state, "waiting")
+end)
+
+t.test("files that change are taken for the runs that come, and broken ones are not", function()
+  local dir <close> = project()
+  local s <close> = start(dir)
+  local function names()
+    local list = {}
+    for i, one in ipairs(get(s, "/api/agents").value.agents) do list[i] = one.name end
+    return table.concat(list, " ")
+  end
+  t.equal(names(), "clerk guide poet slow")
+  dir:write("agents/bard.md", "---\nname: bard\ndescription: Sings\n---\nYou sing.")
+  t.eventually(function() return names() == "bard clerk guide poet slow" end, PATIENCE)
+  until_state(s, begin(s, "bard", "la"), "done")
+  dir:write("agents/bard.md", "---\nname: bard\ntools: [no_such_tool]\n---\nYou sing.")
+  t.eventually(function() return s:log():find "no_such_tool" end, PATIENCE)
+  t.equal(names(), "bard clerk guide poet slow")
+  until_state(s, begin(s, "bard", "la"), "done")
+end)
+
+t.test("two servers of one store: what one has the other can look at, and speak to", function()
+  local dir <close> = project()
+  local a <close> = start(dir)
+  local b <close> = start(dir)
+  local id = begin(a, "guide", "go")
+  local question = until_state(a, id, "waiting").waiting_for[1].id
+  t.eventually(function() return #get(b, "/api/runs/" .. id).value.waiting_for == 1 end, PATIENCE)
+  t.equal(get(b, "/api/runs/" .. id).value.here, false)
+  t.equal(post(b, ("/api/runs/%s/stop"):format(id)).status, 409)
+  t.equal(post(b, ("/api/runs/%s/resume"):format(id)).status, 409)
+  t.equal(check("DELETE", "/api/runs/{id}", b:ask("DELETE", "/api/runs/" .. id)).status, 409)
+  local events <close> = b:events(("/api/runs/%s/events"):format(id))
+  t.equal(post(b, ("/api/runs/%s/answers"):format(id), { question = question, text = "Rome" }).status, 202)
+  local last, ended = 0, nil
+  for event in events:each() do
+    if event.event == "end" then
+      ended = json.decode(event.data)
+    else
+      last = last + 1
+      t.equal(tonumber(event.id), last)
+    end
+  end
+  t.equal(ended.state, "done")
+  t.equal(until_state(a, id, "done").records or last, last)
+end)
+
+local function follow(s, id, last, i)
+  local events <close> = s:events(("/api/runs/%s/events"):format(id))
+  last[i] = 0
+  for event in events:each() do
+    if event.event == "end" then return json.decode(event.data) end
+    t.equal(tonumber(event.id), last[i] + 1)
+    last[i] = last[i] + 1
+  end
+end
+
+t.test("a thousand readers at once hear all", function()
   local dir <close> = project()
   local s <close> = start(dir)
   local id = begin(s, "poet", "rain", { conversation = true })
   until_state(s, id, "waiting")
-  local stuck <close> = s:events(("/api/runs/%s/events?deltas=1"):format(id))
   local readers, last = {}, {}
-  for i = 1, 1000 do
-    readers[i] = fiber.spawn(function()
-      local events <close> = s:events(("/api/runs/%s/events"):format(id))
-      last[i] = 0
-      for event in events:each() do
-        if event.event == "end" then return json.decode(event.data) end
-        t.equal(tonumber(event.id), last[i] + 1)
-        last[i] = last[i] + 1
-      end
-    end)
-  end
-  t.eventually(function() return #last == 1000 and last[1000] > 0 end, 60)
-  for _ = 1, 3 do
-    t.equal(post(s, ("/api/runs/%s/say"):format(id), { text = ("snow "):rep(20000) }).status, 202)
-    until_state(s, id, "waiting")
-  end
-  t.has(s:get("/metrics").body, "hocket_http_streams_open 1001\n")
+  for i = 1, 1000 do readers[i] = fiber.spawn(follow, s, id, last, i) end
+  t.eventually(function() return #last == 1000 end, PATIENCE)
+  t.has(s:get("/metrics").body, "hocket_http_streams_open 1000\n")
+  t.equal(post(s, ("/api/runs/%s/say"):format(id), { text = "snow" }).status, 202)
+  until_state(s, id, "waiting")
   t.equal(post(s, ("/api/runs/%s/cancel"):format(id)).status, 202)
   for i, one in ipairs(readers) do
     local ended = one:wait()
     t.equal(ended.state, "cancelled")
     t.equal(ended.at, last[i])
   end
+end)
+
+t.test("one that never reads holds up nobody", function()
+  local dir <close> = project()
+  local s <close> = start(dir)
+  local id = begin(s, "poet", "rain", { conversation = true })
+  until_state(s, id, "waiting")
+  local stuck <close> = s:events(("/api/runs/%s/events?deltas=1"):format(id))
+  local last = {}
+  local reader = fiber.spawn(follow, s, id, last, 1)
+  for _ = 1, 20 do
+    t.equal(post(s, ("/api/runs/%s/say"):format(id), { text = ("snow "):rep(60000) }).status, 202)
+    until_state(s, id, "waiting")
+  end
+  t.equal(post(s, ("/api/runs/%s/cancel"):format(id)).status, 202)
+  local ended = reader:wait()
+  t.equal(ended.state, "cancelled")
+  t.equal(ended.at, last[1])
 end)
 
 return t.finish()

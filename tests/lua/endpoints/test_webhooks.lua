@@ -7,6 +7,8 @@ local json = require "hocket.json"
 local listeners = require "hocket.internal.core.server"
 local served = require "served"
 
+t.limit = 1000
+
 local KEY = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 local function hex(bytes)
@@ -61,7 +63,7 @@ t.test("an end is posted until it is heard, and once", function()
   local hook <close> = receiver(function(n) return n < 3 and 500 or 200 end)
   local s <close> = start(dir, hook.url)
   local id = s:post("/api/runs", { target = "poet", input = "rain" }).value.id
-  t.eventually(function() return #hook.got == 3 end, 60)
+  t.eventually(function() return #hook.got == 3 end, 900)
   for i, one in ipairs(hook.got) do
     check_signature(one)
     t.equal(one.headers["webhook-id"], "end_" .. id, i)
@@ -73,7 +75,7 @@ t.test("an end is posted until it is heard, and once", function()
   t.equal(s:stop().code, 0)
   local again <close> = start(dir, hook.url)
   local other = again:post("/api/runs", { target = "poet", input = "snow" }).value.id
-  t.eventually(function() return #hook.got >= 4 end, 60)
+  t.eventually(function() return #hook.got >= 4 end, 900)
   t.equal(hook.got[4].value.data.run, other, "the first was heard")
 end)
 
@@ -84,11 +86,11 @@ t.test("what nobody has heard of is posted after a restart", function()
   do
     local s <close> = start(dir, hook.url)
     id = s:post("/api/runs", { target = "poet", input = "rain" }).value.id
-    t.eventually(function() return #hook.got == 1 end, 60)
+    t.eventually(function() return #hook.got == 1 end, 900)
   end -- killed
   local seen = #hook.got
   local s <close> = start(dir, hook.url)
-  t.eventually(function() return #hook.got > seen end, 60)
+  t.eventually(function() return #hook.got > seen end, 900)
   local one = hook.got[#hook.got]
   check_signature(one)
   t.equal(one.headers["webhook-id"], "end_" .. id)
@@ -101,12 +103,12 @@ t.test("a question is posted, and not once it is answered", function()
   local hook <close> = receiver(function(n) return n == 1 and 500 or 200 end)
   local s <close> = start(dir, hook.url)
   local id = s:post("/api/runs", { target = "guide", input = "go" }).value.id
-  t.eventually(function() return #hook.got >= 1 end, 60)
+  t.eventually(function() return #hook.got >= 1 end, 900)
   t.equal(hook.got[1].value.type, "run.question")
   t.equal(hook.got[1].value.data.questions[1], "Which city?")
   t.equal(hook.got[1].headers["webhook-id"], ("ask_%s_%s"):format(id, hook.got[1].value.data.question))
   t.equal(s:post(("/api/runs/%s/answers"):format(id), { question = hook.got[1].value.data.question, text = "Rome" }).status, 202)
-  t.eventually(function() return hook.got[#hook.got].value.type == "run.ended" end, 60)
+  t.eventually(function() return hook.got[#hook.got].value.type == "run.ended" end, 900)
   for i = 2, #hook.got - 1 do t.equal(hook.got[i].headers["webhook-id"], hook.got[1].headers["webhook-id"]) end
 end)
 

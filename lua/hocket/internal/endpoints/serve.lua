@@ -77,6 +77,7 @@ return function(args, journal, id)
   while not grace and serving:status() ~= "done" do fiber.park_for_program() end
   server.listener:mute()
   desk:close(grace or 0)
+  server:finish()
   serving:cancel()
   server.listener:close()
   return { text = "" }

@@ -17,6 +17,8 @@ local server = {}
 
 --- Seconds without a word on a stream after which it is shown that we are there.
 local ALIVE = 15
+--- Seconds that requests have to end when the server does.
+local PARTING = 2
 
 ---@class hocket.EndpointServer
 ---@field router hocket.Router
@@ -182,6 +184,13 @@ function Server:serve()
       system.log("error", "a request cannot be answered: " .. caught.error(wrong).message)
     end
   end
+end
+
+--- Lets what is being answered have its end; for a moment, since some readers wait for what others do.
+---@async
+function Server:finish()
+  local due = fiber.now() + PARTING
+  while next(self.open) and fiber.now() < due do fiber.sleep(0.02) end
 end
 
 --- Requests that are open, and event streams among them.
