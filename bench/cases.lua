@@ -308,6 +308,16 @@ local function mcp(bed, o)
   }
 end
 
+local function serve(bed, o)
+  local text, ok = bed.output(o.hocket, "run", "-q", "--store", "off", bed.bench .. "/scripts/serve.lua", o.quick and 2000 or 10000)
+  local seen = ok and measure.numbers(text) or {}
+  local request, turn = "a request that `hocket serve` answers: CPU", "a turn with 1,000 readers of its events, one stuck: wall time to none"
+  return {
+    seen.request and { what = request, unit = "µs", ours = seen.request, value = seen.request, limit = 60 } or failed(request, 60, nil, "hocket's run failed"),
+    seen.watched and ratio_row(turn, "s", seen.alone, seen.watched, 1.1) or failed(turn, 1.1, nil, "hocket's run failed"),
+  }
+end
+
 local function document(bed)
   local rows = printed(bed, "document", {
     { "an append to a document of 100,000 entries", "ns", "\n%s+100000%s+([%d.]+)" },
@@ -505,6 +515,7 @@ cases.list = {
   { name = "agents-paced", run = agents_paced },
   { name = "agents-burst", run = agents_burst },
   { name = "mcp", run = mcp },
+  { name = "serve", run = serve },
   { name = "broker", run = broker },
   { name = "document", run = document },
   { name = "chunks", run = chunks },

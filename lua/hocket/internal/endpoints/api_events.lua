@@ -90,6 +90,7 @@ local function tell(server, reader, stream)
   while true do
     local line, seq = reader:next()
     local parts, ended = {}, true
+    server:let_others()
     if line then parts, ended = gather(reader, line, seq) end
     if ended then
       if reader.run then reader.run:wait() end -- its last record comes a moment before its end

@@ -114,7 +114,7 @@ function Response:stream(options)
   local stream = setmetatable({ listener = self.listener, id = self.id, response = self, written = fiber.now() }, Stream)
   if options.ping ~= false then stream.ping = options.ping or ": at work\n\n" end
   self.stream_open = stream
-  self.server.streams[self.id] = stream
+  self.server.streams[self.id], self.server.n_streams = stream, self.server.n_streams + 1
   return stream
 end
 

@@ -17,6 +17,8 @@ local server = {}
 
 --- Seconds without a word on a stream after which it is shown that we are there.
 local ALIVE = 15
+--- Seconds between two writes of a stream, for each that is open: of very many each has larger pieces, and not more of them.
+local PACE, LEAST_PAUSE = 1e-4, 0.01
 --- Seconds that requests have to end when the server does.
 local PARTING = 2
 
@@ -24,6 +26,7 @@ local PARTING = 2
 ---@field router hocket.Router
 ---@field desk hocket.Desk
 ---@field streams table<integer, hocket.EventStream>
+---@field n_streams integer
 local Server = {}
 Server.__index = Server
 
@@ -32,7 +35,7 @@ Server.__index = Server
 function server.new(options)
   return setmetatable({
     token = options.token, hosts = options.hosts, origins = options.origins, desk = options.desk, log = options.log,
-    router = routers.new(), streams = {}, open = {}, public = {}, counts = {}, began = fiber.now(),
+    router = routers.new(), streams = {}, n_streams = 0, open = {}, public = {}, counts = {}, began = fiber.now(),
   }, Server)
 end
 
@@ -130,6 +133,7 @@ local function serve(self, http)
   local request = requests.new(http)
   local response = responses.new(self, request)
   local over <close> = setmetatable({}, { __close = function()
+    if self.streams[request.id] then self.n_streams = self.n_streams - 1 end
     self.open[request.id], self.streams[request.id] = nil, nil
     note(self, request, response, began)
   end })
@@ -184,6 +188,14 @@ function Server:serve()
       system.log("error", "a request cannot be answered: " .. caught.error(wrong).message)
     end
   end
+end
+
+--- Has a stream that is about to write wait, where very many are open: all of them are woken at once, and what they read has to go on
+--- before them. So they come one after the other, and no run is slower for its readers.
+---@async
+function Server:let_others()
+  local pause = self.n_streams * PACE
+  if pause >= LEAST_PAUSE then fiber.sleep(pause * 2 * math.random()) end
 end
 
 --- Lets what is being answered have its end; for a moment, since some readers wait for what others do.
