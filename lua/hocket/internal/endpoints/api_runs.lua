@@ -6,9 +6,13 @@ local list_runs = require "hocket.internal.commands.runs"
 local models = require "hocket.model"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
+local system = require "hocket.internal.core.system"
 local truncate = require "hocket.internal.base.truncate"
 
 local api_runs = {}
+
+--- The newest runs, among which one with a key is looked for.
+local RECENT = 500
 
 local function invalid(message, ...)
   return nil, { code = "invalid", message = message:format(...) }
@@ -177,11 +181,33 @@ local function read_start(body)
   return { target = body.target, input = body.input, options = options }
 end
 
+-- A run that was begun with this key by a process that has ended since, and has forgotten it.
+local function begun_before(key)
+  local page, err = store.runs { limit = RECENT }
+  if not page then return nil, err end
+  for _, row in ipairs(page) do
+    local options = row.options and row.options:find('"serve":', 1, true) and json.decode(row.options)
+    local serve = type(options) == "table" and type(options.serve) == "table" and options.serve or {}
+    if serve.key == key then return row, nil, serve end
+  end
+end
+
+local function begun_again(row, serve, digest)
+  if serve.digest ~= digest then return nil, { code = "conflict", status = 422, message = "this Idempotency-Key came with another request before" } end
+  return { id = row.id, target = serve.agent, state = stored.state(row) }, 201, { location = "/api/runs/" .. row.id }
+end
+
 local function start(server, request)
   local body, err = request:json()
   local spec
   if body then spec, err = read_start(body) end
   if not spec then return nil, err end
+  spec.key, spec.digest = request.headers["idempotency-key"], system.digest(request.body)
+  if spec.key and server.desk.kept then
+    local row, wrong, serve = begun_before(spec.key)
+    if row then return begun_again(row, serve, spec.digest) end
+    if wrong then return nil, wrong end
+  end
   local run, wrong = server.desk:start(spec)
   if not run then return nil, wrong end
   return { id = run.name, target = run.target, state = "running" }, 201, { location = "/api/runs/" .. run.name }

@@ -263,15 +263,17 @@ function Desk:find_agent(name)
     or #names == 0 and ": nothing is offered" or (" (there are: %s)"):format(table.concat(names, ", "))) }
 end
 
---- All that is offered.
+--- All that is offered. Where a change has made that impossible (two of one name) it is as it was before.
 ---@return hocket.OfferedAgent[]?
 ---@return hocket.Error?
 function Desk:agents()
   if self.list then return self.list end
   local list, err = self.offered:list()
-  if not list then return nil, err end
-  self.list = list
-  return list
+  if not list and not self.good then return nil, err end
+  if not list then system.log("warn", "what is offered stays as it was: " .. err.message) end
+  self.list = list or self.good
+  self.good = self.list
+  return self.list
 end
 
 -- A budget of the server's is one for each run; a request may have less.
@@ -304,7 +306,7 @@ end
 
 --- Starts a run of what is offered by a name; waits for its turn where too many are at work.
 ---@async
----@param spec {target: string, input?: string, options?: table, labels?: string[], key?: string} labels: of the input, where it is a stranger's words; key: kept with it.
+---@param spec {target: string, input?: string, options?: table, labels?: string[], key?: string, digest?: string} labels: of the input, where it is a stranger's words; key, digest: of the request, kept with it.
 ---@return hocket.DeskRun?
 ---@return hocket.Error?
 function Desk:start(spec)
@@ -313,7 +315,7 @@ function Desk:start(spec)
   local place <close>, refused = admit(self)
   if not place then return nil, refused end
   local options = merged(self.options, spec.options)
-  options.serve = { agent = one.name, key = spec.key, hooks = self.hooks or nil }
+  options.serve = { agent = one.name, key = spec.key, digest = spec.key and spec.digest, hooks = self.hooks or nil }
   options.labels = spec.labels and json.array(spec.labels) or nil
   local number, name = core.start(one.path, spec.input, json.encode(options))
   if not number then return nil, name end
