@@ -99,7 +99,7 @@ end
 
 t.test("the document names what the server has, and nothing else", function()
   local routers = require "hocket.internal.endpoints.router"
-  local server = { router = routers.new(), desk = {}, make_public = function() end }
+  local server = { router = routers.new(), desk = { on_begin = function() end, on_end = function() end }, make_public = function() end }
   require "hocket.internal.endpoints.api"(server)
   local has = {}
   for _, line in ipairs(server.router:list()) do has[line] = true end
@@ -221,6 +221,37 @@ t.test("text comes as it is streamed, between the records", function()
   t.has(table.concat(texts), "I say: ")
   t.equal(until_state(s, id, "done").state, "done")
   t.equal(#get(s, "/api/inbox").value.open, 0)
+end)
+
+t.test("what changes of all runs is told, and again to who was away", function()
+  local dir <close> = project()
+  local s <close> = start(dir)
+  local states, last, id = {}, nil, nil
+  local function hear(events)
+    local event = events:next()
+    local run = json.decode(event.data)
+    if event.event == "run" then
+      t.equal(run.id, id)
+      last = event.id
+      if states[#states] ~= run.state then states[#states + 1] = run.state end
+    else
+      states[#states + 1] = event.event
+    end
+  end
+  do
+    local events <close> = s:events "/api/events"
+    id = begin(s, "guide", "go")
+    repeat hear(events) until states[#states] == "waiting"
+  end
+  local question = get(s, "/api/inbox").value.open[1].id
+  t.equal(post(s, ("/api/runs/%s/answers"):format(id), { question = question, text = "Rome" }).status, 202)
+  until_state(s, id, "done")
+  local events <close> = s:events("/api/events", { ["last-event-id"] = last })
+  repeat hear(events) until states[#states] == "done"
+  t.matches(table.concat(states, " "), "waiting .*done$") -- it may be quicker than who tells of it
+  local other <close> = s:events("/api/events", { ["last-event-id"] = "nobody-7" })
+  hear(other)
+  t.equal(states[#states], "resync")
 end)
 
 t.test("an approval is answered, and what it is for is shown", function()

@@ -1,4 +1,5 @@
 --- hocket's own interface: agents, runs, what they wait for, and what can be said to them. openapi.lua describes it for others.
+local api_feed = require "hocket.internal.endpoints.api_feed"
 local api_events = require "hocket.internal.endpoints.api_events"
 local api_runs = require "hocket.internal.endpoints.api_runs"
 local api_say = require "hocket.internal.endpoints.api_say"
@@ -42,4 +43,5 @@ return function(server)
   api_runs.add(server, command)
   api_say.add(server, command)
   api_events.add(server)
+  api_feed.add(server)
 end

@@ -92,6 +92,8 @@ local paths = {
     object { ["hocket!"] = text, ["kept!"] = flag, ["runs!"] = whole, ["queued!"] = whole, ["max_runs!"] = whole, ["closing!"] = flag })) },
   ["/api/agents"] = { get = operation("Agents, teams and scripts that are offered", "listAgents", "200", answer("All of them.", object { ["agents!"] = list_of(ref "Agent") })) },
   ["/api/inbox"] = { get = operation("Questions and approvals that wait for a person, of all runs", "inbox", "200", answer("All that are open.", object { ["open!"] = list_of(object { ["run!"] = text, ["id!"] = text, ["kind!"] = text, ["here!"] = flag, target = text }) })) },
+  ["/api/events"] = { get = operation("Which runs of this server begin, wait, go on and end, as server-sent events", "followRuns", "200",
+    answer("Events `run`, each a Run; `resync`: some were missed, list again.", text, "text/event-stream"), { parameters = { { name = "Last-Event-ID", ["in"] = "header", schema = text } } }) },
   ["/api/openapi.json"] = { get = operation("This document", "openapi", "200", answer("An OpenAPI document.", any)) },
   ["/api/runs"] = {
     get = operation("Runs, newest first", "listRuns", "200", answer("A page of them.", object { ["runs!"] = list_of(ref "Run"), ["more!"] = flag, before = text }), { parameters = {
