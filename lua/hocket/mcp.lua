@@ -54,7 +54,7 @@ end
 
 --- Serves over this process's standard input and output, until its input ends; with `port` over HTTP at http://127.0.0.1:PORT/mcp,
 --- to whoever sends `token` as a bearer (false: to every program of this machine). `tools` are {name, description, parameters, output,
---- run(args, at)}, tools of hocket.tool, or names of tools that the program has registered; `targets` are agents, teams and
+--- task, run(args, at)}, tools of hocket.tool, or names of tools that the program has registered; `targets` are agents, teams and
 --- scripts as `hocket run` takes them, with `options` of their runs. `resources` are {uri, name, mimeType, read(uri, at)}, `templates`
 --- {uriTemplate, …, read(uri, at, values)}, `prompts` {name, description, arguments, get(args, at)}. In a function `at` tells and
 --- asks the client: at:progress(n, total, text), at:log(level, data), at:elicit(question), at:sample(params), at:roots().

@@ -147,6 +147,45 @@ tool("test_custom_headers", function() return "fine" end, { type = "object", pro
 
 local function user(content) return { role = "user", content = content } end
 
+-- ---- Tasks ------------------------------------------------------------------------------------
+
+local function task_tool(name, task, run, parameters)
+  tool(name, run, parameters)
+  tools[#tools].task = task
+end
+
+tool("greet", function(args) return ("Hello, %s!"):format(args.name) end)
+task_tool("slow_compute", 0, function(args)
+  flow.sleep(args.seconds or 0)
+  return "computed"
+end)
+task_tool("failing_job", "required", function()
+  flow.sleep(0.2)
+  return nil, "This job always fails"
+end)
+task_tool("protocol_error_job", 0, function()
+  flow.sleep(0.05)
+  return nil, { message = "it broke", rpc = { code = -32603, message = "it broke" } }
+end)
+local function confirm(at, what)
+  local result, err = at:elicit { message = "Delete " .. what .. "?", requestedSchema = { type = "object", properties = { confirm = { type = "boolean" } } } }
+  return result and result.action, err
+end
+task_tool("confirm_delete", 0, function(args, at)
+  flow.sleep(0.05) -- before that it would be asked in place of a task
+  return confirm(at, args.filename or "it")
+end)
+task_tool("multi_input", 0, function(_, at)
+  flow.sleep(0.05)
+  local both = flow.all { function() return confirm(at, "a") end, function() return confirm(at, "b") end }
+  return table.concat(both, " ")
+end)
+task_tool("test_tool_with_task", "required", function(_, at)
+  local result, err = at:elicit(form("What is your name?", "name"), "user_name")
+  flow.sleep(0.05)
+  return result and "Hello, " .. tostring(result.content and result.content.name), err
+end)
+
 assert(hocket.mcp.serve {
   name = "conformance", port = math.tointeger(tonumber(os.getenv "PORT")), token = false, tools = tools,
   resources = {

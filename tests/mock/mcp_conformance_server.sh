@@ -26,4 +26,12 @@ for revision in 2025-11-25 2026-07-28; do
         cat server.log
     fi
 done
+# The extension for tasks is in no list of what is required.
+for name in lifecycle capability-negotiation wire-fields request-state-removal mrtr-input request-headers dispatch-and-envelope \
+    required-task-error mrtr-composition; do
+    timeout 100 "$modules/.bin/conformance" server --url "http://127.0.0.1:$port/mcp" --scenario "tasks-$name" --spec-version 2026-07-28 --force >log 2>&1 || {
+        failed=1
+        grep -a 'FAILURE\|Error' log
+    }
+done
 exit $failed

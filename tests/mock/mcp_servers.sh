@@ -46,6 +46,7 @@ for name in everything http; do
     says '5' call $name get-sum '{"a": 2, "b": 3}'
     says 'image/png' call $name get-tiny-image
     says 'temperature' call $name get-structured-content '{"location": "Chicago"}'
+    says 'Research Report: bees' call $name simulate-research-query '{"topic": "bees"}'
     says 'completed' call $name trigger-long-running-operation '{"duration": 1, "steps": 3}'
 done
 says 'hello' call files read_text_file "{\"path\": \"$folder/files/a.txt\"}"

@@ -171,4 +171,102 @@ t.test("again and again, and nothing is left", function()
   t.eventually(function() collectgarbage() return descriptors() <= before end)
 end)
 
+-- ---- Tasks -----------------------------------------------------------------------------------
+
+-- Calls it, and gives it up when it has said how far it is.
+local function cancel_once_begun(c, name, args)
+  local begun = false
+  local calling = flow.spawn(function() c:call(name, args, { on_progress = function() begun = true end }) end)
+  t.eventually(function() return begun end, 60)
+  calling:cancel()
+end
+
+t.test("legacy: a tool that is called as a task alone", function()
+  local dir <close> = t.dir()
+  with("legacy-tasks " .. dir.path .. "/log", nil, function(c)
+    local said = {}
+    t.equal(text(assert(c:call("research", {}, { on_progress = function(p) said[#said + 1] = p.message end }))), "found by t1")
+    t.equal(table.concat(said, ", "), "look 1, look 2, look 3")
+    cancel_once_begun(c, "research", { text = "for ever" })
+    t.eventually(function() return (fs.read(dir.path .. "/log") or ""):find "task cancelled t1" end, 60)
+    t.equal(text(assert(c:call("echo", { text = "and on" }))), "and on")
+  end)
+end)
+
+local long = [==[
+local hocket = require "hocket"
+local flow = require "hocket.flow"
+local log = ...
+local tools = {}
+local function tool(name, task, run) tools[#tools + 1] = { name = name, description = name, task = task, run = run } end
+tool("slow", 0, function(_, at)
+  flow.sleep(0.05)
+  at:progress(1, 2, "half of it")
+  flow.sleep(0.3)
+  return "slowly"
+end)
+tool("later", 0.1, function(_, at)
+  flow.sleep(0.3)
+  local given, err = at:elicit { message = "Which?", requestedSchema = { type = "object", properties = { city = { type = "string" } } } }
+  return given and "to " .. given.content.city, err
+end)
+tool("quick", 30, function() return "at once" end)
+tool("fails", 0, function()
+  flow.sleep(0.05)
+  return nil, "it is full"
+end)
+tool("breaks", 0, function()
+  flow.sleep(0.05)
+  return nil, { message = "broken", rpc = { code = -32603, message = "broken" } }
+end)
+tool("for_ever", "required", function(_, at)
+  local over <close> = setmetatable({}, { __close = function()
+    local file <close> = io.open(log, "a")
+    file:write "ended\n"
+  end })
+  flow.sleep(0.05)
+  at:progress(1, 2, "begun")
+  flow.sleep(1e6)
+end)
+assert(hocket.mcp.serve { name = "long", tools = tools })
+]==]
+
+t.test("modern: calls that a server makes tasks are waited for, asked in, and cancelled", function()
+  local dir <close> = t.dir()
+  dir:write("long.lua", long)
+  local made = spec("", { elicit = function() return { action = "accept", content = { city = "Rome" } } end })
+  made.process.argv = { process.launcher(), "run", "-q", dir.path .. "/long.lua", dir.path .. "/log" }
+  local c = assert(client.connect(made))
+  local closing <close> = setmetatable({}, { __close = function() c:close() end })
+  local said = {}
+  t.equal(text(assert(c:call("slow", {}, { on_progress = function(p) said[#said + 1] = p.message end }))), "slowly")
+  t.equal(said[1], "half of it")
+  t.equal(text(assert(c:call "quick")), "at once")
+  t.equal(text(assert(c:call "later")), "to Rome")
+  t.equal(assert(c:call "fails").isError, true)
+  t.fails("server", "broken", c:call "breaks")
+  cancel_once_begun(c, "for_ever")
+  t.eventually(function() return fs.read(dir.path .. "/log") == "ended\n" end, 60)
+  local answer = assert(c.peer:request("tools/list", { _meta = require("hocket.internal.mcp.era").meta(c) }))
+  t.equal(#answer.tools, 6)
+end)
+
+t.test("modern: handles that are none, and those who do not know tasks", function()
+  local dir <close> = t.dir()
+  dir:write("long.lua", long)
+  local made = spec ""
+  made.process.argv = { process.launcher(), "run", "-q", dir.path .. "/long.lua", dir.path .. "/log" }
+  local c = assert(client.connect(made))
+  local closing <close> = setmetatable({}, { __close = function() c:close() end })
+  t.fails("server", "none of a task", c:ask("tasks/get", { taskId = "x" }))
+  t.fails("server", "none of a task", c:ask("tasks/cancel", { taskId = 7 }))
+  t.fails("server", "none of a task", c:ask("tasks/update", { inputResponses = {} }))
+  c.modern_capabilities.extensions = nil
+  local _, err = c:ask("tasks/get", { taskId = "x" })
+  t.equal(err.rpc.code, -32021)
+  _, err = c:call "for_ever"
+  t.equal(err.rpc.code, -32021)
+  t.equal(text(assert(c:call "slow")), "slowly", "it is waited for")
+end)
+
 return t.finish()

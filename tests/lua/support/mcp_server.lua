@@ -40,6 +40,9 @@ local is_modern, is_changing = mode:find "^modern" ~= nil, mode:find "%-changing
 
 if is_changing then table.insert(tools, { name = "change", description = "Changes what there is", inputSchema = text_argument }) end
 
+local has_tasks, looks = mode:find "%-tasks$" ~= nil, 0
+if has_tasks then table.insert(tools, 3, { name = "research", description = "Takes long", inputSchema = text_argument, execution = { taskSupport = "required" } }) end
+
 local function text(value)
   return { resultType = is_modern and "complete" or nil, content = { { type = "text", text = value } } }
 end
@@ -58,6 +61,11 @@ local function change()
 end
 
 local calls = {
+  research = function(m)
+    if not m.params.task then return refuse(m.id, -32601, "it is called as a task") end
+    looks = m.params.arguments.text == "for ever" and -1e9 or 0
+    result(m.id, { task = { taskId = "t1", status = "working", pollInterval = 20, ttl = m.params.task.ttl, createdAt = "2026-01-01T00:00:00Z", lastUpdatedAt = "2026-01-01T00:00:00Z" } })
+  end,
   change = function(m)
     change()
     result(m.id, text "changed")
@@ -106,7 +114,7 @@ local methods = {
   end,
   initialize = function(m)
     if is_modern then return refuse(m.id, -32601, "Method not found") end
-    result(m.id, { protocolVersion = "2025-11-25", capabilities = { tools = { listChanged = is_changing } }, serverInfo = { name = "test", version = "1" } })
+    result(m.id, { protocolVersion = "2025-11-25", capabilities = { tools = { listChanged = is_changing }, tasks = has_tasks and { requests = { tools = { call = json.decode "{}" } }, cancel = json.decode "{}" } or nil }, serverInfo = { name = "test", version = "1" } })
   end,
   ["tools/list"] = function(m)
     if not m.params.cursor then return result(m.id, { resultType = is_modern and "complete" or nil, tools = table.move(tools, 1, 3, 1, {}), nextCursor = "" }) end
@@ -116,6 +124,15 @@ local methods = {
   ["subscriptions/listen"] = function(m)
     listens = m.id
     out { jsonrpc = "2.0", method = "notifications/subscriptions/acknowledged", params = { _meta = { ["io.modelcontextprotocol/subscriptionId"] = m.id } } }
+  end,
+  ["tasks/get"] = function(m)
+    looks = looks + 1
+    result(m.id, { taskId = m.params.taskId, status = looks > 3 and "completed" or "working", statusMessage = "look " .. looks, pollInterval = 20 })
+  end,
+  ["tasks/result"] = function(m) result(m.id, text(looks > 3 and "found by " .. m.params.taskId or "too early")) end,
+  ["tasks/cancel"] = function(m)
+    note("task cancelled " .. m.params.taskId)
+    result(m.id, { taskId = m.params.taskId, status = "cancelled" })
   end,
   ["notifications/cancelled"] = function(m) note("cancelled " .. tostring(m.params.requestId)) end,
 }

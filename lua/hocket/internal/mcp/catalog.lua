@@ -37,11 +37,14 @@ local function read_tool(one)
     misuse("a tool needs a name of 1 to 128 of A-Z a-z 0-9 _ - .")
   end
   if type(one.run) ~= "function" then misuse("the tool '%s' needs a function 'run'", one.name) end
+  if one.task ~= nil and one.task ~= "required" and not (type(one.task) == "number" and one.task >= 0) then
+    misuse("the tool '%s': 'task' is a number of seconds, or \"required\"", one.name)
+  end
   local input = one.parameters or { type = "object", properties = json.decode "{}" }
   local shown = copy_of(one, { "name", "title", "description", "annotations", "icons" })
   shown.inputSchema, shown.outputSchema, shown._meta = input, one.output, one.meta
   return {
-    name = one.name, shown = shown, run = one.run, timeout = one.timeout, input = compile(one.name, "input", input),
+    name = one.name, shown = shown, run = one.run, timeout = one.timeout, task = one.task, input = compile(one.name, "input", input),
     output = one.output and compile(one.name, "output", one.output),
   }
 end

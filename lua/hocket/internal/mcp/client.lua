@@ -1,4 +1,5 @@
 --- One connection to one MCP server: its tools, resources and prompts, whatever revision it speaks.
+local client_tasks = require "hocket.internal.mcp.client_tasks"
 local era = require "hocket.internal.mcp.era"
 local fiber = require "hocket.internal.core.fiber"
 local http = require "hocket.internal.mcp.http"
@@ -23,6 +24,7 @@ local MAX_TOOLS, MAX_PAGES, MAX_ROUNDS = 500, 100, 10
 ---@field outputSchema? table
 ---@field annotations table Hints of a stranger.
 ---@field package headers table
+---@field package as_task boolean Whether it is called as a task alone.
 
 ---@class hocket.McpClient
 ---@field name string
@@ -147,7 +149,8 @@ end
 ---@return hocket.McpClient?
 ---@return hocket.Error?
 function client.connect(spec)
-  local self = setmetatable({ name = spec.name, spec = spec, on = spec, capabilities = capabilities_of(spec), dropped = {}, modern = true }, Client)
+  local self = setmetatable({ name = spec.name, spec = spec, on = spec, capabilities = capabilities_of(spec), modern_capabilities = capabilities_of(spec), dropped = {}, modern = true }, Client)
+  self.modern_capabilities.extensions = { [client_tasks.EXTENSION] = json.decode "{}" }
   local ok, err = open(self)
   if not ok then return nil, err end
   ok, err = era.agree(self, spec.era)
@@ -206,7 +209,7 @@ local function round(self, method, params, given, opts)
     return false, given
   end
   local kind = result.resultType or "complete"
-  if kind == "complete" then return result end
+  if kind == "complete" or kind == "task" and method == "tools/call" then return result end
   if kind ~= "input_required" then
     return nil, failed { code = "server", message = ("%s answers %s with '%s', which we do not know"):format(self.name, method, tostring(kind)) }
   end
@@ -266,6 +269,7 @@ local function read_tool(one)
   if not headers then return nil, wrong end
   return {
     name = one.name, title = text_or(one.title), description = text_or(one.description, ""), inputSchema = input, headers = headers,
+    as_task = type(one.execution) == "table" and one.execution.taskSupport == "required",
     outputSchema = type(one.outputSchema) == "table" and one.outputSchema or nil, annotations = type(one.annotations) == "table" and one.annotations or {},
   }
 end
@@ -305,8 +309,12 @@ end
 
 local function call_once(self, one, args, opts)
   local headers = self.modern and tool_headers.fill(one.headers, args) or nil
-  return self:ask("tools/call", { name = one.name, arguments = next(args) == nil and json.decode "{}" or args },
-    with(opts or {}, { name = one.name, headers = headers }))
+  local params = { name = one.name, arguments = next(args) == nil and json.decode "{}" or args }
+  opts = with(opts or {}, { name = one.name, headers = headers })
+  if client_tasks.is_needed(self, one) then return client_tasks.call(self, params, opts) end
+  local result, err = self:ask("tools/call", params, opts)
+  if result and result.resultType == "task" then return client_tasks.await(self, result, opts, fulfil) end
+  return result, err
 end
 
 --- Calls a tool. What the tool itself says went wrong is a result with `isError`.

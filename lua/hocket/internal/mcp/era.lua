@@ -38,7 +38,7 @@ end
 function era.meta(client)
   return {
     ["io.modelcontextprotocol/protocolVersion"] = client.version,
-    ["io.modelcontextprotocol/clientCapabilities"] = client.capabilities,
+    ["io.modelcontextprotocol/clientCapabilities"] = client.modern_capabilities,
     ["io.modelcontextprotocol/clientInfo"] = { name = "hocket", version = system.version() },
   }
 end

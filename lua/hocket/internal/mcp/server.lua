@@ -45,6 +45,7 @@ local META = "io.modelcontextprotocol/"
 ---@class hocket.McpServer_ What is offered, to all who connect.
 ---@field catalog hocket.McpCatalog
 ---@field connections table<hocket.McpConnection, boolean>
+---@field tasks table<string, table> Work that clients have a handle of, and what came of it.
 ---@field parked table<string, table> Work that waits for its client to come back with an answer.
 local Server = {}
 Server.__index = Server
@@ -58,7 +59,7 @@ Connection.__index = Connection
 ---@param catalog hocket.McpCatalog
 ---@return hocket.McpServer_
 function server.new(catalog)
-  local self = setmetatable({ catalog = catalog, connections = {}, parked = {} }, Server)
+  local self = setmetatable({ catalog = catalog, connections = {}, parked = {}, tasks = {} }, Server)
   catalog:on_change(self, function(what, uri) self:changed(what, uri) end)
   return self
 end
@@ -85,9 +86,11 @@ end
 function Server:close()
   self.catalog:on_change(self, nil)
   for connection in pairs(self.connections) do connection:close() end
-  for token, work in pairs(self.parked) do
-    self.parked[token] = nil
-    work:cancel()
+  for _, waiting in ipairs { self.parked, self.tasks } do
+    for token, work in pairs(waiting) do
+      waiting[token] = nil
+      work:cancel()
+    end
   end
 end
 

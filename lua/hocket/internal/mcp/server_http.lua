@@ -148,7 +148,8 @@ local function plain(value)
   return inside and base64.decode(inside) or value
 end
 
-local named_by = { ["tools/call"] = "name", ["prompts/get"] = "name", ["resources/read"] = "uri" }
+local named_by = { ["tools/call"] = "name", ["prompts/get"] = "name", ["resources/read"] = "uri",
+  ["tasks/get"] = "taskId", ["tasks/update"] = "taskId", ["tasks/cancel"] = "taskId" }
 
 -- The arguments that a tool's schema wants to see in headers.
 local function wrong_parameter(self, http, params)

@@ -3,6 +3,7 @@ local era = require "hocket.internal.mcp.era"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local message = require "hocket.internal.mcp.message"
+local tasks = require "hocket.internal.mcp.server_tasks"
 local work = require "hocket.internal.mcp.server_work"
 local codes = message.codes
 
@@ -46,8 +47,10 @@ end
 
 local function discover(self)
   local catalog = self.server.catalog
+  local can = capabilities(catalog)
+  can.extensions = { [tasks.EXTENSION] = object {} }
   return {
-    supportedVersions = era.VERSIONS, capabilities = capabilities(catalog), serverInfo = catalog:info(),
+    supportedVersions = era.VERSIONS, capabilities = can, serverInfo = catalog:info(),
     instructions = catalog:instructions(), ttlMs = KEEP, cacheScope = "private",
   }
 end
@@ -107,7 +110,7 @@ local function call_tool(self, request)
   local catalog = self.server.catalog
   local one = catalog:tool(name)
   if not one then return wrong(codes.invalid_params, ("there is no tool '%s'"):format(name)) end
-  return work.perform(request, function(at) return catalog:call(one, args, at) end)
+  return work.perform(request, function(at) return catalog:call(one, args, at) end, one.task)
 end
 
 local function read_resource(self, request)
@@ -181,13 +184,25 @@ local function granted(catalog, wanted)
   return filter, uris
 end
 
+-- Tasks whose state is to be told.
+local function granted_tasks(self, wanted, filter)
+  local list, ids = json.array {}, {}
+  for _, id in ipairs(type(wanted.taskIds) == "table" and wanted.taskIds or {}) do
+    if self.server.tasks[id] and not ids[id] then list[#list + 1], ids[id] = id, true end
+  end
+  if #list > 0 then filter.taskIds = list end
+  return ids
+end
+
 local function listen(self, request)
   local wanted = request.params.notifications
   if type(wanted) ~= "table" then return wrong(codes.invalid_params, "'notifications' has to be an object: what is to be told") end
+  if wanted.taskIds ~= nil and not tasks.is_known_to(request) then return tasks.missing() end
   local filter, uris = granted(self.server.catalog, wanted)
+  local ids = granted_tasks(self, wanted, filter)
   request.sink:send(message.request(nil, "notifications/subscriptions/acknowledged",
     { notifications = object(filter), _meta = { [META .. "subscriptionId"] = request.id } }))
-  self.listens[request] = { request = request, filter = filter, uris = uris }
+  self.listens[request] = { request = request, filter = filter, uris = uris, tasks = ids }
   local over <close> = setmetatable({}, { __close = function() self.listens[request] = nil end })
   while true do fiber.park() end
 end
@@ -202,6 +217,9 @@ methods.of = {
   ["resources/unsubscribe"] = { run = subscribe(false), legacy = true },
   ["server/discover"] = { run = discover, modern = true },
   ["subscriptions/listen"] = { run = listen, modern = true, waits = true },
+  ["tasks/get"] = { run = tasks.get, modern = true },
+  ["tasks/update"] = { run = tasks.update, modern = true },
+  ["tasks/cancel"] = { run = tasks.cancel, modern = true },
   ["tools/list"] = { run = lister("tools", "tools"), modern = true, legacy = true },
   ["tools/call"] = { run = call_tool, modern = true, legacy = true, waits = true },
   ["resources/list"] = { run = lister("resources", "resources"), modern = true, legacy = true },

@@ -5,6 +5,8 @@
 ---     modern   the request is answered with the question and a state; the work is parked, and goes on when the request comes
 ---              back with both
 ---
+---     task     it goes on by itself, and what it asks is answered by tasks/update (server_tasks.lua)
+---
 --- A state is a random word that stands for the parked work: known to nobody else, good for the same request alone, until the
 --- question is answered or its time is over.
 local fiber = require "hocket.internal.core.fiber"
@@ -12,12 +14,15 @@ local json = require "hocket.json"
 local message = require "hocket.internal.mcp.message"
 local schema = require "hocket.schema"
 local system = require "hocket.internal.core.system"
+local tasks = require "hocket.internal.mcp.server_tasks"
 local codes, failed = message.codes, system.error
 
 local work = {}
 
 --- Seconds that work waits for its client to come back; how much work waits at most; times that a form is asked for again.
 local PATIENCE, MAX_PARKED, FORMS = 3600, 1000, 3
+--- Seconds before work is a task at the earliest: what it asks by then comes first.
+local AT_ONCE = 0.01
 
 local levels = { debug = 1, info = 2, notice = 3, warning = 4, error = 5, critical = 6, alert = 7, emergency = 8 }
 
@@ -42,6 +47,7 @@ Work.__index = Work
 ---@param text? string
 function Work:progress(progress, total, text)
   local request = self.request
+  if self.task and text then tasks.touch(self, text) end
   if not request or not request.token or self.told and progress <= self.told then return end
   self.told = progress
   request.sink:send(message.request(nil, "notifications/progress",
@@ -51,13 +57,13 @@ end
 --- Whether the client wants to hear of how it goes.
 ---@return boolean
 function Work:is_watched()
-  return self.request ~= nil and self.request.token ~= nil
+  return self.task ~= nil or self.request ~= nil and self.request.token ~= nil
 end
 
 --- Whether the client has said that it does not want an answer any more.
 ---@return boolean
 function Work:is_cancelled()
-  return self.request ~= nil and self.request.cancelled == true
+  return self.cancelled or self.request ~= nil and self.request.cancelled == true
 end
 
 --- Logs something for the client, where it wants to hear that.
@@ -104,7 +110,8 @@ end
 -- Modern: it is told with the answer to the request, and waits for that to come back.
 local function ask_by_answer(self, method, params, name)
   self.n_asks = self.n_asks + 1
-  local key = name and not self.asks[name] and name or "q" .. self.n_asks
+  local key = name and not self.asks[name] and not self.asked[name] and name or "q" .. self.n_asks
+  if self.task then self.asked[key] = true end -- a task never asks two things under one name
   local question = { method = method, params = params, fiber = fiber.self() }
   self.asks[key] = question
   local left <close> = setmetatable({}, { __close = function() self.asks[key] = nil end })
@@ -189,6 +196,17 @@ function Work:cancel()
   if self.fiber then self.fiber:cancel() end
 end
 
+--- Takes what a client answers, by the names of the questions.
+---@param given table<string, table>
+function Work:answer(given)
+  for key, one in pairs(self.asks) do
+    if type(given[key]) == "table" then
+      one.answer, self.asks[key] = given[key], nil
+      one.fiber:wake()
+    end
+  end
+end
+
 local function alike(a, b)
   if type(a) ~= "table" or type(b) ~= "table" then return a == b end
   for key, value in pairs(a) do
@@ -243,26 +261,29 @@ local function unpark(request)
   end
   parked[token] = nil
   self.expiry:cancel()
-  local given = type(request.params.inputResponses) == "table" and request.params.inputResponses or {}
-  for key, one in pairs(self.asks) do
-    if type(given[key]) == "table" then
-      one.answer, self.asks[key] = given[key], nil
-      one.fiber:wake()
-    end
-  end
+  self:answer(type(request.params.inputResponses) == "table" and request.params.inputResponses or {})
   return self
 end
 
--- Until it is done, or has a question. One moment more: what is asked side by side is asked at once.
+-- Until it is done, has a question, or becomes a task. One moment more: what is asked side by side is asked at once.
 local function await(self, request)
+  local server, due = request.connection.server, self.long and tasks.is_known_to(request) and fiber.now() + math.max(self.long, AT_ONCE)
   self.request, self.waiter, request.work = request, fiber.self(), self
   while not self.done do
     if next(self.asks) then fiber.rest() end
     if next(self.asks) and not self.done then
       request.work = nil
-      return park(self, request.connection.server)
+      return park(self, server)
     end
-    fiber.park()
+    if due and not self.done and fiber.now() >= due then
+      local task = tasks.make(server, self)
+      if task then
+        request.work = nil
+        return task
+      end
+      due = nil -- too many: it is waited for
+    end
+    if not self.done then fiber.park(due and math.max(due - fiber.now(), 0.001) or nil) end
   end
   if self.raised then error(self.raised, 0) end
   return self.result, self.err
@@ -271,7 +292,7 @@ end
 local function new(request)
   return setmetatable({
     request = request, catalog = request.connection.server.catalog, modern = request.modern, version = request.version, capabilities = request.capabilities,
-    client = type(request.client) == "table" and request.client or {}, asks = {}, n_asks = 0,
+    client = type(request.client) == "table" and request.client or {}, asks = {}, asked = {}, n_asks = 0,
   }, Work)
 end
 
@@ -290,22 +311,32 @@ local function run(self, fn)
   end
 end
 
+-- Seconds after which a call becomes a task. Who wants to hear how far it is goes on hearing that, where it may.
+local function patience_of(long, request)
+  if not long or not tasks.is_known_to(request) then return nil end
+  if long == "required" then return 0 end
+  return (long == 0 or not request.token) and long or nil
+end
+
 --- Lets `fn(work)` answer a request, which may ask the client meanwhile.
 ---@async
 ---@param request hocket.McpRequest
 ---@param fn fun(at: hocket.McpWork): table?, {code: integer, message: string}?
+---@param long? number|"required" Seconds after which it is made a task, where the client knows these; required: it is answered in no other way.
 ---@return table? result
 ---@return {code: integer, message: string}?
-function work.perform(request, fn)
+function work.perform(request, fn, long)
   local self, err
+  if long == "required" and request.modern and not tasks.is_known_to(request) then return tasks.missing() end
   if request.modern and request.params.requestState ~= nil then
     self, err = unpark(request)
     if not self then return nil, err end
     return await(self, request)
   end
   self = new(request)
+  self.long = patience_of(long, request)
   local may_ask = request.modern and (self.capabilities.elicitation or self.capabilities.sampling or self.capabilities.roots)
-  if not may_ask then return fn(self) end
+  if not may_ask and not self.long then return fn(self) end
   self.essence = essence(request)
   self.fiber = fiber.detach(run, self, fn)
   return await(self, request)

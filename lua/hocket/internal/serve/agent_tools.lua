@@ -14,6 +14,9 @@ local targets = require "hocket.internal.runner.target"
 
 local agent_tools = {}
 
+--- Seconds after which a call becomes a task, where a client knows these.
+local LONG = 10
+
 ---@class hocket.AgentTools
 local AgentTools = {}
 AgentTools.__index = AgentTools
@@ -59,7 +62,7 @@ local function tool_of(self, one)
   local output = def and is_object(def.output) and def.output or nil
   return {
     name = one.name, title = def and def.display_name, description = one.description, parameters = one.takes_object and def.input or text_schema(def or {}, one.variables),
-    output = output,
+    output = output, task = LONG,
     run = function(args, at)
       local input, variables = read_call(self, one, args)
       return agent_call.perform({
