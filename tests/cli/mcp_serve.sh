@@ -1,6 +1,9 @@
 #!/bin/sh
 # hocket mcp serve: what ends it, what is on stdout, what is not.
 . "$(dirname "$0")/lib.sh"
+HOME=$WORK/home XDG_STATE_HOME=
+export HOME XDG_STATE_HOME
+mkdir "$HOME"
 mkdir agents
 printf -- '---\nname: poet\ndescription: Writes poems\n---\nYou write poems.\n' >agents/poet.md
 meta='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
@@ -85,6 +88,35 @@ listed() { # as the store has them, until there is such a one
     hocket mcp serve --trust --store late.db asks >out 2>err
 run hocket runs --store late.db; has out cancelled
 hasnt err parked
+
+if command -v curl >/dev/null; then
+    what='below hocket serve'
+    "$HOCKET" serve --listen 127.0.0.1:0 --trust --store served.db agents >out 2>serving &
+    server=$!
+    wait_for '^serving' serving
+    url=$(sed -n 's/^serving //p' serving)
+    token=$(cat "${XDG_STATE_HOME:-$HOME/.local/state}/hocket/serve-token")
+    post() { curl -sS --max-time 120 -D heads -H 'Accept: application/json, text/event-stream' -H 'Content-Type: application/json' "$@" "$url/mcp"; }
+    printf '{"mcpServers": {"here": {"url": "%s/mcp", "headers": {"Authorization": "Bearer %s"}}}}' "$url" "$token" >.mcp.json
+    run hocket mcp tools here; expect 0; has out 'Writes poems'
+    run hocket mcp call here poet '{"input": "Snow"}'; expect 0; has out 'You said: Snow'
+    run hocket runs --store served.db; has out done
+    post -d '{}' >out; has out '"jsonrpc"'; has heads ' 401 '
+    post -H "Authorization: Bearer $token" -H 'Origin: https://evil.example' -d '{}' >out; has heads ' 403 '
+    set -- -H "Authorization: Bearer $token"
+    post "$@" -d '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' >out
+    has out '"protocolVersion":"2025-06-18"'
+    session=$(tr -d '\r' <heads | sed -n 's/^[Mm]cp-[Ss]ession-[Ii]d: //p')
+    set -- "$@" -H "Mcp-Session-Id: $session"
+    post "$@" -d '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"poet","arguments":{"input":"Fog"}}}' >out
+    has out 'You said: Fog'
+    post "$@" -d '{"jsonrpc":"2.0","method":"notifications/initialized"}' >out; has heads ' 202 '
+    post "$@" -X DELETE >out; has heads ' 204 '
+    post "$@" -d '{"jsonrpc":"2.0","id":3,"method":"tools/list"}' >out; has heads ' 404 '
+    kill -TERM $server
+    wait $server
+    same $? 0
+fi
 
 what='wrong usage'
 run hocket mcp serve; expect 2; has err 'what is to be served'

@@ -2,5 +2,6 @@
 return {
   (require "hocket.internal.endpoints.health"),
   (require "hocket.internal.endpoints.metrics"),
+  (require "hocket.internal.endpoints.mcp"),
   (require "hocket.internal.endpoints.api"), -- the parentheses: a require has two results
 }

@@ -320,6 +320,68 @@ local function take(self, http)
   return act(self, http)
 end
 
+-- ---- In another server ---------------------------------------------------------------------------
+
+-- The listener of that server, for one request after the other: the handler waits until its answer is whole.
+local Mounted = {}
+Mounted.__index = Mounted
+
+local function over(self, id)
+  local one = self.open[id]
+  if not one then return end
+  one.done = true
+  one.fiber:wake()
+end
+
+function Mounted:respond(id, status, headers, body)
+  local one = self.open[id]
+  if not one then return nil, { code = "closed", message = "the client is gone" } end
+  over(self, id)
+  return one.response:send(status, body, headers)
+end
+
+function Mounted:begin(id, status, headers)
+  local one = self.open[id]
+  return one and one.response:stream { status = status, headers = headers, ping = false } and true
+end
+
+-- A client that does not read is given up by itself, and holds up nobody.
+function Mounted:write(id, bytes)
+  local one = self.open[id]
+  if not one then return nil, { code = "closed", message = "the client is gone" } end
+  one.response.bytes = one.response.bytes + #bytes
+  return one.response.listener:write(id, bytes)
+end
+
+function Mounted:finish(id) over(self, id) end
+
+function Mounted:abort(id)
+  local one = self.open[id]
+  if one and one.response.stream_open then one.response.stream_open:abort() end
+  over(self, id)
+end
+
+--- A handler for an HTTP server of ours (endpoints/server.lua), which has let the request in: whose it is, and from where, was
+--- looked at there. What belongs to no request lives as long as the running fiber.
+---@param server hocket.McpServer_
+---@return fun(request: hocket.Request, response: hocket.Response)
+function server_http.mount(server)
+  local listener = setmetatable({ open = {} }, Mounted)
+  local self = setmetatable({ server = server, listener = listener, sessions = {}, count = 0, attended = {}, owner = fiber.self() }, Http)
+  fiber.spawn(expire_sessions, self):serve()
+  return function(request, response)
+    local one = { response = response, fiber = fiber.self() }
+    listener.open[request.id] = one
+    local closing <close> = setmetatable({}, { __close = function()
+      listener.open[request.id] = nil
+      local gone = self.attended[request.id]
+      if gone and not one.done then gone() end
+    end })
+    by_method[request.method](self, request)
+    while not one.done do fiber.park() end
+  end
+end
+
 --- Serves on a port of this machine until the running fiber is cancelled.
 ---@async
 ---@param server hocket.McpServer_

@@ -143,11 +143,21 @@ local function as_result(self, result)
   return { content = content, structuredContent = value, _meta = about(result) }
 end
 
+--- Starts a run in the host that we are in. Others have their own way to: it gives something of the same functions.
+---@param target hocket.OfferedAgent
+---@param input string
+---@param options table
+---@return userdata? started
+---@return hocket.Error?
+function agent_call.start(target, input, options)
+  return core.start(target.path, input, json.encode(options))
+end
+
 local function start(spec, at)
   local options = {}
   for name, value in pairs(spec.options) do options[name] = value end
   options.interactive, options.variables, options.labels = at:can "elicitation/create", spec.variables or options.variables, json.array { "outside" }
-  return core.start(spec.target, spec.input, json.encode(options))
+  return spec.start(spec.target, spec.input, options)
 end
 
 -- Nobody waits for it any more: it was cancelled, or its client is gone.
@@ -159,7 +169,7 @@ end
 
 --- Answers a call.
 ---@async
----@param spec {target: string, input: string, options: table, variables?: table, structured: boolean, shelf: hocket.RunShelf, parked: fun(id: string)} structured: the answer is JSON, by the agent's own schema; parked: is told of a run that its client has left.
+---@param spec {target: hocket.OfferedAgent, start: function, input: string, options: table, variables?: table, structured: boolean, shelf: hocket.RunShelf, parked: fun(id: string)} structured: the answer is JSON, by the agent's own schema; parked: is told of a run that its client has left.
 ---@param at hocket.McpWork
 ---@return table? result
 ---@return hocket.Error?

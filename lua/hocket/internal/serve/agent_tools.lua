@@ -66,7 +66,7 @@ local function tool_of(self, one)
     run = function(args, at)
       local input, variables = read_call(self, one, args)
       return agent_call.perform({
-        target = one.path, input = input, variables = variables, options = self.options, structured = output ~= nil, shelf = self.shelf,
+        target = one, start = self.start, input = input, variables = variables, options = self.options, structured = output ~= nil, shelf = self.shelf,
         parked = self.parked,
       }, at)
     end,
@@ -88,7 +88,7 @@ end
 ---@return table[]
 function AgentTools:prompts()
   local dirs = {}
-  for _, path in ipairs(self.paths) do
+  for _, path in ipairs(self.offered.paths) do
     local info = fs.info(path)
     if info then dirs[#dirs + 1] = info.kind == "directory" and path or path:match "^(.*)/[^/]*$" or "." end
   end
@@ -103,21 +103,18 @@ function AgentTools:watch(changed)
 end
 
 function AgentTools:close()
-  self.offered:close()
+  if self.is_own then self.offered:close() end
 end
 
---- Loads targets.
----@param paths string[]
----@param options table Of the runs.
----@param shelf hocket.RunShelf
----@param all? boolean Also the agents that others name.
----@param parked fun(id: string) Is told of a run that its client has left.
+--- Loads targets, or takes what was loaded.
+---@param spec {targets?: string[], all?: boolean, offered?: hocket.Offered, options: table, shelf: hocket.RunShelf, parked: fun(id: string), start: function} options: of the runs; all: also the agents that others name; parked: is told of a run that its client has left; start: see agent_call.
 ---@return hocket.AgentTools?
 ---@return hocket.Error?
-function agent_tools.open(paths, options, shelf, all, parked)
-  local made, err = offered.open(paths, all)
+function agent_tools.open(spec)
+  local made, err = spec.offered, nil
+  if not made then made, err = offered.open(spec.targets, spec.all) end
   if not made then return nil, err end
-  return setmetatable({ offered = made, paths = paths, options = options, shelf = shelf, parked = parked }, AgentTools)
+  return setmetatable({ offered = made, is_own = not spec.offered, options = spec.options, shelf = spec.shelf, parked = spec.parked, start = spec.start }, AgentTools)
 end
 
 return agent_tools

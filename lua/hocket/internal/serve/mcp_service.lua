@@ -1,4 +1,5 @@
 --- What a host offers to MCP clients, put together: its agents and teams, tools of its own, what runs have made, prompts.
+local agent_call = require "hocket.internal.serve.agent_call"
 local agent_tools = require "hocket.internal.serve.agent_tools"
 local catalogs = require "hocket.internal.mcp.catalog"
 local servers = require "hocket.internal.mcp.server"
@@ -65,7 +66,7 @@ local function make_catalog(self, tools, prompts)
   local spec = self.spec
   return catalogs.new {
     name = spec.name or "hocket", version = spec.version, title = spec.title, tools = tools, prompts = prompts,
-    instructions = spec.instructions or #(spec.targets or {}) > 0 and HOW or nil,
+    instructions = spec.instructions or self.agents and HOW or nil,
     resources = self.agents and with_runs(spec.resources, self.shelf, "resources") or spec.resources,
     templates = self.agents and with_runs(spec.templates, self.shelf, "templates") or spec.templates,
   }
@@ -76,7 +77,8 @@ local function tell_parked(id)
 end
 
 --- Loads what is to be served.
----@param spec table As for hocket.mcp.serve; parked(id) is told of a run that its client has left.
+---@param spec table As for hocket.mcp.serve; parked(id) is told of a run that its client has left. `offered` are targets that were loaded, `start` is how
+--- their runs are started (agent_call.lua).
 ---@return hocket.McpService?
 ---@return hocket.Error?
 function mcp_service.open(spec)
@@ -84,9 +86,12 @@ function mcp_service.open(spec)
   if not own then return nil, err end
   local self = setmetatable({ spec = spec, own = own }, Service)
   local tools, prompts = own, spec.prompts
-  if spec.targets then
+  if spec.targets or spec.offered then
     self.shelf = shelves.new(function(what, uri) if self.catalog then self.catalog:changed(what, uri) end end)
-    self.agents, err = agent_tools.open(spec.targets, spec.options or {}, self.shelf, spec.all, spec.parked or tell_parked)
+    self.agents, err = agent_tools.open {
+      targets = spec.targets, offered = spec.offered, all = spec.all, options = spec.options or {}, shelf = self.shelf,
+      parked = spec.parked or tell_parked, start = spec.start or agent_call.start,
+    }
     if not self.agents then return nil, err end
     tools, prompts = from_files(self)
   end

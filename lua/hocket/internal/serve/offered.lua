@@ -121,8 +121,13 @@ end
 ---@async
 ---@param changed fun()
 function Offered:watch(changed)
+  table.insert(self.listeners, changed)
+  if self.listeners[2] then return end
+  local function tell_all()
+    for _, fn in ipairs(self.listeners) do fn() end
+  end
   for _, alive in pairs(self.live) do
-    fiber.spawn(function() alive:watch(function(event) told(event, changed) end) end):serve()
+    fiber.spawn(function() alive:watch(function(event) told(event, tell_all) end) end):serve()
   end
 end
 
@@ -139,7 +144,7 @@ end
 ---@return hocket.Error?
 function offered.open(paths, all)
   require "hocket.internal.runner.builtins"
-  local self = setmetatable({ paths = paths, all = all, live = {}, borrowed = {} }, Offered)
+  local self = setmetatable({ paths = paths, all = all, live = {}, borrowed = {}, listeners = {} }, Offered)
   for _, path in ipairs(paths) do
     if path:sub(1, 7) ~= "buffer:" and sources.info(path) then
       self.borrowed[path] = live.at(path) ~= nil -- somebody else watches it, too
