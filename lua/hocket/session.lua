@@ -396,12 +396,12 @@ function Session:give(one)
   self.request = session.request(self.spec, self.tools)
 end
 
---- Whether it has a tool.
+--- The tool that it has by a name.
 ---@param name string
----@return boolean
+---@return hocket.Tool?
 ---@internal
-function Session:has(name)
-  return self.permissions ~= nil and self.permissions.by_name[name] ~= nil
+function Session:tool_named(name)
+  return self.permissions and self.permissions.by_name[name]
 end
 
 --- Puts tools into the place of others, from the next turn on.

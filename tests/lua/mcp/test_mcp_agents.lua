@@ -169,6 +169,17 @@ test("tools that change while an agent is at work: it has them from the next tur
   end
 end)
 
+test("a tool that comes later takes no other's name", function()
+  local own_tool = hocket.tool { name = "demo__grown", description = "Is ours", run = function() return "it is ours" end }
+  local n, described = 0, nil
+  local answer = assert(run(function(q)
+    n, described = n + 1, q.tools.demo__grown.description
+    return n < 3 and { calls = { { name = n == 1 and "demo__change" or "demo__grown", arguments = {} } } } or q.last.text
+  end, { tools = { own_tool }, mcp = { demo = definition "legacy-changing" } }))
+  t.equal(answer.text, "it is ours")
+  t.equal(described, "Is ours")
+end)
+
 test("its questions are the run's", function()
   for _, mode in ipairs { "modern", "legacy" } do
     local asked

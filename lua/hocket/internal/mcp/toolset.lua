@@ -207,16 +207,30 @@ local function compare(before, now)
   return any and difference
 end
 
--- Those that the session gets: what is shown, and what it had found.
-local function for_session(session, self)
-  local list = {}
+-- Those that the session gets: what is shown, and what it had found. No name of another tool is taken.
+local function for_session(session, self, before)
+  local list, seen = {}, {}
+  local function add(one, there)
+    if seen[one.name] or there and there ~= before[one.name] then return end
+    list[#list + 1], seen[one.name] = one, true
+  end
   for _, one in ipairs(self.all) do
-    if is_granted(self, one) then list[#list + 1] = one end
+    if is_granted(self, one) then add(one, session:tool_named(one.name)) end
   end
   for _, one in ipairs(self.later) do
-    if session:has(one.name) then list[#list + 1] = one end
+    local there = session:tool_named(one.name)
+    if there then add(one, there) end
   end
   return list
+end
+
+-- Those that it loses, and why.
+local function gone_from(session, before, names)
+  local gone = {}
+  for _, name in ipairs(names) do
+    if session:tool_named(name) == before[name] then gone[name] = "its MCP server has it no more" end
+  end
+  return gone
 end
 
 local function exchange(env, self, session)
@@ -226,10 +240,9 @@ local function exchange(env, self, session)
     return self
   end
   local before, after = by_name(self), by_name(now)
-  local difference, gone = compare(before, after), {}
+  local difference = compare(before, after)
   if not difference then return now end
-  for _, name in ipairs(difference.removed) do gone[name] = "its MCP server has it no more" end
-  session:exchange(gone, for_session(session, now))
+  session:exchange(gone_from(session, before, difference.removed), for_session(session, now, before))
   local run = runs.current()
   if run then run:emit("tools_changed", difference, env.agent.name) end
   return now
