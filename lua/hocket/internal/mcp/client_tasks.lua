@@ -3,6 +3,7 @@
 ---     2026-07-28   the server answers a call with a handle where it likes; what it asks meanwhile is answered by tasks/update
 ---     2025-11-25   a tool says that it is called as a task alone; the result is fetched by tasks/result
 local fiber = require "hocket.internal.core.fiber"
+local truncate = require "hocket.internal.base.truncate"
 local failed = require("hocket.internal.core.system").error
 
 local client_tasks = {}
@@ -10,8 +11,8 @@ local client_tasks = {}
 client_tasks.EXTENSION = "io.modelcontextprotocol/tasks"
 
 --- Seconds that a task is waited for, and between two looks: what a server says, within these; looks in a row that may fail;
---- questions of one task.
-local MAX, SOONEST, LATEST, FAILURES, QUESTIONS = 3600, 0.05, 30, 5, 50
+--- questions of one task; bytes of what it says of itself.
+local MAX, SOONEST, LATEST, FAILURES, QUESTIONS, SAID = 3600, 0.05, 30, 5, 50, 500
 
 local function wrong(self, text, ...)
   return nil, failed { code = "server", message = ("%s: %s"):format(self.name, text:format(...)) }
@@ -39,10 +40,16 @@ local function look(self, state)
   end
 end
 
+-- What it says of how it stands, as much of it as anybody reads.
+local function words_of(task)
+  return type(task.statusMessage) == "string" and truncate(task.statusMessage, SAID, "…") or nil
+end
+
 local function tell(state, task, opts)
-  if not opts.on_progress or type(task.statusMessage) ~= "string" or task.statusMessage == state.said then return end
-  state.said, state.steps = task.statusMessage, state.steps + 1
-  opts.on_progress { progress = state.steps, message = task.statusMessage }
+  local said = words_of(task)
+  if not opts.on_progress or not said or said == state.said then return end
+  state.said, state.steps = said, state.steps + 1
+  opts.on_progress { progress = state.steps, message = said }
 end
 
 -- Answers what was not answered yet.
@@ -64,13 +71,15 @@ local goes_on = { working = true, input_required = true }
 
 -- What has come of it.
 local function outcome(self, task)
+  local said = words_of(task)
   if task.status == "completed" and type(task.result) == "table" then return task.result end
+  if task.status == "completed" then return wrong(self, "a task was done, and has no result") end
   if task.status == "failed" then
     local err = type(task.error) == "table" and task.error or {}
-    return nil, failed { code = "server", message = ("%s: %s"):format(self.name, tostring(err.message or task.statusMessage or "the task failed")),
+    return nil, failed { code = "server", message = ("%s: %s"):format(self.name, tostring(err.message or said or "the task failed")),
       rpc = { code = math.tointeger(err.code) or -32603, message = tostring(err.message) } }
   end
-  if task.status == "cancelled" then return wrong(self, "the task was cancelled there%s", type(task.statusMessage) == "string" and ": " .. task.statusMessage or "") end
+  if task.status == "cancelled" then return wrong(self, "the task was cancelled there%s", said and ": " .. said or "") end
   return wrong(self, "a task is '%s', which we do not know", tostring(task.status))
 end
 

@@ -14,6 +14,10 @@ local function clean(text)
   return (text:gsub("\27%[[%d;?]*%a", ""):gsub("[%z\1-\8\11\12\14-\31\127]", ""))
 end
 
+local function word(value, otherwise)
+  return type(value) == "string" and value or otherwise
+end
+
 local function size_of(data)
   return type(data) == "string" and #data * 3 // 4 or 0
 end
@@ -36,18 +40,18 @@ end
 
 local function resource(one)
   local of = type(one.resource) == "table" and one.resource or {}
-  if type(of.text) == "string" then return ("%s:\n%s"):format(tostring(of.uri), of.text) end
+  if type(of.text) == "string" then return ("%s:\n%s"):format(word(of.uri, "a resource"), of.text) end
   local read = medium(one, true)
-  if read then return ("%s:\n%s"):format(tostring(of.uri), read.data) end
-  return ("[%s: %s, %d bytes, which cannot be shown as text]"):format(tostring(of.uri), tostring(of.mimeType or "data"), size_of(of.blob))
+  if read then return ("%s:\n%s"):format(word(of.uri, "a resource"), read.data) end
+  return ("[%s: %s, %d bytes, which cannot be shown as text]"):format(word(of.uri, "a resource"), word(of.mimeType, "data"), size_of(of.blob))
 end
 
 local shown = {
-  text = function(one) return tostring(one.text or "") end,
-  image = function(one) return ("[an image, %s, %d bytes, which cannot be shown as text]"):format(tostring(one.mimeType), size_of(one.data)) end,
-  audio = function(one) return ("[a recording, %s, %d bytes, which cannot be shown as text]"):format(tostring(one.mimeType), size_of(one.data)) end,
+  text = function(one) return word(one.text, "") end,
+  image = function(one) return ("[an image, %s, %d bytes, which cannot be shown as text]"):format(word(one.mimeType, "of an unknown kind"), size_of(one.data)) end,
+  audio = function(one) return ("[a recording, %s, %d bytes, which cannot be shown as text]"):format(word(one.mimeType, "of an unknown kind"), size_of(one.data)) end,
   resource = resource,
-  resource_link = function(one) return ("[%s: %s]"):format(tostring(one.name or "a resource"), tostring(one.uri)) end,
+  resource_link = function(one) return ("[%s: %s]"):format(word(one.name, "a resource"), word(one.uri, "without an address")) end,
 }
 
 --- The same with pictures, recordings and documents among it, for a model.
