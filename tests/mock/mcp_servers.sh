@@ -14,21 +14,26 @@ trap '[ -z "$server" ] || kill $server 2>/dev/null; rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 mkdir files
 echo hello >files/a.txt
+n=0
 port=$((20000 + $$ % 20000))
 cat >.mcp.json <<JSON
 {"mcpServers": {
   "everything": {"command": "$bin/mcp-server-everything"},
   "files": {"command": "$bin/mcp-server-filesystem", "args": ["$folder/files"]},
   "memory": {"command": "$bin/mcp-server-memory", "env": {"MEMORY_FILE_PATH": "$folder/memory.json"}},
-  "http": {"url": "http://127.0.0.1:$port/mcp"}
+  "http": {"url": "http://127.0.0.1:$port/mcp"},
+  "sse": {"type": "sse", "url": "http://127.0.0.1:$((port + 1))/sse"}
 }}
 JSON
 PORT=$port "$bin/mcp-server-everything" streamableHttp >http.log 2>&1 &
 server=$!
+PORT=$((port + 1)) "$bin/mcp-server-everything" sse >sse.log 2>&1 &
+server="$server $!"
 for _ in $(seq 50); do
     curl -s -o /dev/null "http://127.0.0.1:$port/mcp" && break
     sleep 0.1
 done
+until grep -q "running on port" sse.log || [ $((n += 1)) -gt 50 ]; do sleep 0.1; done
 failures=0
 says() { # WHAT TEXT…: hocket mcp TEXT… succeeds, and says it
     what=$1
@@ -40,8 +45,8 @@ says() { # WHAT TEXT…: hocket mcp TEXT… succeeds, and says it
     }
 }
 says 'ok     everything' doctor
-grep -c '^ok ' out | grep -qx 4 || { failures=$((failures + 1)); cat out; }
-for name in everything http; do
+grep -c '^ok ' out | grep -qx 5 || { failures=$((failures + 1)); cat out; }
+for name in everything http sse; do
     says 'Echo: hi' call $name echo '{"message": "hi"}'
     says '5' call $name get-sum '{"a": 2, "b": 3}'
     says 'image/png' call $name get-tiny-image

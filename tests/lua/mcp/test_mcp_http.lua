@@ -247,4 +247,67 @@ t.test("agents are served over HTTP by the program, which shows the token on std
   t.equal(assert(program:wait(5)).code, 0)
 end)
 
+-- ---- Servers of 2024-11-05 -------------------------------------------------------------------------
+
+-- One that takes messages at `place`, and answers on the stream of a GET alone.
+local function old_server(place, fn)
+  local listener = assert(require("hocket.internal.core.server").new { port = 0, address = "127.0.0.1" })
+  local stream
+  local function answer(message)
+    local results = {
+      initialize = { protocolVersion = "2024-11-05", capabilities = { tools = json.decode "{}" }, serverInfo = { name = "old", version = "1" } },
+      ["tools/list"] = { tools = { { name = "echo", inputSchema = { type = "object" } }, { name = "lost", inputSchema = { type = "object" } } } },
+      ["tools/call"] = text_part("it said " .. tostring(message.params and message.params.arguments and message.params.arguments.text)),
+    }
+    local result = message.id and results[message.method]
+    if result then listener:write(stream, ("event: message\ndata: %s\n\n"):format(json.encode { jsonrpc = "2.0", id = message.id, result = result })) end
+  end
+  local serving = fiber.spawn(function()
+    while true do
+      local request = listener:accept()
+      if not request then return end
+      local message = request.method == "POST" and json.decode(request.body)
+      if request.method == "GET" and request.path == "/sse" then
+        stream = request.id
+        listener:begin(stream, 200, { ["content-type"] = "text/event-stream" })
+        listener:write(stream, (": hello\n\nevent: endpoint\ndata: %s\n\n"):format(place))
+      elseif message and request.path == "/messages?s=1" and message.params and message.params.name ~= "lost" or message and message.method == "notifications/initialized" then
+        listener:respond(request.id, 202, {}, "Accepted")
+        answer(message)
+      else
+        listener:respond(request.id, message and request.path == "/messages?s=1" and 500 or 405, {}, "no")
+      end
+    end
+  end)
+  local closing <close> = setmetatable({}, { __close = function()
+    serving:cancel()
+    serving:join()
+    listener:close()
+  end })
+  fn(("http://127.0.0.1:%d/sse"):format(listener:port()), function() listener:finish(stream) end)
+end
+
+t.test("a server of 2024-11-05, which says all on one stream", function()
+  old_server("/messages?s=1", function(url, hang_up)
+    local c = assert(client.connect { name = "old", url = url })
+    local closing <close> = setmetatable({}, { __close = function() c:close() end })
+    t.equal(c.version, "2024-11-05")
+    t.equal(assert(c:call("echo", { text = "hello" })).content[1].text, "it said hello")
+    t.fails("http", "HTTP 500", c:call "lost")
+    hang_up()
+    t.eventually(function() return c:ended() end, 60)
+    t.fails("server", "ended its stream", c:call "echo")
+  end)
+end)
+
+t.test("messages for a server of 2024-11-05 go to no other", function()
+  for _, place in ipairs { "http://127.0.0.1:1/messages", "https://", "http://user@evil.example/" } do
+    old_server(place, function(url)
+      local c, err = client.connect { name = "old", url = url }
+      t.equal(c, nil)
+      t.ok(err.message:find "405" or err.message:find "another server", err.message)
+    end)
+  end
+end)
+
 return t.finish()

@@ -48,7 +48,7 @@ local server = kinds.map({
   { name = "url", kind = kinds.text, doc = "the address of a server, instead of a program" },
   { name = "headers", kind = texts, default = {}, doc = "headers of each request; ${NAME} is the variable's value" },
   { name = "oauth", kind = oauth, doc = "how we log in, where the server wants that (hocket mcp login)" },
-  { name = "type", kind = kinds.word({ "stdio", "http" }, { ["streamable-http"] = "http" }), doc = "which of both" },
+  { name = "type", kind = kinds.word({ "stdio", "http" }, { ["streamable-http"] = "http", sse = "http" }), doc = "which of both" },
   { name = "tools", kind = kinds.list(kinds.text, { text = "a list of names with globs", example = "[list_*]" }), default_text = "all", doc = "those that the agent gets" },
   { name = "timeout", kind = kinds.number(0), unit = "seconds", default_text = "60", doc = "of one call, without progress" },
   { name = "optional", kind = kinds.boolean, default = false, doc = "the agent works without it where it cannot be reached" },

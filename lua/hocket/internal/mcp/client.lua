@@ -3,6 +3,7 @@ local client_tasks = require "hocket.internal.mcp.client_tasks"
 local era = require "hocket.internal.mcp.era"
 local fiber = require "hocket.internal.core.fiber"
 local http = require "hocket.internal.mcp.http"
+local http_sse = require "hocket.internal.base.lazy" "hocket.internal.mcp.http_sse"
 local json = require "hocket.json"
 local message = require "hocket.internal.mcp.message"
 local peer = require "hocket.internal.mcp.peer"
@@ -83,15 +84,15 @@ local function owner()
   return made
 end
 
-local function open(self)
+local function open(self, how)
   local made = peer.new(self.name, {
     request = function(method, params) return handle(self, method, params) end,
     notification = function(method, params) notice(self, method, params) end,
   })
   made.owner = owner()
   self.peer = made
-  if self.spec.url then return http.open(made, self.spec) end
-  local transport, err = stdio.open(made, self.spec.process)
+  if self.spec.url and not how then return http.open(made, self.spec) end
+  local transport, err = (how or stdio).open(made, how and self.spec or self.spec.process)
   if not transport then
     made.owner:cancel()
     return nil, err
@@ -105,6 +106,14 @@ end
 function Client:reopen()
   self.peer.owner:cancel()
   return open(self)
+end
+
+--- The server knows nothing of messages that are posted to its address: the way of 2024-11-05.
+---@async
+---@internal
+function Client:open_as_of_old()
+  self.peer.owner:cancel()
+  return open(self, http_sse)
 end
 
 --- The transport over HTTP says what was agreed on.
@@ -158,7 +167,7 @@ function client.connect(spec)
     self:close()
     return nil, err
   end
-  if spec.url and not self.modern then fiber.spawn_under(self.peer.owner, self.peer.transport.listen, self.peer.transport) end
+  if spec.url and not self.modern and self.peer.transport.listen then fiber.spawn_under(self.peer.owner, self.peer.transport.listen, self.peer.transport) end
   if self.modern then hear_changes(self) end
   return self
 end

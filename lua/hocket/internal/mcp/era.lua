@@ -116,6 +116,16 @@ local function may_be_legacy(err)
   return err.code == "server" or err.code == "timeout" or (err.code == "http" and err.http_status < 500)
 end
 
+local not_here = { [400] = true, [404] = true, [405] = true }
+
+-- A server that takes no message at its address may be one of 2024-11-05. What it said first counts where it is none.
+local function initialize_over_http(client)
+  local agreed, err = initialize(client)
+  if agreed or not client.spec.url or not not_here[err.http_status] then return agreed, err end
+  if not client:open_as_of_old() then return nil, err end
+  return initialize(client)
+end
+
 --- Finds out, and agrees.
 ---@async
 ---@param client hocket.McpClient
@@ -123,14 +133,14 @@ end
 ---@return boolean? agreed
 ---@return hocket.Error?
 function era.agree(client, only)
-  if only == "legacy" then return initialize(client) end
+  if only == "legacy" then return initialize_over_http(client) end
   local ok, err = discover(client, DISCOVER)
   if ok or only == "modern" or not may_be_legacy(err) then return ok, err end
   if client.peer.closed then -- it could not bear the question
     local opened, why = client:reopen()
     if not opened then return nil, why end
   end
-  local agreed, refused = initialize(client)
+  local agreed, refused = initialize_over_http(client)
   if agreed or err.code ~= "timeout" or refused.code == "timeout" then return agreed, refused end
   return discover(client, INITIALIZE) -- it was only slow to start
 end

@@ -88,6 +88,16 @@ function Peer:hear(text)
   return true
 end
 
+--- A request could not be handed over: who waits for its answer is told.
+---@param id any
+---@param err hocket.Error
+function Peer:fail(id, err)
+  local call = self.pending[id]
+  if not call or call.done then return end
+  call.done, call.lost = true, err
+  call.fiber:wake()
+end
+
 --- Nothing goes any more: whoever waits is told.
 ---@param err hocket.Error
 function Peer:shut(err)
