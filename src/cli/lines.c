@@ -287,6 +287,16 @@ static void on_tool(const struct about *a)
     add_member(a, "result", DETAIL);
 }
 
+static void on_server_log(const struct about *a)
+{
+    const char *level = cli_member(a->event, "level");
+    a->line->details = strcmp(level, "debug") == 0 || strcmp(level, "info") == 0;
+    a->line->tone = CLI_DIM;
+    add_member(a, "server", 64);
+    cli_buf_addf(text_of(a), " logs (%s): ", level);
+    add_member(a, "text", DETAIL);
+}
+
 static void add_names(const struct about *a, const char *member, const char *sign)
 {
     const hocket_json *names = hocket_json_get(a->event, member);
@@ -374,6 +384,7 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "model_request", on_request },
         { "model_reply", on_reply },
         { "tool_call", on_tool },
+        { "server_log", on_server_log },
         { "tools_changed", on_tools },
         { "document_updated", on_document },
         { "routed", on_routed },

@@ -130,7 +130,7 @@ end)
 
 test("progress is an event, and dropped tools are a warning", function()
   local _, _, events = run(calling "demo__slow", { mcp = { demo = definition "legacy" } })
-  local steps, warned = 0, false
+  local steps, warned, logged = 0, false, nil
   for _, e in ipairs(events) do
     if e.type == "tool_progress" then
       steps = steps + 1
@@ -138,7 +138,9 @@ test("progress is an event, and dropped tools are a warning", function()
       t.equal(e.total, 5)
     end
     warned = warned or e.type == "warning" and e.message:find "'bad' is left out"
+    logged = logged or e.type == "server_log" and ("%s %s %s %s %s"):format(e.agent, e.server, e.level, e.logger, e.text)
   end
+  t.equal(logged, 'clerk demo warning shelf {"rows":2}')
   t.equal(steps, 5)
   t.ok(warned)
 end)

@@ -74,6 +74,7 @@ local calls = {
   echo = function(m) result(m.id, text(m.params.arguments.text or "nothing")) end,
   fail = function(m) result(m.id, { resultType = is_modern and "complete" or nil, isError = true, content = { { type = "text", text = "no such record" } } }) end,
   slow = function(m)
+    out { jsonrpc = "2.0", method = "notifications/message", params = { level = "warning", logger = "shelf", data = { rows = 2 } } }
     local token = m.params._meta and m.params._meta.progressToken
     for i = 1, 5 do
       if token then out { jsonrpc = "2.0", method = "notifications/progress", params = { progressToken = token, progress = i, total = 5, message = "step " .. i } } end

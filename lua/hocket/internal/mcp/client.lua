@@ -209,7 +209,9 @@ end
 
 -- One round: the result; or false and the parameters of the next one; or nil and an error.
 local function round(self, method, params, given, opts)
-  local result, err = self.peer:request(method, with(given, { _meta = era.meta(self) }), opts)
+  local meta = era.meta(self)
+  if method == "tools/call" and self.on.log then meta["io.modelcontextprotocol/logLevel"] = "info" end
+  local result, err = self.peer:request(method, with(given, { _meta = meta }), opts)
   if not result then
     local version = era.other_version(err)
     if not version or version == self.version then return nil, err end

@@ -141,6 +141,17 @@ function elicit.within(entry, fn)
   return fn()
 end
 
+--- The run whose call is under way at a server, and its agent's name; nil where none is, or several are.
+---@param entry hocket.McpEntry
+---@return hocket.Run?
+---@return string? agent
+---@return string? operation
+function elicit.caller(entry)
+  local context = context_of(entry)
+  local step = context and context.step
+  return context and context.run, step and step.def and step.def.name, step and step.op
+end
+
 --- Answers a server's question.
 ---@async
 ---@param entry hocket.McpEntry

@@ -42,7 +42,7 @@ end
 -- Who calls: a question of the server's goes to that run.
 local function calling(entry)
   local id = {}
-  entry.calls[id] = fiber.context()
+  entry.calls[id], entry.logs = fiber.context(), 0
   return setmetatable({}, { __close = function() entry.calls[id] = nil end })
 end
 

@@ -8,6 +8,7 @@ local lazy = require "hocket.internal.base.lazy"
 local system = require "hocket.internal.core.system"
 local failed = system.error
 
+local sanitize, truncate = require "hocket.internal.base.sanitize", require "hocket.internal.base.truncate"
 local elicit = lazy "hocket.internal.mcp.elicit"
 local oauth = lazy "hocket.internal.mcp.oauth"
 local sample = lazy "hocket.internal.mcp.sample"
@@ -176,12 +177,27 @@ local function wake_all(entry)
   for waiting in pairs(entry.waiting) do waiting:wake() end
 end
 
+--- Bytes of what a server logs that are told, and how often while one call is under way.
+local LOGGED, LOGS = 1000, 100
+
+-- What a server logs in the middle of a call is told in the run that has made it.
+local function log(entry, def, params)
+  local run, agent, op = elicit.caller(entry)
+  entry.logs = (entry.logs or 0) + 1
+  if not run or entry.logs > LOGS then return end
+  local said = type(params.data) == "string" and params.data or json.encode(params.data)
+  run:emit("server_log", {
+    server = def.name, level = type(params.level) == "string" and params.level:sub(1, 20) or "info", text = sanitize.text(truncate(said, LOGGED, "…")),
+    logger = type(params.logger) == "string" and sanitize.text(params.logger:sub(1, 100)) or nil,
+  }, agent, op)
+end
+
 local function connect(entry, def)
   local spec, err = spec_of(def)
   local made
   if spec then
     spec.elicit = function(params) return elicit.ask(entry, params) end
-    spec.log = function(params) entry.last_log = params end
+    spec.log = function(params) log(entry, def, params) end
     spec.changed = function() entry.state = system.token(8) end
     spec.sample = def.sampling and function(params) return sample.answer(entry, params) end or nil
     spec.roots = def.roots and function() return roots_of(def) end
