@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -134,8 +135,8 @@ static void on_watch(hocket_host *h, uint64_t id, const struct hocket_event *e, 
 static void start_watch(hocket_host *h, struct state *s)
 {
     char args[128];
-    strcpy(dir, "/tmp/hocket-bench-XXXXXX");
-    if (!mkdtemp(dir))
+    strcpy(dir, "/tmp/hocket-bench-XXXXXX"); /* what lies around a team is looked at, too */
+    if (!mkdtemp(dir) || mkdir(strcat(dir, "/team"), 0700) < 0)
         exit(2);
     for (int i = 0; i < AGENTS; i++)
         save_agent(i, 0);
@@ -151,6 +152,8 @@ static void end_watch(void)
         snprintf(path, sizeof(path), "%s/agent_%d.md", dir, i);
         unlink(path);
     }
+    rmdir(dir);
+    *strrchr(dir, '/') = 0;
     rmdir(dir);
 }
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -120,8 +121,8 @@ static bool measure_all(int agents)
     hocket_host *h;
     char args[128];
     bool missed = false;
-    strcpy(dir, "/tmp/hocket-bench-XXXXXX");
-    if (!mkdtemp(dir))
+    strcpy(dir, "/tmp/hocket-bench-XXXXXX"); /* what lies around a team is looked at, too */
+    if (!mkdtemp(dir) || mkdir(strcat(dir, "/team"), 0700) < 0)
         exit(2);
     for (int i = 0; i < agents; i++)
         save(i, agents, 1);
@@ -141,6 +142,8 @@ static bool measure_all(int agents)
         snprintf(args, sizeof(args), "%s/agent_%d.md", dir, i);
         unlink(args);
     }
+    rmdir(dir);
+    *strrchr(dir, '/') = 0;
     rmdir(dir);
     return missed;
 }

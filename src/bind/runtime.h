@@ -43,17 +43,18 @@ struct hocket__runtime {
     bool closing;
     struct hocket__http *http;
     struct hocket__runtime_store *store; /* NULL: no run is kept (bind/store/store.h) */
-    struct hocket__relay *relay; /* the transport of model calls in thread mode */
+    struct hocket__relay *relay;         /* the transport of model calls in thread mode */
     bool threaded;
     bool taped; /* there has been a recording: fibers may have one */
 
     struct hocket__map fibers; /* id -> struct hocket__fiber * */
     struct hocket__list ready;
     struct hocket__fiber *running;
-    bool begins;   /* a function is to be called first in each fiber */
+    bool begins;      /* a function is to be called first in each fiber */
     size_t n_outside; /* fibers of no service that wait for something from outside */
     size_t n_roots;   /* fibers of no service that have no parent */
-    struct hocket__kept *kept; /* the run whose code runs now, where that is kept (bind/fiber/fiber.h) */
+    struct hocket__kept
+        *kept; /* the run whose code runs now, where that is kept (bind/fiber/fiber.h) */
     struct hocket__list kept_runs;
     bool breaking; /* a hook in `running` is to raise an error */
     uint64_t next_id;
@@ -64,6 +65,7 @@ struct hocket__runtime {
     uint64_t rounds;                  /* drains so far */
     uint64_t steps;                   /* times that a fiber went on */
     uint64_t budget_end_ns;           /* of the pump that is under way; 0: no limit */
+    bool stepped;                     /* a fiber went on in that pump */
     uint64_t turn_end_ns;             /* the drain stops here and goes on in the next round */
     int turns_held;                   /* drains that stopped there, and have not been told of */
 

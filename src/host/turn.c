@@ -96,6 +96,7 @@ static void turn_for(struct hocket_host *h, uint64_t budget_ns)
 {
     uint64_t end = uv_hrtime() + budget_ns;
     h->rt->budget_end_ns = end;
+    h->rt->stepped = false;
     if (h->owns_lua)
         hocket__collector_work(&h->collector, h->L, budget_ns);
     uint64_t begin = uv_hrtime();

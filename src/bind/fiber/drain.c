@@ -28,6 +28,13 @@ bool hocket__over_budget(const struct hocket__runtime *rt)
     return rt->budget_end_ns && uv_hrtime() >= rt->budget_end_ns;
 }
 
+/* The loop drains before and after its poll: what is over the budget is not gone beyond twice. One step is always
+ * made, or a host with tiny budgets would stand still. */
+static bool may_step(const struct hocket__runtime *rt)
+{
+    return !rt->stepped || !hocket__over_budget(rt);
+}
+
 /* What belongs together is told together: after a drain that had to stop in the middle of it only
  * when that goes on for long. */
 static bool may_deliver(struct hocket__runtime *rt)
@@ -104,9 +111,10 @@ void hocket__fibers_drain(struct hocket__runtime *rt)
         return;
     rt->rounds++;
     rt->turn_end_ns = turn_end(rt);
-    while (!hocket__list_empty(&rt->ready)) {
+    while (!hocket__list_empty(&rt->ready) && may_step(rt)) {
         struct hocket__fiber *f = hocket__container_of(rt->ready.next, struct hocket__fiber, ready);
         hocket__list_del(&f->ready);
+        rt->stepped = true;
         hocket__fiber_step(f);
         if (uv_hrtime() >= rt->turn_end_ns)
             break;

@@ -8,7 +8,7 @@ local tree = {}
 --- Directories below each other.
 local DEPTH = 32
 --- Names after which others have their turn.
-local SLICE = 100
+local SLICE = 20
 
 local function join(dir, name)
   return (dir == "/" and "" or dir) .. "/" .. name

@@ -12,7 +12,7 @@ local sources = require "hocket.internal.base.sources"
 local declared = {}
 
 --- Names after which others have their turn.
-local SLICE = 100
+local SLICE = 20
 
 ---@class hocket.Declared
 ---@field tools table<string, boolean>
