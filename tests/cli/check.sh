@@ -96,4 +96,25 @@ if [ -z "${SANITIZE:-}" ]; then
   done
   [ "$least" -le 80 ] || fail "a chain four times as long takes $least tenths of the time"
 fi
+# What a run that is kept would do again is told, and no error.
+mkdir -p past
+cat >past/main.lua <<'X'
+local hocket = require "hocket"
+-- io.open in a comment, and "io.open" in a text
+local text = "io.open" .. [[ os.execute() ]] .. (os.getenv "HOME" or "")
+local f = io.open("plan.txt")
+local own = { io = { open = print } }
+own.io.open()
+hocket.step("read", function() return (io.open "plan.txt"):read "a" end)
+local reader = hocket.tool { name = "r", description = "Reads.", parameters = { type = "object" },
+  run = function() return { io.open "x", os.execute "true" } end }
+os.remove "x"
+return text, f, reader
+X
+run hocket check past; expect 0; has out "are well"
+same "$(grep -c 'is not recorded' out err | tr '\n' ' ')" "out:3 err:0 "
+has out "past/main.lua:3:1: warning: os.getenv is not recorded"; has out "past/main.lua:4:1: warning: io.open is not recorded"
+has out "past/main.lua:10:1: warning: os.remove is not recorded"
+run hocket run past; hasnt err "is not recorded"
+
 finish

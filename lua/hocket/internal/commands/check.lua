@@ -91,7 +91,7 @@ end
 
 ---@param args {paths: string[], graph?: boolean, verbose?: boolean, json?: boolean} json: false leaves out what only that shows.
 return function(args)
-  local found = { scripts = 0, problems = json.array {}, teams = {} }
+  local found = { hints = true, scripts = 0, problems = json.array {}, teams = {} }
   for _, path in ipairs(args.paths) do validate.path(path, found) end
   local result = { agents = 0, scripts = found.scripts, skills = found.skills or 0, problems = found.problems, teams = json.array {}, defs = {} }
   for _, team in ipairs(found.teams) do take_team(team, result, args.verbose or args.json ~= false) end

@@ -10,12 +10,14 @@ local script = require "hocket.internal.base.script"
 local skills = require "hocket.internal.base.lazy" "hocket.internal.agents.skills"
 local sources = require "hocket.internal.base.sources"
 local tree = require "hocket.internal.base.tree"
+local unrecorded = require "hocket.internal.base.lazy" "hocket.internal.runner.unrecorded"
 local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
 
 local validate = {}
 
 ---@class hocket.Validation
 ---@field scripts integer
+---@field hints? boolean Also what is only unwise.
 ---@field trusted? table<string, boolean> Directories whose scripts in other languages may be compiled.
 ---@field problems hocket.Problem[]
 ---@field teams {path: string, defs: table<string, hocket.Agent>, problems: hocket.Problem[], own: string[], places: table, known: hocket.Declared, whole: boolean}[] own: the names of those that were to be validated, in no order; whole: they are all of their team.
@@ -59,6 +61,10 @@ local function check_script(path, result, known)
   declared.note(known, path, text)
   if not may_compile(path, result.trusted) then return end
   local ok, wrong = compiles(path, text)
+  if ok and result.hints and script.is_lua(path) then
+    local hints = unrecorded(path, text)
+    table.move(hints, 1, #hints, #result.problems + 1, result.problems)
+  end
   if ok then return end
   local line, message = wrong:match(":(%d+): (.*)$")
   table.insert(result.problems, problem.new(path, tonumber(line) or 1, 1, "script", message or wrong))
