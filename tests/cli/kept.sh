@@ -79,6 +79,13 @@ X
 echo 'return "the old part"' >part.lua
 run "$HOCKET" run named.lua </dev/null; expect 75; id=$(id_in err)
 
+# It goes on in its own folder, wherever it is called from; where that is gone it says so.
+place=$(printf 'a place\033[1m'); mkdir "$place"; cp ask.lua "$place"
+(cd "$place" && "$HOCKET" run ask.lua >../out 2>../err </dev/null); id=$(id_in err)
+run "$HOCKET" answer "$id" q1 Rome; expect 0
+mv "$place" gone; run "$HOCKET" resume "$id"; expect 1; has err "was begun in $PWD/a place^[[1m: No such file"
+mv gone "$place"; run "$HOCKET" resume "$id"; expect 0; has out "You said Rome"
+
 # A fork of a fork goes on with the files of the one that it came from, also when both are gone; what a fork remembers of
 # its parent it remembers when that was removed.
 cat >stamped.lua <<'X'

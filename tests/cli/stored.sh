@@ -190,6 +190,30 @@ run hocket show "$FORK" --json; has out '"input":"Two days"'; has out '"model":"
 run hocket fork $A --at 17; expect 2; has err "there is no record 17"
 run hocket fork $A; expect 0; run hocket show "$(cat out)" --json; has out '"at_n":6'; has out '"at_seq":16'
 
+# The clock was set back by five seconds between two lives.
+K=01KANC3V0QZJ9E4W2X6T8B5M7K
+cat >fill <<X
+run $K cancelled back.lua
+put
+entry 0 life 1795251600000
+entry 0 tell a
+entry 4000 model b
+entry 4000 life 1795251595000
+entry 4500 model c
+entry 4900 model d
+event {"seq":1,$(at 0.000),"type":"workflow_started"}
+event {"seq":2,$(at 4.000),"type":"output","text":"one"}
+event {"seq":3,"time":"2026-11-21T08:59:59.500Z","type":"output","text":"two"}
+event {"seq":4,"time":"2026-11-21T08:59:59.900Z","type":"output","text":"three"}
+release
+X
+what=fill; "$FILL" "$HOCKET_STORE" <fill || fail "no run whose clock went back"
+for pair in 1:2 2:3 3:5 4:6; do
+  run hocket fork $K --at ${pair%:*}; expect 0; BACK=$(cat out); run hocket show "$BACK" --json; has out "\"at_n\":${pair#*:}"
+  run hocket rm "$BACK"
+done
+run hocket rm $K; expect 0
+
 # ---- rm ---------------------------------------------------------------------------------------------------------------
 run hocket rm "$NEW" ZZ; expect 1; has err "there is no run ZZ"; run hocket show "$NEW"; expect 0
 run hocket rm "$NEW" $A; expect 0; empty out; empty err

@@ -11,6 +11,7 @@
 #include "cli/host/host.h"
 #include "cli/progress.h"
 #include "cli/store.h"
+#include "cli/text.h"
 
 int cli_kept_find(const struct cli_run_args *args, const char *wish, hocket_json **runs)
 {
@@ -33,7 +34,11 @@ int cli_kept_place(const char *command, const hocket_json *run)
     const char *cwd = cli_member(run, "cwd");
     if (!*cwd || chdir(cwd) == 0)
         return CLI_GO_ON;
-    fprintf(stderr, "hocket %s: %s was begun in %s: %s\n", command, cli_member(run, "id"), cwd,
-        strerror(errno));
+    int code = errno;
+    struct cli_buf place = { 0 }; /* of a run that was imported it is anybody's word */
+    cli_text_show(&place, cwd, strlen(cwd), false);
+    fprintf(stderr, "hocket %s: %s was begun in %s: %s\n", command, cli_member(run, "id"),
+        cli_buf_text(&place), strerror(code));
+    cli_buf_free(&place);
     return CLI_EXIT_FAILED;
 }

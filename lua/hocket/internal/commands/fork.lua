@@ -8,14 +8,18 @@ local stored = require "hocket.internal.commands.stored"
 
 local LIFE = 1 -- the kind of entry that says what wall time it is when the run's clock is 0
 
--- The last record that is of the same moment as record `at`, and that moment.
+-- The last record that is of the same moment as record `at`, that moment, and how often the wall's clock had gone back until
+-- then: a process that goes on may have an earlier one.
 local function moment_of(row, at)
-  local seq, time, last = 0, nil, 0
+  local seq, time, last, before, back = 0, nil, 0, 0, 0
   local ok, err = stored.each(row.id, function(record)
     last = record.seq
+    local ms = stored.ms(record.json:match '"time":"([^"]*)"')
+    if record.seq <= at and ms then
+      if ms < before then back = back + 1 end
+      before = ms
+    end
     if record.seq < at then return false end
-    local event = json.decode(record.json)
-    local ms = type(event) == "table" and stored.ms(event.time) or nil
     if record.seq == at then
       seq, time = at, ms
       return not ms
@@ -27,15 +31,18 @@ local function moment_of(row, at)
   if not ok then return nil, err end
   if last < at then return stored.failure("invalid", "run %s has %d records: there is no record %d (hocket show %s numbers them)", row.id, last, at, row.id) end
   if not time then return stored.failure("parse", "record %d of run %s has no time", at, row.id) end
-  return seq, time
+  return seq, time, back
 end
 
 -- The last entry of that moment.
-local function entry_at(row, time)
-  local n, began = 0, nil
+local function entry_at(row, time, back)
+  local n, began, before, gone_back = 0, nil, 0, 0
   local ok, err = stored.each(row.id, function(entry)
     if entry.kind == LIFE then began = math.tointeger(tonumber(entry.value)) or began end
-    if began and began + entry.at_ms > time then return true end
+    local ms = began and began + entry.at_ms or 0
+    if ms < before then gone_back = gone_back + 1 end
+    before = ms
+    if gone_back > back or gone_back == back and ms > time then return true end
     n = entry.n
     return false
   end, store.entries)
@@ -53,9 +60,9 @@ local function part_of(row, at)
   elseif math.type(at) ~= "integer" or at < 1 then
     return stored.failure("invalid", "records are numbered from 1: there is no record %s", tostring(at))
   end
-  local seq, time = moment_of(row, at)
+  local seq, time, back = moment_of(row, at)
   if not seq then return nil, time end
-  local n, err = entry_at(row, time)
+  local n, err = entry_at(row, time, back)
   if not n then return nil, err end
   return seq, n
 end
