@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "bind/store/store.h"
 #include "host/host.h"
+#include "store/sqlite/lib.h"
 #include "support/temp.h"
 
 static char folder[TEST_TEMP_PATH], file[TEST_TEMP_PATH + 16];
@@ -482,6 +483,45 @@ static void test_broken(void **state)
     unlink(bad);
 }
 
+/* Another process has it, as the store says from here on. */
+static void steal(const char *name)
+{
+    struct hocket_error err;
+    sqlite3 *db = NULL;
+    char sql[160];
+    const struct hocket__sqlite *lib = hocket__sqlite_load(&err);
+    assert_non_null(lib);
+    snprintf(sql, sizeof(sql), "UPDATE runs SET fence = fence + 1 WHERE id = '%s'", name);
+    assert_int_equal(lib->open_v2(file, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    lib->busy_timeout(db, 60000);
+    assert_int_equal(lib->exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    lib->close_v2(db);
+}
+
+/* Who may go on without a store may not go on with a run that another process has. */
+static void test_lost(void **state)
+{
+    char stamp[TEST_TEMP_PATH + 16];
+    (void) state;
+    snprintf(stamp, sizeof(stamp), "%s/stamp", folder);
+    for (int optional = 0; optional < 2; optional++) {
+        struct life l;
+        struct hocket_error err;
+        life_init(&l);
+        hocket_host *h = open_in(file, optional, &l);
+        start(h, "asked", "{\"interactive\":true}", &l);
+        until_asked(h, &l, "q1");
+        steal(l.name);
+        assert_int_equal(hocket_run_answer(h, l.run, "q1", stamp, 0, &err), 0);
+        until_done(h, &l);
+        assert_int_equal(l.status, HOCKET_ESTATE);
+        assert_non_null(strstr(l.error, "another process has taken the run over"));
+        assert_int_not_equal(access(stamp, F_OK), 0);
+        hocket_close(h, NULL, NULL);
+        life_free(&l);
+    }
+}
+
 static int set_up(void **state)
 {
     (void) state;
@@ -508,6 +548,7 @@ int main(void)
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_done), cmocka_unit_test(test_cut_off),
         cmocka_unit_test(test_cancelled), cmocka_unit_test(test_parked),
         cmocka_unit_test(test_heard), cmocka_unit_test(test_taken),
-        cmocka_unit_test(test_conversation), cmocka_unit_test(test_broken) };
+        cmocka_unit_test(test_conversation), cmocka_unit_test(test_broken),
+        cmocka_unit_test(test_lost) };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
