@@ -111,10 +111,30 @@ static void write_args(const struct hocket__resuming *g, struct hocket__buf *b)
     hocket__jw_close(b, '}');
 }
 
+/* Relative paths are meant from the folder that the process stands in, which is the embedder's. */
+static void check_place(const struct hocket__resuming *g)
+{
+    char cwd[4096];
+    size_t n = sizeof(cwd);
+    struct hocket__str was;
+    struct hocket__buf is;
+    if (g->replay || !hocket__json_find(hocket__buf_str(&g->own), "cwd", &was)
+        || uv_cwd(cwd, &n) < 0)
+        return;
+    hocket__buf_init(&is, &g->run->host->alloc, 0);
+    hocket__jw_string(&is, hocket__str(cwd, n));
+    if (is.status == 0 && !hocket__str_eq(was, hocket__buf_str(&is)))
+        hocket__runtime_log(g->run->host->rt, HOCKET_LOG_WARN,
+            "run %s was begun in %.*s, and goes on in %s: relative paths are meant from there",
+            g->run->name, (int) (was.n < 512 ? was.n : 512), was.p, is.data);
+    hocket__buf_deinit(&is);
+}
+
 static int begin(struct hocket__resuming *g, struct hocket_error *err)
 {
     struct hocket__buf args;
     struct hocket__str park;
+    check_place(g);
     hocket__buf_init(&args, &g->run->host->alloc, 0);
     write_args(g, &args);
     int rc = args.status < 0 ? hocket__error_nomem(err)

@@ -483,6 +483,30 @@ static void test_broken(void **state)
     unlink(bad);
 }
 
+/* It is gone on with from another folder, which is said: its paths may mean something else there. */
+static void test_elsewhere(void **state)
+{
+    struct life l;
+    char here[4096], name[32];
+    (void) state;
+    assert_non_null(getcwd(here, sizeof(here)));
+    life_init(&l);
+    hocket_host *h = open_host(&l);
+    start(h, "ask", "{\"park\":true}", &l);
+    until_done(h, &l);
+    assert_int_equal(l.status, HOCKET_EPARKED);
+    hocket_close(h, NULL, NULL);
+    strcpy(name, l.name);
+    life_free(&l);
+    for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
+        assert_int_equal(chdir(elsewhere ? folder : here), 0);
+        resume(name, "{\"park\":true}", NULL, -1, &l);
+        assert_int_equal(strstr(l.log, "was begun in") != NULL, elsewhere);
+        life_free(&l);
+    }
+    assert_int_equal(chdir(here), 0);
+}
+
 /* Another process has it, as the store says from here on. */
 static void steal(const char *name)
 {
@@ -549,6 +573,6 @@ int main(void)
         cmocka_unit_test(test_cancelled), cmocka_unit_test(test_parked),
         cmocka_unit_test(test_heard), cmocka_unit_test(test_taken),
         cmocka_unit_test(test_conversation), cmocka_unit_test(test_broken),
-        cmocka_unit_test(test_lost) };
+        cmocka_unit_test(test_lost), cmocka_unit_test(test_elsewhere) };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
