@@ -175,6 +175,24 @@ function hocket.signal(name, opts)
   return require("hocket.internal.run.signals").wait(name, opts)
 end
 
+--- Vectors of texts, by a model that is made for it. Texts go in batches; what was used is counted to the run, a call for each batch, and in a run that is
+--- kept they are in its log.
+---
+---     local hocket = require "hocket"
+---     local found = assert(hocket.embed({ "a red fox", "the fox is red" }, { model = "sim" }))
+---     print(#found.vectors, #found.vectors[1], found.usage.input)
+---
+---@async
+---@param texts string|string[] 1 to 1 MiB each.
+---@param opts? {model?: string, dimensions?: integer, timeout?: number} model: "provider/model" at a server that speaks OpenAI's form, Gemini's or Ollama's; default: HOCKET_EMBED_MODEL. timeout: seconds for a batch, 120.
+---@return {vectors: number[][], model: string, usage: {input?: integer, cost?: number}}? found One vector for each text, in their order.
+---@return hocket.Error? err
+function hocket.embed(texts, opts)
+  check_open()
+  local found, err = require("hocket.internal.models.embeddings").texts(texts, opts)
+  return found, err
+end
+
 ---@alias hocket.Input string|hocket.Media|(string|hocket.Media)[] Words, or words with pictures, recordings, documents.
 
 --- A picture for a model, of a file or of bytes: `hocket.run(agent, { "What is it?", hocket.image "cat.png" })`. What it is its

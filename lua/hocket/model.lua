@@ -355,6 +355,25 @@ function model.default(simulate)
     :format(key_variables()))
 end
 
+--- A provider's key for who asks its server for something else than an answer; nil where none is needed.
+---@async
+---@param name string
+---@param def hocket.Provider
+---@return string? key
+---@return hocket.Error? err
+---@return hocket.KeyCommand? keys Who has given it.
+---@internal
+function model.key(name, def)
+  local key, variable = find_key(def)
+  if key or access_key(def) then return key end
+  if def.key_command then
+    local keys = key_commands.of(name, def)
+    local given, err = keys:value()
+    return given, err, keys
+  end
+  if needs_key(def) then return failure("auth", ("%s needs a key: set %s"):format(name, variable)) end
+end
+
 --- How many tokens a model takes: its window (what is sent and what is answered, together) and its longest answer, as far as
 --- that is known. What is not in the table is learned from the first error that says so.
 ---@param id string "provider/model"

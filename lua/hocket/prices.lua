@@ -165,6 +165,20 @@ function prices.get(id)
   return entry or nil
 end
 
+--- The models of a provider whose price stands in the table, sorted.
+---@param provider string
+---@return string[] names
+---@internal
+function prices.models(provider)
+  local names, of = {}, same_as[provider] or provider
+  for id in pairs(list) do
+    local name = id:match("^" .. of:gsub("%W", "%%%0") .. "/(.+)$")
+    if name and name ~= "*" then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
 --- The price of a model as the accounts take it, or nil when it is not known.
 ---@param id string "provider/model"
 ---@return userdata?

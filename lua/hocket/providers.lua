@@ -362,6 +362,15 @@ function providers.spoken(def, base)
   return (host == own or host:sub(-#own - 1) == "." .. own) and def or def.elsewhere
 end
 
+--- What a model is called by its maker: without folders, and without Bedrock's region and maker.
+---@param name string
+---@return string
+---@internal
+function providers.plain_model(name)
+  name = name:match "[^/]+$" or name
+  return name:match "^[%l-]*%.?%l+%.(%l[%w-]+.*)$" or name
+end
+
 --- "provider/model" for a model's name alone, where that says whose it is: gemini-flash-latest. What has a slash
 --- names its provider.
 ---@param name string

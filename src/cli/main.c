@@ -34,6 +34,7 @@ static const struct cli_command *const commands[] = {
     &cli_export,
     &cli_import,
     &cli_doctor,
+    &cli_models,
     &cli_mcp,
     &cli_memory,
     &cli_decode,

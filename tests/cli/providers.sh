@@ -46,9 +46,36 @@ id=$(sed -n 's/.*"id":"\([0-9A-Z]*\)".*/\1/p' out | head -1)
 run hocket replay --store "$WORK/runs.db" "$id"
 expect 0; same "$(asked)" 1
 
+# What its server offers; and vectors, which a replay has from the log.
+cd proj || exit 1
+run hocket models local
+expect 1; has err "is not trusted"
+run hocket models local --trust --json
+expect 0; has out '"id":"local/default"'; has out '"asked":true'; same "$(asked)" 2
+run hocket models
+expect 0; has out "anthropic/claude"; has out "from the table of"; same "$(asked)" 2
+cd ..
+run hocket models nobody
+expect 2; has err "there is no provider 'nobody'"
+cat >vectors.lua <<LUA
+local hocket = require "hocket"
+hocket.provider("here", { protocol = "openai_chat", base = "http://127.0.0.1:$port/v1" })
+local found = assert(hocket.embed({ "a red fox", "the fox is red", "snow" }, { model = "here/v", dimensions = 16 }))
+local function near(a, b) local s = 0 for i = 1, #a do s = s + a[i] * b[i] end return s end
+assert(near(found.vectors[1], found.vectors[2]) > near(found.vectors[1], found.vectors[3]))
+return #found.vectors .. " of " .. #found.vectors[1] .. ", tokens " .. found.usage.input
+LUA
+run hocket run vectors.lua --trust --store "$WORK/vectors.db"
+expect 0; has out "3 of 16, tokens 7"
+run hocket runs --store "$WORK/vectors.db" --json
+id=$(sed -n 's/.*"id":"\([0-9A-Z]*\)".*/\1/p' out | head -1)
+sed -i 's/127.0.0.1:[0-9]*/127.0.0.1:1/' vectors.lua # which a replay does not read
+run hocket replay --store "$WORK/vectors.db" "$id"
+expect 0
+
 # Another program is another file: what was trusted before does not count.
 run env "HOCKET_TRUST=$WORK/proj" "$HOCKET" run proj/agents "Hello"
-expect 0; same "$(asked)" 2
+expect 0; same "$(asked)" 3
 write; sed -i 's/user: me/user: you/' proj/providers.yaml
 run hocket run proj/agents "Hello"
 expect 1; has err "is not trusted"

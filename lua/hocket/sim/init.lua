@@ -218,6 +218,11 @@ local function plan_for(state, http)
   for _, route in ipairs(routes) do
     if http.method == route[1] and path:find(route[2]) then return answer(state, route[3], http) end
   end
+  if http.method == "POST" and path:find "/embeddings$" then
+    local body, wrong = require "hocket.internal.sim.embeddings"(http.body)
+    if not body then return error_plan(routes[1][3], 400, wrong) end
+    return { status = 200, content_type = "application/json", pieces = { body } }
+  end
   for _, list in ipairs(lists) do
     if http.method == "GET" and path:find(list[1]) then
       return { status = 200, content_type = "application/json", pieces = { json.encode(list[2]) } }

@@ -30,9 +30,30 @@ t.test("each protocol's list, with its key", function()
     t.same(offer.names({ protocol = protocol }, root .. base, "k"), { "a", "b/c:d" }, protocol)
     t.equal(seen.headers[header], value)
     offer.names({ protocol = protocol }, root .. base .. "/?api-version=1", nil)
-    t.equal(seen.path, path .. "?api-version=1")
+    t.has(seen.path, path .. "?")
+    t.has(seen.path, "api-version=1")
     t.equal(seen.headers[header], nil)
   end
+end)
+
+t.test("windows and prices, as servers say them", function()
+  for _, case in ipairs {
+    { "openai_chat", "/v1/models", { data = { { id = "a", context_length = 1000, top_provider = { max_completion_tokens = 50 },
+      pricing = { prompt = "0.000002", completion = "0.00001", input_cache_read = "0.0000002" } }, { id = "b", max_model_len = 2000, pricing = { prompt = "-1", completion = "x" } } } } },
+    { "anthropic", "/v1/models", { data = { { id = "a", max_input_tokens = 1000, max_tokens = 50 }, { id = "b", max_input_tokens = "many" } } } },
+    { "gemini", "/v1/models", { models = { { name = "models/a", inputTokenLimit = 1000, outputTokenLimit = 50 }, { name = "models/b", inputTokenLimit = -5 } } } },
+  } do
+    local m <close> = serving(case[2], case[3])
+    local list = assert(offer.list({ protocol = case[1] }, m.base))
+    t.equal(list[1].window, 1000, case[1])
+    t.equal(list[1].output, 50, case[1])
+    t.equal(list[2].window, case[1] == "openai_chat" and 2000 or nil, case[1])
+    if case[1] == "openai_chat" then
+      t.equal(("%.6g %.6g %.6g"):format(list[1].price.input, list[1].price.output, list[1].price.cached), "2 10 0.2")
+      t.equal(list[2].price, nil)
+    end
+  end
+  t.equal(offer.list({ protocol = "bedrock" }, "http://127.0.0.1:1"), nil)
 end)
 
 t.test("what is no name is left out; what is no list is said", function()

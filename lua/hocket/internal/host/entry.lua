@@ -27,6 +27,7 @@ local operations = {
   decode = "hocket.internal.commands.decode",
   new = "hocket.internal.commands.new",
   doctor = "hocket.internal.commands.doctor",
+  models = "hocket.internal.commands.models",
   faults = "hocket.internal.commands.faults",
   sim = "hocket.internal.commands.sim",
   keys = "hocket.internal.commands.keys",

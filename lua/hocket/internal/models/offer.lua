@@ -1,24 +1,25 @@
 --- Which models a server offers: asked where a base URL was given and no model was.
 local http = require "hocket.http"
 local json = require "hocket.json"
+local providers = require "hocket.providers"
 
 local offer = {}
 
 --- Names that are told, at most, and bytes of one and of the whole answer.
 local SHOWN, NAME, BODY = 20, 120, 4 << 20
 
--- Where each protocol has its list, who asks, and how an entry of it is called.
+-- Where each protocol has its list, who asks, how an entry of it is called, and where it says how many tokens it takes and answers.
 local lists = {
-  openai_chat = { "/models", "data", "id" },
-  anthropic = { "/v1/models", "data", "id" },
-  gemini = { "/models", "models", "name" },
-  ollama = { "/api/tags", "models", "name" },
+  openai_chat = { "/models", "data", "id", "context_length|max_model_len|context_window|max_context_length", "max_completion_tokens|max_output_tokens" },
+  anthropic = { "/v1/models?limit=1000", "data", "id", "max_input_tokens", "max_tokens" },
+  gemini = { "/models?pageSize=1000", "models", "name", "inputTokenLimit", "outputTokenLimit" },
+  ollama = { "/api/tags", "models", "name", "", "" },
 }
 lists.openai_responses = lists.openai_chat
 
 local function headers_of(def, key)
   local headers = {}
-  for name, value in pairs(def.headers or {}) do headers[name] = value end
+  for name, value in pairs(def.headers or {}) do headers[name] = providers.expand(value) end
   if def.protocol == "anthropic" then headers["anthropic-version"] = headers["anthropic-version"] or "2023-06-01" end
   if not key then return headers end
   local name, word = (def.key_header or ""):match "^([%w_-]+):? ?([%w_-]*)$"
@@ -37,7 +38,21 @@ end
 -- With a query of the base URL's behind the path.
 local function url_of(base, path)
   local before, query = base:match "^([^?]*)(%??.*)$"
+  if path:find("?", 1, true) then query = query:gsub("^%?", "&") end
+  if before:find "/v%d+%l*$" then path = path:gsub("^/v1/", "/") end
   return before:gsub("/+$", "") .. path .. query
+end
+
+--- Where something else than an answer is asked for, and with which headers.
+---@param def hocket.Provider
+---@param base string
+---@param path string
+---@param key? string
+---@param protocol string That is spoken there.
+---@return string url
+---@return table<string, string> headers
+function offer.place(def, base, path, key, protocol)
+  return url_of(base, path), headers_of({ protocol = protocol, headers = def.headers, key_header = def.key_header }, key)
 end
 
 local function ask(url, headers)
@@ -56,22 +71,59 @@ local function name_of(entry, field)
   return (name:gsub("^models/", ""))
 end
 
---- The models that a server says it has.
+local function count_in(entry, names)
+  for name in names:gmatch "[^|]+" do
+    local n = math.tointeger(entry[name])
+    if n and n > 0 then return n end
+  end
+end
+
+-- OpenRouter says prices: USD for one token, as text.
+local function price_of(entry)
+  local said = type(entry.pricing) == "table" and entry.pricing or {}
+  local input, output, cached = tonumber(said.prompt), tonumber(said.completion), tonumber(said.input_cache_read)
+  if not input or not output or input < 0 or output < 0 then return nil end
+  return { input = input * 1e6, output = output * 1e6, cached = cached and cached * 1e6 }
+end
+
+---@class hocket.Offered
+---@field name string
+---@field window? integer As the server says it.
+---@field output? integer
+---@field price? hocket.Price
+
+--- The models that a server says it has, with what it says of them.
 ---@async
 ---@param def hocket.Provider
 ---@param base string
 ---@param key? string
----@return string[]? names
+---@return hocket.Offered[]?
 ---@return string? why not
-function offer.names(def, base, key)
+function offer.list(def, base, key)
   if not lists[def.protocol] then return nil, "it has no list of them" end
-  local path, list, field = table.unpack(lists[def.protocol])
+  local path, list, field, window, output = table.unpack(lists[def.protocol])
   local value, why = ask(url_of(base, path), headers_of(def, key))
   if not value then return nil, why end
   if type(value[list]) ~= "table" then return nil, ("its answer has no list '%s'"):format(list) end
-  local names = {}
-  for _, entry in ipairs(value[list]) do names[#names + 1] = name_of(entry, field) end
-  return names
+  local found = {}
+  for _, entry in ipairs(value[list]) do
+    local name = name_of(entry, field)
+    local top = name and type(entry.top_provider) == "table" and entry.top_provider or {}
+    if name then
+      found[#found + 1] = { name = name, window = count_in(entry, window), output = count_in(entry, output) or count_in(top, output), price = price_of(entry) }
+    end
+  end
+  return found
+end
+
+--- Their names alone.
+---@async
+---@return string[]? names
+---@return string? why not
+function offer.names(def, base, key)
+  local found, why = offer.list(def, base, key)
+  for i, one in ipairs(found or {}) do found[i] = one.name end
+  return found, why
 end
 
 local function without_password(base)

@@ -8,14 +8,14 @@ local takes = {}
 
 local forms = {
   openai_chat = { image = true, audio = true, file = true }, openai_responses = { image = true, file = true },
-  anthropic = { image = true, file = true }, gemini = { image = true, audio = true, file = true }, ollama = { image = true },
+  anthropic = { image = true, file = true }, gemini = { image = true, audio = true, file = true }, ollama = { image = true }, bedrock = { image = true, file = true },
 }
 
 -- What each protocol takes of the formats; nothing is said where it takes all.
 local usual = { ["image/png"] = true, ["image/jpeg"] = true, ["image/gif"] = true, ["image/webp"] = true }
 local formats = {
   openai_chat = { image = usual, audio = { ["audio/wav"] = true, ["audio/mpeg"] = true } }, openai_responses = { image = usual },
-  anthropic = { image = usual }, ollama = { image = usual },
+  anthropic = { image = usual }, ollama = { image = usual }, bedrock = { image = usual },
 }
 
 -- Bytes of a picture.
@@ -38,7 +38,7 @@ local known = {
 
 local function in_table(model)
   if model.simulated or providers.is_local(model.provider_name) and model.provider_name ~= "ollama" then return nil end
-  local name = model.name:match "[^/]+$" or model.name
+  local name = providers.plain_model(model.name)
   for _, row in ipairs(list) do
     if name:find(row[1]) then return row[2] end
   end

@@ -35,7 +35,7 @@ end
 local function in_table(id)
   local provider, name = id:match "^([^/]+)/(.+)$"
   if not provider or providers.is_local(provider) then return nil end -- it is as large there as somebody has set it
-  name = name:match "[^/]+$"
+  name = providers.plain_model(name)
   for _, row in ipairs(list) do
     if name:find(row[1]) then return { window = row[2], output = row[3] } end
   end

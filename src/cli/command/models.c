@@ -1,0 +1,67 @@
+/* `hocket models`: what a provider's server offers. The operation is Lua (internal/commands/models.lua). */
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/host/host.h"
+#include "cli/text.h"
+
+enum { JSON = 1, TRUST };
+
+struct wish {
+    bool json, trust;
+};
+
+static const struct cli_option options[] = {
+    { JSON, 'j', "json", NULL, "print one JSON object: models, asked, note" },
+    { TRUST, 0, "trust", NULL, "the providers.yaml here may be used" },
+    { 0 },
+};
+
+static int set(void *ud, int id, const char *value)
+{
+    struct wish *wish = ud;
+    (void) value;
+    wish->json = wish->json || id == JSON;
+    wish->trust = wish->trust || id == TRUST;
+    return 0;
+}
+
+static int main_models(const struct cli_command *self, int argc, char **argv)
+{
+    struct wish wish = { 0 };
+    struct cli_args args = { .ud = &wish };
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    if (args.count > 1)
+        return cli_usage("models", "expected one provider at most");
+    if (args.count == 1 && !cli_text_is_utf8(args.words[0], strlen(args.words[0])))
+        return cli_usage("models", "the provider's name is not valid UTF-8");
+    struct cli_buf told = { 0 };
+    cli_buf_addf(&told, "{\"trust\":%s", wish.trust ? "true" : "false");
+    if (args.count == 1) {
+        cli_buf_key(&told, "provider");
+        cli_buf_json(&told, args.words[0], strlen(args.words[0]));
+    }
+    cli_buf_adds(&told, "}");
+    rc = cli_host_answer("models", told.p, wish.json);
+    cli_buf_free(&told);
+    return rc;
+}
+
+const struct cli_command cli_models = {
+    .name = "models",
+    .usage = "[PROVIDER]",
+    .summary = "list the models that a provider offers, with window and price",
+    .about = "Asks the provider's server which models it has. How many tokens they take and answer "
+             "with, and\n"
+             "what they cost, is what the server says, else what the tables of hocket know; ? is "
+             "not known.\n"
+             "Without a key, and without PROVIDER, nobody is asked: the table is printed.",
+    .examples = "  hocket models\n"
+                "  hocket models anthropic\n"
+                "  hocket models ollama --json | jq -r '.models[].id'\n",
+    .options = options,
+    .set = set,
+    .main = main_models,
+};
