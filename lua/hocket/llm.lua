@@ -30,6 +30,8 @@ local llm = {}
 ---@field partial? hocket.Shortfall[] Of a run of its own (hocket.run), as what follows: what the answer was made without.
 ---@field models? string[] The models that answered.
 ---@field simulated? boolean Whether one of them is a simulated one.
+---@field sources? {url: string, title?: string}[] Of a session's answer: what the provider's own tools found for it.
+---@field made? {kind: string, mime: string, path?: string, data: string}[] Of a session's answer: pictures and recordings that the model has made. Path: of the file below the run's workdir.
 ---@field paused? boolean The model is at work with tools of the provider's own (Anthropic's pause_turn), or has made the conversation shorter (compaction): it goes on when the same history is sent again.
 ---@field usage hocket.Usage
 ---@field cost? number As usage.cost.

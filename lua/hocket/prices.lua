@@ -17,6 +17,7 @@ prices.date = "2026-11-22"
 ---@field output number Reasoning included.
 ---@field cached? number Input read from the provider's cache; without it, not known.
 ---@field cache_write? number Input written to the cache; default: as `input`.
+---@field server_tools? table<string, number> USD for one use of a tool that the provider runs, by its name.
 ---@field above? {tokens: integer, input: number, output: number, cached?: number, cache_write?: number} For calls with more input than that.
 
 -- Reading the cache costs a tenth of the input, writing it a quarter more.
@@ -103,12 +104,16 @@ local same_as = { ["openai-responses"] = "openai", ["openai-chat"] = "openai" }
 
 local known, compiled = {}, {} -- by id, what was found; false: nothing
 
-local fields = { input = true, output = true, cached = true, cache_write = true, above = true }
+local fields = { input = true, output = true, cached = true, cache_write = true, above = true, server_tools = true }
 
 local function check(entry, level)
   for name, value in pairs(entry) do
     if not fields[name] then
-      error(("unknown field '%s' in a price (there are: input, output, cached, cache_write, above)"):format(tostring(name)), level + 1)
+      error(("unknown field '%s' in a price (there are: input, output, cached, cache_write, above, server_tools)"):format(tostring(name)), level + 1)
+    elseif name == "server_tools" then
+      for tool, usd in pairs(type(value) == "table" and value or { value }) do
+        if type(tool) ~= "string" or type(usd) ~= "number" or usd < 0 or usd ~= usd then error("bad field 'server_tools' in a price (USD for one use, by the tool's name, expected)", level + 1) end
+      end
     elseif name ~= "above" and (type(value) ~= "number" or value < 0 or value ~= value) then
       error(("bad field '%s' in a price (USD per million tokens expected)"):format(name), level + 1)
     end

@@ -17,6 +17,7 @@ local lazy = require "hocket.internal.base.lazy"
 local context, handles = lazy "hocket.internal.session.context", lazy "hocket.internal.session.handles"
 local given, media = lazy "hocket.internal.session.given", lazy "hocket.internal.base.media"
 local final_answer = require "hocket.internal.session.final_answer"
+local found = require "hocket.internal.base.lazy" "hocket.internal.session.found"
 local json = require "hocket.json"
 local askers = require "hocket.internal.models.asker"
 local model_calls = require "hocket.internal.models.calls"
@@ -45,6 +46,8 @@ local SMALL = 4096
 ---@field package only_reads? boolean Whether it has no tools but those for what is kept of its conversation.
 ---@field package shown? integer Bytes of a tool's result that are shown whole.
 ---@field package shown_next? table[] What tools have returned that is no text, until their turn is over.
+---@field package made? table[] What the model has made, for the answer under way.
+---@field package sources? table[] Where what the provider's own tools found is, for the answer under way.
 ---@field package closing? boolean Whether it has done with its tools, and the format of the answer is asked for.
 local Session = {}
 Session.__index = Session
@@ -53,12 +56,13 @@ local nothing = {}
 
 local request_fields = {
   "temperature", "top_p", "top_k", "max_tokens", "seed", "reasoning", "schema", "schema_name",
-  "tool_choice", "body", "connect_timeout", "first_timeout", "idle_timeout", "timeout", "retries", "max_wait",
+  "tool_choice", "body", "server_tools", "connect_timeout", "first_timeout", "idle_timeout", "timeout", "retries", "max_wait",
 }
 
 local function build_request(spec, tools)
   local request = { system = spec.system or "", stream = spec.stream ~= false }
   for _, field in ipairs(request_fields) do request[field] = spec[field] end
+  request.server_tools = request.server_tools or nil
   if request.reasoning ~= nil then request.reasoning = tostring(request.reasoning) end
   if #tools > 0 then request.tools = tool.declare(tools) end
   if spec.stop and #spec.stop > 0 then request.stop = json.encode(json.array(spec.stop)) end
@@ -160,6 +164,7 @@ local function ask(self, request, goes_on)
   self.model = asker.answered_by -- whoever has stepped in stays: the provider's cache begins there
   local calls, finish, text = call:accept(self.tell, self.model.id, asker.attempts)
   if not calls then return nil, finish end
+  found.take(self, call)
   return call, calls, finish, text
 end
 
@@ -215,6 +220,7 @@ local function mark(self, reply, reason, code, message)
 end
 
 local function take_nothing(self, reply)
+  if self.made then return "done" end -- a picture is an answer
   if self.was_empty then
     local limit = reply.finish == "length" and " (the token limit, max_tokens, had cut it before it began)" or ""
     return nil, failed { code = "model", message = "the model answered with nothing, twice" .. limit }
@@ -370,10 +376,11 @@ function Session:send(text, list)
   self.shown_next = nil
   local ok, err = open_turn(self, text, list)
   if not ok then return nil, err end
-  self.was_empty, self.said, self.closing = nil, nil, nil
+  self.was_empty, self.said, self.closing, self.sources, self.made = nil, nil, nil, nil, nil
   local max = self.max_turns or self.spec.max_turns or MAX_TURNS
   for left = max, 1, -1 do
     local reply, failed = take_turn(self, left, max)
+    if reply then reply.sources, reply.made = self.sources, self.made end
     if reply ~= false then return reply, failed end
   end
   return final_answer.cut_off(self, { code = "budget", message = out_of_turns(max) })

@@ -218,6 +218,36 @@ static void on_compaction(const struct about *a)
     }
 }
 
+/* What the provider's own tools did, and where the first of what they found is. */
+static void on_server_tools(const struct about *a)
+{
+    const hocket_json *tools = hocket_json_get(a->event, "tools"),
+                      *sources = hocket_json_get(a->event, "sources");
+    size_t n = hocket_json_count(sources);
+    a->line->tone = CLI_DIM;
+    cli_buf_adds(text_of(a), "the provider's own tools:");
+    for (size_t i = 0; i < hocket_json_count(tools); i++)
+        cli_buf_addf(text_of(a), "%s %s %lld", i ? "," : "",
+            cli_member(hocket_json_at(tools, i), "name"),
+            (long long) hocket_json_int(hocket_json_get(hocket_json_at(tools, i), "uses"), 0));
+    for (size_t i = 0; i < n && i < 5; i++) {
+        cli_buf_adds(text_of(a), i ? ", " : "; sources: ");
+        cli_buf_adds(text_of(a), cli_member(hocket_json_at(sources, i), "url"));
+    }
+    if (n > 5)
+        cli_buf_addf(text_of(a), " and %zu more", n - 5);
+}
+
+/* What a model has made is in a file. */
+static void on_made(const struct about *a)
+{
+    cli_buf_adds(text_of(a), "made ");
+    cli_buf_adds(text_of(a), cli_member(a->event, "path"));
+    cli_buf_addf(text_of(a), " (%s, ", cli_member(a->event, "mime"));
+    cli_text_count(text_of(a), number(a, "bytes"));
+    cli_buf_adds(text_of(a), " bytes)");
+}
+
 /* What a fork that remembers its parent did not have to do again. */
 static void on_reused(const struct about *a)
 {
@@ -376,6 +406,8 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "model_fallback", on_fallback },
         { "compaction_finished", on_compaction },
         { "run_reused", on_reused },
+        { "file_made", on_made },
+        { "server_tools_used", on_server_tools },
         { "file_attached", on_file },
         { "model_retry", on_retry },
         { "warning", on_warning },

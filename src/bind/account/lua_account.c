@@ -79,7 +79,7 @@ static int64_t units(lua_State *L, int arg, double one)
     return v < 9e18 ? (int64_t) v : INT64_MAX;
 }
 
-/* a:add(id, usage, cost?, seconds): one model call; usage as in a reply */
+/* a:add(id, usage, cost?, seconds, calls = 1): one model call; usage as in a reply. 0 calls: what is paid for beside one */
 static int l_add(lua_State *L)
 {
     struct hocket__accounts *s = check(L);
@@ -90,7 +90,7 @@ static int l_add(lua_State *L)
         .cached = field(L, 3, "cached"),
         .cache_write = field(L, 3, "cache_write"),
         .reasoning = field(L, 3, "reasoning"),
-        .calls = 1,
+        .calls = luaL_optinteger(L, 6, 1),
         .cost = cost,
         .unpriced = cost < 0,
         .ms = units(L, 5, 1000) };

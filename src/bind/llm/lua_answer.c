@@ -176,6 +176,19 @@ static int l_name(lua_State *L)
     return 1;
 }
 
+/* call:found() -> what its answer has beside words and calls, and the kinds of what the provider's own tools did, as JSON
+ * lists' insides; nothing when there is neither */
+static int l_found(lua_State *L)
+{
+    const struct hocket__reply *r = hocket__llm_reply(hocket__check_answer(L, 1)->llm);
+    if (r->found.len == 0 && r->server_items.len == 0)
+        return 0;
+    hocket__push_str(L, hocket__buf_str(&r->found));
+    hocket__push_str(L, hocket__buf_str(&r->server_items));
+    hocket__push_str(L, hocket__buf_str(&r->usage_raw));
+    return 3;
+}
+
 /* call:id(i) */
 static int l_id(lua_State *L)
 {
@@ -410,6 +423,7 @@ void hocket__open_answer(lua_State *L)
         { "reply", l_reply },
         { "count", l_count },
         { "accept", l_accept },
+        { "found", l_found },
         { "name", l_name },
         { "id", l_id },
         { "preview", l_preview },

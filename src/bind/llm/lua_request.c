@@ -44,6 +44,7 @@ static struct hocket__llm_request read_request(lua_State *L)
     return (struct hocket__llm_request){
         .system = text(L, "system"),
         .tools = text(L, "tools"),
+        .server_tools = text(L, "server_tools"),
         .tool_choice = word(L, "tool_choice"),
         .no_parallel_calls = !hocket__opt_bool(L, 1, "parallel", true),
         .stream = hocket__opt_bool(L, 1, "stream", true),
@@ -76,8 +77,8 @@ static int l_request(lua_State *L)
 {
     static const char *const names[] = { "system", "tools", "tool_choice", "parallel", "stream",
         "temperature", "top_p", "top_k", "max_tokens", "seed", "stop", "reasoning", "schema",
-        "schema_name", "extra", "connect_timeout", "first_timeout", "idle_timeout", "timeout",
-        "retries", "max_wait", NULL };
+        "schema_name", "extra", "server_tools", "connect_timeout", "first_timeout", "idle_timeout",
+        "timeout", "retries", "max_wait", NULL };
     static const struct hocket__retry_policy *const usual = &hocket__retry_default;
     bool deltas = lua_toboolean(L, 2);
     luaL_checktype(L, 1, LUA_TTABLE);

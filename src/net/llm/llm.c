@@ -412,7 +412,7 @@ void hocket__llm_mask(struct hocket__llm_call *c, const struct hocket__secrets *
 {
     struct hocket__reply *r = &c->reply;
     struct hocket__buf *texts[] = { &r->text, &r->reasoning, &r->refusal, &r->replay,
-        &r->server_items, &r->finish_raw, &r->usage_raw, &r->id, &r->model };
+        &r->server_items, &r->found, &r->finish_raw, &r->usage_raw, &r->id, &r->model };
     for (size_t i = 0; s->shortest > 0 && i < sizeof(texts) / sizeof(texts[0]); i++)
         mask(s, texts[i]);
     for (size_t i = 0; s->shortest > 0 && i < r->n_calls; i++) {

@@ -359,6 +359,19 @@ bool hocket__tool_walk(struct hocket__json *j, struct hocket__tool_spec *tool)
     return true;
 }
 
+bool hocket__server_tools_write(const struct hocket__llm_request *q, struct hocket__buf *b)
+{
+    struct hocket__json j;
+    struct hocket__str one;
+    size_t from = b->len;
+    if (q->server_tools.n == 0)
+        return false;
+    hocket__neutral_walk(&j, q->server_tools);
+    while (next_object(&j) && hocket__json_skip(&j, &one) == 0)
+        hocket__jw_raw(b, one);
+    return b->len > from;
+}
+
 /* ---- Requests ---- */
 
 const struct hocket__proto_traits hocket__proto_no_traits = { 0 };
@@ -379,6 +392,8 @@ static int check(struct hocket__str json, char bracket, const char *what, struct
 static int check_texts(const struct hocket__llm_request *q, struct hocket_error *err)
 {
     int status = check(q->tools, '[', "tools", err);
+    if (status == 0)
+        status = check(q->server_tools, '[', "server_tools", err);
     if (status == 0)
         status = check(q->stop, '[', "stop", err);
     if (status == 0)

@@ -63,7 +63,9 @@ struct hocket__llm_request {
     struct hocket__str system; /* put before the history; may be empty */
     struct hocket__str
         tools; /* JSON array of {name, description, parameters, strict?}; may be empty */
-    const char *tool_choice; /* NULL, "auto", "none", "required", or a tool's name */
+    struct hocket__str server_tools; /* JSON array of the provider's own, as the protocol has them;
+                                      * may be empty */
+    const char *tool_choice;         /* NULL, "auto", "none", "required", or a tool's name */
     bool no_parallel_calls;
     bool stream;
     double temperature, top_p;

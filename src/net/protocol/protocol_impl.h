@@ -63,6 +63,9 @@ int hocket__reader_call(
     struct hocket__reader *r, struct hocket__call **out, struct hocket_error *err);
 /* Sets finish_raw when there is a string; one that says less, or of a better end, changes nothing. */
 void hocket__reply_finish(struct hocket__reply *reply, const struct hocket__piece *raw);
+/* Adds an object to `found`; hocket__reply_found_all those of a list. */
+void hocket__reply_found(struct hocket__reply *reply, struct hocket__str object);
+void hocket__reply_found_all(struct hocket__reply *reply, struct hocket__str list);
 /* Adds a word to server_items. */
 void hocket__reply_server_item(struct hocket__reply *reply, const struct hocket__piece *type);
 /* Replaces a buffer's content. */
@@ -153,6 +156,9 @@ struct hocket__tool_spec {
     bool strict, has_strict;
 };
 bool hocket__tool_walk(struct hocket__json *j, struct hocket__tool_spec *tool);
+
+/* Appends the provider's own tools to a list that is open, with commas; whether there are any. */
+bool hocket__server_tools_write(const struct hocket__llm_request *q, struct hocket__buf *b);
 
 /* What NULL traits stand for. */
 extern const struct hocket__proto_traits hocket__proto_no_traits;

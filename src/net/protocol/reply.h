@@ -56,6 +56,9 @@ struct hocket__reply {
      * empty when the normalised parts say it all. */
     struct hocket__buf replay;
     struct hocket__buf server_items; /* JSON array of strings */
+    /* What an answer has beside words and calls, as it came: citations, what was searched, pictures that
+     * were made. JSON objects with commas between. */
+    struct hocket__buf found;
     enum hocket__finish finish;
     struct hocket__buf finish_raw;
     bool

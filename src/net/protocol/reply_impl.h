@@ -3,7 +3,8 @@
 
 #include "net/protocol/reply.h"
 
-#define HOCKET__REPLY_TEXTS(X, r)                                                                  \
+/* Without `found`, which replies that were kept before it have not. */
+#define HOCKET__REPLY_OLD_TEXTS(X, r)                                                              \
     X(&(r)->text)                                                                                  \
     X(&(r)->reasoning)                                                                             \
     X(&(r)->refusal)                                                                               \
@@ -13,6 +14,10 @@
     X(&(r)->usage_raw)                                                                             \
     X(&(r)->id)                                                                                    \
     X(&(r)->model)
+
+#define HOCKET__REPLY_TEXTS(X, r)                                                                  \
+    HOCKET__REPLY_OLD_TEXTS(X, r)                                                                  \
+    X(&(r)->found)
 
 #define HOCKET__CALL_TEXTS(X, c)                                                                   \
     X(&(c)->id)                                                                                    \

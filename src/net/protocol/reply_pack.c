@@ -10,7 +10,7 @@
 
 #include "base/pack.h"
 
-#define VERSION 2
+#define VERSION 3
 
 enum { HAS_REFUSAL = 1, SURPLUS = 2, HAS_FINISH_RAW = 4, COMPLETE = 8 };
 enum { HAS_ID = 1, HAS_RAW = 2, FREE_FORM = 4 };
@@ -45,6 +45,8 @@ void hocket__reply_pack(const struct hocket__reply *r, struct hocket__buf *out)
 }
 
 /* ---- Read back: what was damaged is refused -------------------------------------------------- */
+
+#define BEFORE_FOUND 2
 
 #define GET(b) hocket__buf_addstr(b, hocket__unpack_str(in));
 
@@ -82,11 +84,13 @@ static void usage(struct hocket__packed *in, struct hocket__usage *u)
 
 int hocket__reply_unpack(struct hocket__str from, struct hocket__reply *r)
 {
-    if (from.n == 0 || from.p[0] != VERSION)
+    if (from.n == 0 || (from.p[0] != VERSION && from.p[0] != BEFORE_FOUND))
         return HOCKET_EPARSE;
     struct hocket__packed packed = hocket__packed(hocket__str(from.p + 1, from.n - 1)),
                           *in = &packed;
-    HOCKET__REPLY_TEXTS(GET, r)
+    HOCKET__REPLY_OLD_TEXTS(GET, r)
+    if (from.p[0] == VERSION)
+        GET(&r->found)
     r->finish = (enum hocket__finish) between(in, HOCKET__FINISH_NONE, HOCKET__FINISH_ERROR);
     set_flags(r, between(in, 0, HAS_REFUSAL | SURPLUS | HAS_FINISH_RAW | COMPLETE));
     usage(in, &r->usage);

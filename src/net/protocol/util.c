@@ -255,6 +255,27 @@ void hocket__reply_server_item(struct hocket__reply *reply, const struct hocket_
     hocket__buf_adds(b, "\"]");
 }
 
+void hocket__reply_found(struct hocket__reply *reply, struct hocket__str object)
+{
+    if (object.n == 0 || object.p[0] != '{')
+        return;
+    hocket__buf_adds(&reply->found, reply->found.len > 0 ? "," : "");
+    hocket__buf_addstr(&reply->found, object);
+}
+
+void hocket__reply_found_all(struct hocket__reply *reply, struct hocket__str list)
+{
+    struct hocket__json j;
+    struct hocket__str object;
+    if (list.n == 0)
+        return;
+    hocket__json_init(&j, list);
+    hocket__json_next(&j);
+    while (hocket__json_element(&j))
+        if (hocket__json_skip(&j, &object) == 0)
+            hocket__reply_found(reply, object);
+}
+
 void hocket__reply_set(struct hocket__buf *b, struct hocket__str text)
 {
     hocket__buf_cut(b, 0);

@@ -4,6 +4,7 @@
 local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
 local approve = require "hocket.internal.agents.approval_rules"
 local kinds = require "hocket.internal.agents.kinds"
+local server_tools = require "hocket.internal.base.lazy" "hocket.internal.models.server_tools"
 local mcp_servers = require "hocket.internal.agents.mcp_servers"
 
 ---@class hocket.Key
@@ -131,6 +132,12 @@ local body = { text = "names with values", example = "{chat_template_kwargs: {en
     return value
   end }
 
+-- Tools that the provider runs.
+local of_provider = kinds.list(kinds.text, { text = "a list of names, or of names with options", example = "[{web_search: {max_uses: 3}}]" })
+of_provider.read = function(value, ctx, pointer)
+  return server_tools.read(value, function(where, what) ctx:say(pointer .. where, what) end)
+end
+
 ---@type {title: string, [integer]: hocket.Key}[]
 local groups = {
   { title = "Who it is",
@@ -152,6 +159,7 @@ local groups = {
   },
   { title = "What it works with",
     { name = "tools", kind = tools, default = {}, doc = "names of tools and toolsets" },
+    { name = "server_tools", kind = of_provider, doc = "tools that the provider runs: web_search, web_fetch, code_execution, file_search, image_generation" },
     { name = "mcp", kind = mcp_servers.kind, doc = "MCP servers whose tools it has: by name, or names in .mcp.json" },
     { name = "skills", kind = skills, doc = "`true`: all of the project and the user; or some by name, or by path (with a slash) from this file on" },
     { name = "memory", kind = memory, doc = "notes that outlive its conversations, and tools for them: a name, or" },

@@ -39,7 +39,12 @@ end
 function asker.prepare(request, on_delta)
   if getmetatable(request) == Request then return request end
   request = with_body(request)
-  local handle, timeout, retries = core.request(request, on_delta ~= nil)
+  local sent = request
+  if type(request.server_tools) == "table" then -- each provider has them in a form of its own (server_tools.lua)
+    sent = {}
+    for name, value in pairs(request) do sent[name] = name ~= "server_tools" and value or nil end
+  end
+  local handle, timeout, retries = core.request(sent, on_delta ~= nil)
   local run = current_run()
   return setmetatable({
     handle = handle, timeout = timeout, retries = retries, on_delta = on_delta or false, run = run and run.number or 0,

@@ -14,6 +14,7 @@ local fiber = require "hocket.internal.core.fiber"
 local kept_call = require "hocket.internal.base.lazy" "hocket.internal.models.kept_call"
 local prices = require "hocket.internal.base.lazy" "hocket.prices"
 local refusal = require "hocket.internal.base.lazy" "hocket.internal.models.refusal"
+local server_tools = require "hocket.internal.base.lazy" "hocket.internal.models.server_tools"
 local system = require "hocket.internal.core.system"
 
 local calls = {}
@@ -58,6 +59,11 @@ local function attempt(asker, one, history, again, made)
   local request, run, known = in_time(one, asker.request), asker.run, refused_here()[one.handle]
   asker.sent = known and refusal.without(known, one, request)
   request = asker.sent or request
+  if type(request.spec.server_tools) == "table" then
+    local fitted, wrong = server_tools.fit(one, request)
+    if not fitted then return nil, wrong end
+    request = fitted
+  end
   if effects.here() then return kept_call.attempt(asker, one, history, { request = request, again = again, made = made or 0, left = left(asker) }) end
   local timeout = asker.deadline and math.max(left(asker), 0.001)
   if one.keys then

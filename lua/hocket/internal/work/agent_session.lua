@@ -233,6 +233,20 @@ local function specify(step, mine, on_delta, env, entry, hooks, emit)
   return spec, def.output and not mine.schema and promise(spec, def, emit) or false
 end
 
+-- Getting something from elsewhere.
+local FETCHES = 64
+
+-- The provider's tools that rules and callers let it have. Their calls never come by here, so a tool is let in whole or not.
+local function server_tools_of(step, permissions)
+  local list = {}
+  for _, one in ipairs(step.def.server_tools) do
+    local ok, reason = not step.allowed or step.allowed[one.name] or false, "it was not granted by the caller"
+    if ok then ok, reason = permissions:may_go_on({ name = one.name, effect_bits = FETCHES }, nothing, true) end
+    if ok then list[#list + 1] = one else step:emit("tool_denied", { tool = one.name, reason = reason }) end
+  end
+  return #list > 0 and list or false
+end
+
 local function prepare(step, extra)
   local run, def, opts, facts = step.run, step.def, step.opts, facts_of(step.def)
   local mine = step:is_last() and opts or nothing
@@ -243,12 +257,18 @@ local function prepare(step, extra)
     if not env then return nil, entry end
   end
   local on_delta = mine.on_delta or run:delta_sink(def.name, step.op)
-  local known = not (facts.has_places or def.output or mine.schema or on_delta or opts.context or env and env.notes) and alike(step, entry)
+  local served = false
+  if def.server_tools then
+    entry = entry or scope.permissions(step, nothing, nothing)
+    served = server_tools_of(step, entry)
+  end
+  local known = not (facts.has_places or def.output or mine.schema or on_delta or opts.context or def.server_tools or env and env.notes) and alike(step, entry)
   local is_alike = known and not extra.hooks and not (env and env.watched)
   local spec, kept = known and known.spec, nil
   if not is_alike then
     spec, kept = specify(step, mine, on_delta, env, entry, extra.hooks, emit)
     if not spec then return nil, kept end
+    if def.server_tools then spec.server_tools = served end
   end
   local chosen, err = choose_model(step)
   if not chosen then return nil, err end

@@ -123,6 +123,7 @@ static int start_block(struct hocket__reader *r, const struct hocket__block *b, 
         call = (int64_t) before;
     }
     hocket__anthropic_replay_start(r, b, index, call);
+    hocket__reply_found_all(r->reply, b->citations);
     if (hocket__piece_is(&b->type, "text"))
         hocket__reader_text(r, HOCKET__DELTA_TEXT, &b->text);
     else if (hocket__piece_is(&b->type, "thinking"))
@@ -156,6 +157,7 @@ static void add_json(struct hocket__reader *r, const struct hocket__piece *json,
 static void add_delta(struct hocket__reader *r, const struct hocket__block *d, int64_t index)
 {
     hocket__anthropic_replay_delta(r, d, index);
+    hocket__reply_found(r->reply, d->citation);
     if (d->partial_json.set)
         add_json(r, &d->partial_json, index);
     if (d->text.set)

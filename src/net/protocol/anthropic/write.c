@@ -235,7 +235,7 @@ static bool has_tools(request q)
     struct hocket__json j;
     struct hocket__tool_spec tool;
     hocket__neutral_walk(&j, q->tools);
-    return q->tools.n > 0 && hocket__tool_walk(&j, &tool);
+    return q->server_tools.n > 2 || (q->tools.n > 0 && hocket__tool_walk(&j, &tool));
 }
 
 static void put_tools(request q, struct hocket__buf *b)
@@ -247,8 +247,9 @@ static void put_tools(request q, struct hocket__buf *b)
         return;
     if (hocket__proto_key(q, b, "tools")) {
         hocket__jw_open(b, '[');
+        hocket__server_tools_write(q, b);
         hocket__neutral_walk(&j, q->tools);
-        while (hocket__tool_walk(&j, &tool))
+        while (q->tools.n > 0 && hocket__tool_walk(&j, &tool))
             put_tool(b, &tool, tool.has_strict ? tool.strict : all_strict);
         mark(q, b);
         hocket__jw_close(b, ']');

@@ -120,6 +120,8 @@ static int take_part(
         return take_call(r, p, err);
     if (p->kind.set)
         hocket__reply_server_item(r->reply, &p->kind);
+    if (hocket__piece_is(&p->kind, "inlineData"))
+        hocket__reply_found(r->reply, p->whole);
     hocket__reader_text(r, p->thought ? HOCKET__DELTA_REASONING : HOCKET__DELTA_TEXT, &p->text);
     return 0;
 }
@@ -146,7 +148,7 @@ static int take_candidate(
     struct hocket__reader *r, struct hocket__json *j, struct hocket_error *err)
 {
     struct hocket__piece finish = { 0 };
-    struct hocket__str content = { "", 0 }, parts;
+    struct hocket__str content = { "", 0 }, grounding = { "", 0 }, parts;
     int64_t index = 0;
     while (hocket__json_key(j)) {
         if (hocket__json_is(j, "content"))
@@ -155,9 +157,12 @@ static int take_candidate(
             hocket__piece_read(j, &finish);
         else if (hocket__json_is(j, "index"))
             index = hocket__json_count(j);
+        else if (hocket__json_is(j, "groundingMetadata"))
+            grounding = hocket__json_value(j);
     }
     if (index > 0)
         return 0;
+    hocket__reply_found(r->reply, grounding);
     hocket__reply_finish(r->reply, &finish);
     return hocket__json_find(content, "parts", &parts) ? take_parts(r, parts, err) : 0;
 }

@@ -61,11 +61,16 @@ static bool has_tools(request q)
     return q->tools.n > 0 && hocket__tool_walk(&j, &tool);
 }
 
+static bool has_any(request q)
+{
+    return has_tools(q) || q->server_tools.n > 2;
+}
+
 /* Models before 3 refuse requests that have tools and want JSON. */
 static bool wants_plain_text(request q)
 {
     bool old = strstr(q->model, "gemini-2") || strstr(q->model, "gemini-1");
-    return q->schema.n > 0 && old && has_tools(q);
+    return q->schema.n > 0 && old && has_any(q);
 }
 
 static void put_format(request q, struct hocket__buf *b)
@@ -148,16 +153,22 @@ static void put_tools(request q, struct hocket__buf *b)
 {
     struct hocket__json j;
     struct hocket__tool_spec tool;
-    if (!has_tools(q))
+    if (!has_any(q))
         return;
     hocket__neutral_walk(&j, q->tools);
     if (hocket__proto_key(q, b, "tools")) {
-        hocket__buf_adds(b, "[{\"functionDeclarations\":[");
-        while (hocket__tool_walk(&j, &tool))
-            put_declaration(b, &tool);
-        hocket__buf_adds(b, "]}]");
+        hocket__jw_open(b, '[');
+        if (has_tools(q)) {
+            hocket__buf_adds(b, "{\"functionDeclarations\":[");
+            while (hocket__tool_walk(&j, &tool))
+                put_declaration(b, &tool);
+            hocket__buf_adds(b, "]}");
+        }
+        hocket__server_tools_write(q, b);
+        hocket__jw_close(b, ']');
     }
-    put_choice(q, b);
+    if (has_tools(q))
+        put_choice(q, b);
 }
 
 static void put_system(request q, struct hocket__buf *b)

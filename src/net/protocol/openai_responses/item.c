@@ -148,10 +148,10 @@ struct sums {
     bool wants_replay, broken;
 };
 
-/* Encrypted thoughts and compacted contexts mean something only to the server. */
+/* Encrypted thoughts, compacted contexts and the work of the server's own tools mean something only to it. */
 static bool is_wanted_back(const struct hocket__item *item)
 {
-    return item->kind == HOCKET__ITEM_REASONING || hocket__piece_is(&item->type, "compaction");
+    return item->kind == HOCKET__ITEM_REASONING || item->kind == HOCKET__ITEM_OTHER;
 }
 
 /* An id may stand twice in the list; and where relays make up new ids for the same calls, the
@@ -171,10 +171,27 @@ static size_t find_place(
     return pos;
 }
 
+/* What its parts cite, and pictures. */
+static void add_found(struct hocket__reply *reply, const struct hocket__item *item)
+{
+    struct hocket__json j;
+    struct hocket__str part, notes;
+    if (hocket__piece_is(&item->type, "image_generation_call"))
+        hocket__reply_found(reply, item->raw);
+    if (item->kind != HOCKET__ITEM_MESSAGE || item->content.n == 0)
+        return;
+    hocket__json_init(&j, item->content);
+    hocket__json_next(&j);
+    while (hocket__json_element(&j))
+        if (hocket__json_skip(&j, &part) == 0 && hocket__json_find(part, "annotations", &notes))
+            hocket__reply_found_all(reply, notes);
+}
+
 static int add_item(struct hocket__reader *r, const struct hocket__item *item, int64_t index,
     struct sums *s, struct hocket_error *err)
 {
     s->wants_replay |= is_wanted_back(item);
+    add_found(r->reply, item);
     hocket__item_texts(item, &s->text, &s->reasoning, &s->refusal);
     if (item->kind == HOCKET__ITEM_OTHER)
         hocket__reply_server_item(r->reply, &item->type);
@@ -234,6 +251,7 @@ int hocket__responses_output(
     hocket__buf_init(&s.reasoning, reply->a, reply->max);
     hocket__buf_init(&s.refusal, reply->a, reply->max);
     hocket__buf_cut(&reply->server_items, 0);
+    hocket__buf_cut(&reply->found, 0);
     int status = add_items(r, list, &s, err);
     sort_calls(reply);
     take(&reply->text, &s.text);

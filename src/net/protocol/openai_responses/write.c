@@ -242,13 +242,14 @@ static void put_tools(request q, struct hocket__buf *b)
     struct hocket__json j;
     struct hocket__tool_spec tool;
     hocket__neutral_walk(&j, q->tools);
-    if (!hocket__tool_walk(&j, &tool))
+    bool any = hocket__tool_walk(&j, &tool);
+    if (!any && q->server_tools.n <= 2)
         return;
     if (hocket__proto_key(q, b, "tools")) {
         hocket__jw_open(b, '[');
-        do
+        hocket__server_tools_write(q, b);
+        for (; any; any = hocket__tool_walk(&j, &tool))
             put_tool(b, &tool, t->strict_tools);
-        while (hocket__tool_walk(&j, &tool));
         hocket__jw_close(b, ']');
     }
     put_choice(q, b);
