@@ -126,8 +126,31 @@ for protocol, list in pairs(taken) do
   end)
 end
 
+t.test("pictures by their address, and videos, where there is a form for them", function()
+  local film = "\0\0\0\24ftypisom\0\0\2\0isomiso2"
+  for protocol in pairs(taken) do
+    local it <close> = one_of(protocol)
+    local reply, err = it.session:send { "?", assert(hocket.image "https://w.example/cat.png") }
+    t.equal(reply ~= nil, protocol ~= "ollama", protocol)
+    if reply then t.equal(it.asked[1].last.files and it.asked[1].last.files[1].data or "https://w.example/cat.png", "https://w.example/cat.png") else t.has(err.message, "give it as a file") end
+    reply, err = it.session:send { "?", assert(hocket.file { data = film }) }
+    t.equal(reply ~= nil, protocol == "gemini", protocol)
+    if not reply then t.has(err.message, "takes no videos") end
+  end
+  t.equal(assert(hocket.file { data = film }).kind, "video")
+  t.equal(assert(hocket.file { data = "\26\69\223\163webm" }).mime, "video/webm")
+  for _, bad in ipairs { "http://w.example/cat.png", "https://w.example/a b.png", "https://", "https://w.example/" .. ("x"):rep(3000) } do
+    t.fails("invalid", "https://", hocket.image(bad))
+  end
+end)
+
+t.test("who is not known is asked", function()
+  local it <close> = one_of("openai_chat", { name = "deepseek-vl9" })
+  assert(it.session:send { "?", picture() })
+end)
+
 t.test("what the table knows a model not to take is refused before it is sent", function()
-  for name, kinds in pairs { ["gpt-4o"] = "image file", ["gpt-3.5-turbo"] = "", ["o3-mini"] = "", ["gpt-4o-audio-preview"] = "audio", ["deepseek-chat"] = "",
+  for name, kinds in pairs { ["gpt-4o"] = "image file", ["gpt-3.5-turbo"] = "", ["o3-mini"] = "", ["gpt-4o-audio-preview"] = "audio file", ["deepseek-chat"] = "",
     ["claude-3-haiku-20240307"] = "image", ["claude-sonnet-5"] = "image file", ["gpt-6.1-terra"] = "image file", ["gpt-oss-20b"] = "" } do
     local it <close> = one_of("openai_chat", { name = name })
     for _, one in ipairs { picture(), file(wav), file(pdf) } do

@@ -15,17 +15,18 @@ local media = {}
 local ONE, ALL, TEXT = 20 * 1024 * 1024, 22 * 1024 * 1024, 1024 * 1024
 
 ---@class hocket.Media
----@field kind "image"|"audio"|"file"|"text"
+---@field kind "image"|"audio"|"video"|"file"|"text"
 ---@field mime string
----@field data string Its bytes.
+---@field data string Its bytes; "" of a picture by its address.
+---@field url? string Where the provider gets it.
 ---@field name? string Of its file.
 local Media = {}
 Media.__index = Media
 Media.__name = "hocket.Media"
 
-local words = { image = "picture", audio = "recording", file = "document", text = "text" }
+local words = { image = "picture", audio = "recording", video = "video", file = "document", text = "text" }
 
---- "picture", "recording", "document", "text".
+--- "picture", "recording", "video", "document", "text".
 ---@param kind string
 ---@return string
 function media.word(kind)
@@ -33,6 +34,7 @@ function media.word(kind)
 end
 
 function Media:__tostring()
+  if self.url then return ("[a %s at %s]"):format(words[self.kind], self.url) end
   return ("[a %s, %s%s, %d bytes]"):format(words[self.kind], self.name and self.name .. ", " or "", self.mime, #self.data)
 end
 
@@ -43,7 +45,9 @@ local signs = {
   { 1, "^\137PNG\r\n\26\n", "image", "image/png" }, { 1, "^\255\216\255", "image", "image/jpeg" }, { 1, "^GIF8[79]a", "image", "image/gif" },
   { 1, "^RIFF....WEBP", "image", "image/webp" }, { 5, "^ftyphe[iv][cxms]", "image", "image/heic" }, { 5, "^ftypmif1", "image", "image/heif" },
   { 1, "^RIFF....WAVE", "audio", "audio/wav" }, { 1, "^ID3", "audio", "audio/mpeg" }, { 1, "^OggS", "audio", "audio/ogg" },
-  { 1, "^fLaC", "audio", "audio/flac" }, { 5, "^ftypM4A", "audio", "audio/mp4" }, { 1, "^%%PDF%-", "file", "application/pdf" },
+  { 1, "^fLaC", "audio", "audio/flac" }, { 5, "^ftypM4A", "audio", "audio/mp4" }, { 5, "^ftypqt  ", "video", "video/quicktime" },
+  { 5, "^ftypisom", "video", "video/mp4" }, { 5, "^ftypiso[2-9]", "video", "video/mp4" }, { 5, "^ftypmp4[12]", "video", "video/mp4" },
+  { 5, "^ftypavc1", "video", "video/mp4" }, { 5, "^ftypM4V", "video", "video/mp4" }, { 1, "^\26\69\223\163", "video", "video/webm" }, { 1, "^%%PDF%-", "file", "application/pdf" },
 }
 
 -- A frame of MPEG audio, layer III, without a tag before it.
@@ -65,7 +69,7 @@ local function named(name)
   return name and utf8.len(name) and (name:gsub("%c", "?"):sub(1, utf8.offset(name, 120) and utf8.offset(name, 120) - 1 or -1)) or nil
 end
 
-local takes = "pictures (PNG, JPEG, GIF, WebP, HEIC), recordings (WAV, MP3, Ogg, FLAC, M4A), PDF and texts in UTF-8 can be given"
+local takes = "pictures (PNG, JPEG, GIF, WebP, HEIC), recordings (WAV, MP3, Ogg, FLAC, M4A), videos (MP4, WebM, MOV), PDF and texts in UTF-8 can be given"
 
 --- What these bytes are; nil and an error where nobody could be shown it.
 ---@param data string
@@ -93,7 +97,15 @@ function media.read(path)
   return media.of(data, path)
 end
 
---- Of a path, or of bytes: { data =, name = }. `kind`: what it has to be.
+-- The address of a picture, which the provider gets by itself: nothing is fetched here.
+local function at(url)
+  if #url > 2000 or not url:find "^https://[^%s%c\"<>\\]+$" then
+    return nil, failed { code = "invalid", message = "a picture's address has to be https:// and 2000 bytes at most, without blanks" }
+  end
+  return setmetatable({ kind = "image", mime = "image/*", data = "", url = url }, Media)
+end
+
+--- Of a path, of the address of a picture, or of bytes: { data =, name = }. `kind`: what it has to be.
 ---@param what string|{data: string, name?: string}
 ---@param kind? string
 ---@return hocket.Media?
@@ -104,7 +116,9 @@ function media.make(what, kind)
     error(("bad argument #1 (a path or { data = … } expected, got %s)"):format(type(what)), 3)
   end
   local one, err
-  if is_data then one, err = media.of(what.data, what.name) else one, err = media.read(what) end
+  if is_data then one, err = media.of(what.data, what.name)
+  elseif what:find "^https?://" then one, err = at(what)
+  else one, err = media.read(what) end
   if one and kind and one.kind ~= kind then
     return nil, failed { code = "invalid", message = ("%s is no %s: it is %s"):format(is_data and one.name or is_data and "the data" or what, words[kind], one.mime) }
   end
@@ -161,7 +175,7 @@ function media.pack(value)
   if not media.is_in(value) then return nil end
   local packed = {}
   for i, one in ipairs(media.is(value) and { value } or value) do
-    packed[i] = media.is(one) and { kind = one.kind, mime = one.mime, data = one.data, name = one.name } or one
+    packed[i] = media.is(one) and { kind = one.kind, mime = one.mime, data = one.data, name = one.name, url = one.url } or one
   end
   return packed
 end
@@ -198,8 +212,9 @@ end
 ---@return integer weight
 function media.part(one)
   if one.kind == "text" then return { text = fence.wrap("file", one.name or "a file", one.data) }, 0 end
-  local data = system.base64(one.data)
-  return { [one.kind] = { mime = one.mime, data = data, name = one.kind == "file" and one.name or nil } }, #data
+  if one.url then return { image = { url = one.url } }, 0 end
+  local data, kind = system.base64(one.data), one.kind == "video" and "file" or one.kind -- the form is the same
+  return { [kind] = { mime = one.mime, data = data, name = one.kind == "file" and one.name or nil } }, #data
 end
 
 --- Why these are too many for one message, if they are.

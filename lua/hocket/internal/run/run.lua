@@ -216,14 +216,14 @@ end
 function Run:read_files(paths)
   local list = table.move(self.files, 1, #self.files, 1, {})
   for _, path in ipairs(paths or {}) do
-    local one, err = media.read(path)
+    local one, err = media.make(path)
     if not one then return nil, err end
     list[#list + 1] = one
   end
   local wrong = media.too_much(list)
   if wrong then return nil, wrong end
   for i = #self.files + 1, #list do
-    self:emit("file_attached", { name = list[i].name, kind = list[i].kind, mime = list[i].mime, bytes = #list[i].data })
+    self:emit("file_attached", { name = list[i].url or list[i].name, kind = list[i].kind, mime = list[i].mime, bytes = #list[i].data })
   end
   self.files = list
   return true
