@@ -48,9 +48,24 @@ local served = assert(sim.serve { reply = function(request)
 end })
 local close <close> = setmetatable({}, { __close = served.close })
 
-local bases = { ["openai"] = "/v1", ["openai-responses"] = "/v1", anthropic = "", gemini = "/v1beta", ollama = "", mistral = "/v1" }
+-- Pictures by address, videos, tools of the provider's own.
+local function with_more(one)
+  local history = llm.history()
+  local parts = json.array { { text = "What is this?" }, { image = { url = "https://w.example/cat.png" } } }
+  if one.protocol == "gemini" then parts[3] = { file = { mime = "video/mp4", data = "AAAAGGZ0eXBpc29t" } } end
+  assert(history:add { role = "user", parts = parts })
+  local tools = {
+    anthropic = { { name = "web_search", options = { max_uses = 2, allowed_domains = { "w.example" } } }, { name = "web_fetch", options = {} }, { name = "code_execution", options = {} } },
+    openai_responses = { { name = "web_search", options = { allowed_domains = { "w.example" }, size = "low" } }, { name = "code_execution", options = {} },
+      { name = "file_search", options = { stores = { "vs_1" }, max_results = 3 } }, { name = "image_generation", options = {} } },
+    gemini = { { name = "web_search", options = {} }, { name = "web_fetch", options = {} }, { name = "code_execution", options = {} }, { name = "file_search", options = { stores = { "s" } } } },
+  }
+  ask(one, history, { server_tools = tools[one.protocol], tools = support.tools, reasoning = "low" })
+end
+
+local bases = { bedrock = "", ["openai"] = "/v1", ["openai-responses"] = "/v1", anthropic = "", gemini = "/v1beta", ollama = "", mistral = "/v1" }
 local names = { openai = "gpt-5", ["openai-responses"] = "gpt-5", anthropic = "claude-sonnet-4-5", gemini = "gemini-2.5-pro",
-  ollama = "llama3", mistral = "mistral-small-latest" }
+  ollama = "llama3", bedrock = "eu.anthropic.claude-sonnet-4-5-20250929-v1:0", mistral = "mistral-small-latest" }
 local hocket = require "hocket"
 local providers = require "hocket.providers"
 for name, base in pairs(bases) do
@@ -61,5 +76,6 @@ for name, base in pairs(bases) do
   with_tools(one, { reasoning = "low", stream = false })
   with_tools(one, { tool_choice = "required", parallel = true })
   with_settings(one)
+  if one.protocol ~= "ollama" then with_more(one) end
 end
 return "recorded"

@@ -9,6 +9,7 @@ themselves. Prints every place where a request does not fit, and fails then.
 
 import collections.abc
 import json
+import os
 import sys
 import types
 import typing
@@ -122,11 +123,30 @@ def ollama(body, path):
     return [f"body: there is no '{n}'" for n in body if n not in known] + model_problems(ChatRequest.model_validate, body, "body")
 
 
+def bedrock(body, path):
+    import botocore.session
+    import botocore.validate
+    model, _, operation = path.removeprefix("/model/").partition("/")
+    service = botocore.session.get_session().get_service_model("bedrock-runtime")
+    shape = service.operation_model("Converse" if operation == "converse" else "ConverseStream").input_shape
+    report = botocore.validate.ParamValidator().validate({**body, "modelId": model}, shape)
+    return [f"body: {line}" for line in report.generate_report().splitlines()]
+
+
+def check_frames(path):
+    """AWS's own reader takes the frames that our tests are fed with."""
+    import botocore.eventstream
+    frames = botocore.eventstream.EventStreamBuffer()
+    frames.add_data(open(path, "rb").read())
+    kinds = [frame.headers[":event-type"] for frame in frames]
+    assert kinds[0] == "messageStart" and kinds[-1] == "metadata", kinds
+
+
 # Version 2 of anthropic's SDK has dropped the sampling parameters from its types. Models that were
 # made before take them, and they are sent only where an agent's head names them.
 KNOWN = {"anthropic": ("has no 'temperature'", "has no 'top_p'", "has no 'top_k'")}
 
-CHECKS = {"openai": openai_chat, "openai-responses": openai_responses, "anthropic": anthropic, "gemini": gemini, "ollama": ollama}
+CHECKS = {"openai": openai_chat, "openai-responses": openai_responses, "anthropic": anthropic, "gemini": gemini, "ollama": ollama, "bedrock": bedrock}
 
 
 def main(recording):
@@ -141,6 +161,7 @@ def main(recording):
             bad += not known
             print(f"{request['to']}, request {request['request']}: {problem}{' (known)' if known else ''}")
     print(", ".join(f"{name} {counts[name]}" for name in sorted(counts)), f"requests, {bad} problems")
+    check_frames(os.path.join(os.path.dirname(__file__), "../fuzz/corpus/bedrock/stream"))
     if set(counts) != set(CHECKS):
         print("not every protocol was recorded")
         return 1

@@ -104,6 +104,12 @@ static void test_claude(void **state)
     k.q.tool_choice = "none";
     assert_has(talk_body(&k), "\"toolConfig\":{\"tools\":[");
     assert_lacks(talk_body(&k), "toolChoice");
+    k.q.tools = HOCKET__STR("[]");
+    assert_has(talk_body(&k), "\"toolConfig\":{\"tools\":[{\"toolSpec\":{\"name\":\"none\"");
+    talk_close(&k);
+    talk_open(&k, &hocket__proto_bedrock);
+    talk_add(&k, "{\"role\":\"user\",\"text\":\"{\\\"toolUse\\\":{\\\"toolUseId\\\":1}}\"}");
+    assert_lacks(talk_body(&k), "toolConfig");
     talk_close(&k);
 }
 

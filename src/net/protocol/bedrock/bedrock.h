@@ -2,7 +2,8 @@
  *
  * Decided here, where the protocol leaves a choice:
  * - A stream is whole with messageStop; metadata (the counts) follows, and is waited for.
- * - Tools stay in the request when none may be called: with calls among the messages it is refused without.
+ * - Tools stay in the request when none may be called, and where there are none one that is not to be called stands
+ *   there: with calls among the messages it is refused without.
  * - Reasoning has a form for Claude alone, in the members that go to the model as they are.
  * - Its thoughts go back with their signatures, in front of the text and the calls of their turn.
  * - Prompt caching is asked for with Claude, at the places where anthropic.h has it. `body: {cachePoint: null}`

@@ -143,12 +143,27 @@ static void put_choice(request q, struct hocket__buf *b)
     hocket__buf_adds(b, "}}");
 }
 
+/* A conversation that has calls is refused without tools, also where none is to be called any more. */
+static void put_no_tool(request q, struct hocket__buf *b)
+{
+    static const struct hocket__str call = HOCKET__STR("{\"toolUse\":{\"toolUseId\":");
+    struct hocket__str wire = hocket__buf_str(&q->history->wire);
+    if (memmem(wire.p, wire.n, call.p, call.n) && hocket__proto_key(q, b, "toolConfig"))
+        hocket__buf_adds(b,
+            "{\"tools\":[{\"toolSpec\":{\"name\":\"none\",\"description\":\"Not to be "
+            "called\",\"inputSchema\":{\"json\":{\"type\":\"object\"}}}}]}");
+}
+
 static void put_tools(request q, struct hocket__buf *b)
 {
     struct hocket__json j;
     struct hocket__tool_spec tool;
     hocket__neutral_walk(&j, q->tools);
-    if (q->tools.n == 0 || !hocket__tool_walk(&j, &tool) || !hocket__proto_key(q, b, "toolConfig"))
+    if (q->tools.n == 0 || !hocket__tool_walk(&j, &tool)) {
+        put_no_tool(q, b);
+        return;
+    }
+    if (!hocket__proto_key(q, b, "toolConfig"))
         return;
     hocket__buf_adds(b, "{\"tools\":[");
     do
