@@ -80,6 +80,11 @@ write; sed -i 's/user: me/user: you/' proj/providers.yaml
 run hocket run proj/agents "Hello"
 expect 1; has err "is not trusted"
 
+# A script that a person has named may do all that its author wants: the file beside it asks for nothing more.
+printf 'return assert(require "hocket".run(require "hocket".agent { name = "x", prompt = "P", model = "local/default" }, "Hello")).text\n' >proj/script.lua
+run hocket run proj/script.lua
+expect 0; has out "You said: Hello"; same "$(asked)" 4
+
 # What is wrong is told with its line.
 cat >proj/providers.yaml <<'YAML'
 good: {protocol: openai_chat, base: "http://x"}

@@ -104,6 +104,17 @@ t.test("it is counted to the run", function()
   t.equal(run:usage().cost, 0.002)
 end)
 
+t.test("nobody is asked where no calls are to be made", function()
+  local system = require "hocket.internal.core.system"
+  local m <close> = serving("openai_chat", function() return {} end)
+  local getenv = system.getenv
+  system.getenv = function(name) return name == "HOCKET_OFFLINE" and "1" or getenv(name) end
+  local found, err = hocket.embed("a", { model = m.id })
+  system.getenv = getenv
+  t.fails("offline", "HOCKET_OFFLINE is set", found, err)
+  t.equal(m.count, 0)
+end)
+
 t.test("what is no text, and no option", function()
   for _, bad in ipairs { {}, { "" }, { "a", 5 }, 5 } do
     t.equal(pcall(hocket.embed, bad, { model = "sim" }), false)

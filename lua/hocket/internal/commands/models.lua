@@ -6,6 +6,7 @@ local offer = require "hocket.internal.models.offer"
 local prices = require "hocket.prices"
 local provider_file = require "hocket.internal.runner.provider_file"
 local providers = require "hocket.providers"
+local system = require "hocket.internal.core.system"
 local suggest = require "hocket.internal.base.suggest"
 local trust = require "hocket.internal.runner.trust"
 
@@ -46,6 +47,7 @@ local function from_table(name)
 end
 
 local function ask(name, def)
+  if system.getenv "HOCKET_OFFLINE" then return nil, "HOCKET_OFFLINE is set" end
   local base = providers.base_of(name)
   local key, wrong = model.key(name, def)
   local missing = providers.missing(def, base, key)

@@ -157,6 +157,9 @@ local function place_of(id)
   local form = forms[one.protocol]
   if not form then return nil, failed { code = "unsupported", message = ("%s: %s has no vectors for texts: take openai/text-embedding-3-small, gemini or ollama"):format(one.id, one.provider_name) } end
   local def, base, key, keys = one.provider or { protocol = one.protocol }, nil, nil, nil
+  if one.provider and system.getenv "HOCKET_OFFLINE" and not cassette.replays() then
+    return nil, failed { code = "offline", message = ("HOCKET_OFFLINE is set: no call is made to %s"):format(one.provider_name) }
+  end
   if one.provider then
     base = providers.base_of(one.provider_name)
     if not cassette.replays() then key, err, keys = models.key(one.provider_name, def) end

@@ -118,14 +118,17 @@ local function describe(name, def)
   return ("%s%s: asks %s, %s"):format(name, providers.get(name) and " (in the place of the one that is known)" or "", def.base, key)
 end
 
-local loaded = {} -- by path, the digest of what was declared
+local loaded = {} -- by path, the file that was declared
 
 --- Declares the providers of a file.
 ---@param file hocket.ProviderFile
 function provider_file.declare(file)
-  if loaded[file.path] == file.digest then return end
-  for _, name in ipairs(file.names) do providers.add(name, file.defs[name]) end
-  loaded[file.path] = file.digest
+  local before = loaded[file.path]
+  if before and before.digest == file.digest then file = before end -- what was made of a declaration goes on
+  for _, name in ipairs(file.names) do
+    if providers.get(name) ~= file.defs[name] then providers.add(name, file.defs[name]) end
+  end
+  loaded[file.path] = file
 end
 
 --- Declares the providers beside a target, where the run may need them. May wait for a person.
@@ -148,8 +151,11 @@ function provider_file.load(run, target)
     lines[i] = describe(name, file.defs[name])
   end
   if not any or #lines == 0 then return true end
-  local ok, err = trust.admit_providers(run, path, lines, file.digest)
-  if not ok then return nil, err end
+  -- A script that a person has named may do all that its author wants: the file beside it asks for nothing more.
+  if not target.named then
+    local ok, err = trust.admit_providers(run, path, lines, file.digest)
+    if not ok then return nil, err end
+  end
   provider_file.declare(file)
   return true
 end
