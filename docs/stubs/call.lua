@@ -27,6 +27,14 @@ function call:reply() end
 ---@return integer
 function call:count() end
 
+--- What its answer has beside words and calls, the kinds of what the provider's own tools did, and its counts as they came: JSON,
+--- the first without the brackets of its list. Nothing when there is neither.
+---@return string? found
+---@return string? kinds
+---@return string? usage
+---@internal
+function call:found() end
+
 ---@param i integer
 ---@return string name Of the tool that it calls.
 function call:name(i) end

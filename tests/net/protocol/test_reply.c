@@ -187,6 +187,58 @@ static void test_no_error(void **state)
     hocket__reply_deinit(&r);
 }
 
+static void pack(struct hocket__buf *out, const char *found)
+{
+    struct hocket__reply r;
+    hocket__reply_init(&r, &hocket__malloc, 0);
+    hocket__buf_adds(&r.text, "Yes.");
+    hocket__buf_adds(&r.model, "m");
+    hocket__reply_found_all(&r, hocket__cstr(found));
+    r.usage.input = 7;
+    hocket__buf_init(out, &hocket__malloc, 0);
+    hocket__reply_pack(&r, out);
+    hocket__reply_deinit(&r);
+}
+
+static int unpack(const struct hocket__buf *b, const char *found)
+{
+    struct hocket__reply r;
+    hocket__reply_init(&r, &hocket__malloc, 0);
+    int status = hocket__reply_unpack(hocket__buf_str(b), &r);
+    if (status == 0) {
+        assert_string_equal(r.text.data, "Yes.");
+        assert_string_equal(r.model.data, "m");
+        assert_string_equal(r.found.data ? r.found.data : "", found);
+        assert_int_equal(r.usage.input, 7);
+    }
+    hocket__reply_deinit(&r);
+    return status;
+}
+
+/* Replies that were kept before they had what was found are read as well. */
+static void test_kept(void **state)
+{
+    struct hocket__buf with, without;
+    pack(&with, "[{\"a\":1},5,{\"b\":2}]");
+    pack(&without, "");
+    assert_int_equal(unpack(&with, "{\"a\":1},{\"b\":2}"), 0);
+    assert_int_equal(unpack(&without, ""), 0);
+    size_t at = 0;
+    while (with.data[at] == without.data[at])
+        at++;
+    assert_int_equal(without.data[at], 0); /* its length */
+    memmove(without.data + at, without.data + at + 1, without.len - at);
+    hocket__buf_cut(&without, without.len - 1);
+    without.data[0] = 2;
+    assert_int_equal(unpack(&without, ""), 0);
+    without.data[0] = 1;
+    assert_int_equal(unpack(&without, ""), HOCKET_EPARSE);
+    with.data[0] = 2; /* with a text that is none of its own */
+    assert_int_equal(unpack(&with, ""), HOCKET_EPARSE);
+    hocket__buf_deinit(&with);
+    hocket__buf_deinit(&without);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +249,7 @@ int main(void)
         cmocka_unit_test(test_long_message),
         cmocka_unit_test(test_detail),
         cmocka_unit_test(test_no_error),
+        cmocka_unit_test(test_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
