@@ -85,6 +85,15 @@ printf 'return assert(require "hocket".run(require "hocket".agent { name = "x", 
 run hocket run proj/script.lua
 expect 0; has out "You said: Hello"; same "$(asked)" 4
 
+# A picture by its address, for who has a form for that.
+printf -- '---\nname: eye\n---\nYou see.\n' >eye.md
+run hocket run eye.md --model sim --file https://w.example/cat.png "What is it?"
+expect 0
+run hocket run eye.md --model sim-ollama/x --file https://w.example/cat.png "What is it?"
+expect 1; has err "takes no picture by its address"
+run hocket run eye.md --model sim --file http://w.example/cat.png "What is it?"
+expect 2
+
 # What is wrong is told with its line.
 cat >proj/providers.yaml <<'YAML'
 good: {protocol: openai_chat, base: "http://x"}

@@ -162,7 +162,8 @@ static void add_path(struct cli_buf *out, const char *typed)
     bool quoted = n > 1 && (*typed == '\'' || *typed == '"') && typed[n - 1] == *typed;
     const char *end = typed + n - quoted;
     typed += quoted;
-    if (*typed != '/' && getcwd(here, sizeof(here)))
+    bool address = strncmp(typed, "https://", 8) == 0; /* of a picture */
+    if (!address && *typed != '/' && getcwd(here, sizeof(here)))
         cli_buf_addf(out, "%s/", here);
     for (; typed < end; typed++) {
         if (!quoted && *typed == '\\' && typed + 1 < end)

@@ -303,10 +303,11 @@ static int add_file(struct cli_run_args *a, const char *value)
     struct cli_buf path = { 0 };
     if (!*value)
         return cli_usage(a->command, "'--file' needs a file's name");
-    if (value[0] != '/' && getcwd(here, sizeof(here)))
+    bool address = strncmp(value, "https://", 8) == 0; /* of a picture: the provider gets it */
+    if (!address && value[0] != '/' && getcwd(here, sizeof(here)))
         cli_buf_addf(&path, "%s/", here);
     cli_buf_adds(&path, value);
-    int error = access(cli_buf_text(&path), R_OK) < 0 ? errno : 0;
+    int error = !address && access(cli_buf_text(&path), R_OK) < 0 ? errno : 0;
     if (!error)
         set_pair(&a->files, cli_buf_text(&path), path.n, "");
     cli_buf_free(&path);
