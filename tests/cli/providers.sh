@@ -94,6 +94,39 @@ expect 1; has err "takes no picture by its address"
 run hocket run eye.md --model sim --file http://w.example/cat.png "What is it?"
 expect 2
 
+# Tools of the provider's own, and a picture that it makes: told, in the result, in a file; a replay has the same and writes nothing.
+cat >gemini.lua <<'LUA'
+local json, system = require "hocket.json", require "hocket.internal.core.system"
+local listener = assert(require("hocket.internal.core.server").new {})
+local port = io.open("port", "w")
+port:write(listener:port(), "\n")
+port:close()
+local part = { inlineData = { mimeType = "image/png", data = system.base64("\137PNG\r\n\26\n" .. ("x"):rep(50)) } }
+local answer = { candidates = { { content = { role = "model", parts = { { text = "It rains." }, part } }, finishReason = "STOP",
+  groundingMetadata = { webSearchQueries = { "rain" }, groundingChunks = { { web = { uri = "https://w.example/rain", title = "Rain" } } } } } },
+  usageMetadata = { promptTokenCount = 9, candidatesTokenCount = 5 } }
+while true do
+  local request = listener:accept()
+  if not request then return end
+  listener:respond(request.id, 200, { ["content-type"] = "text/event-stream" }, "data: " .. json.encode(answer) .. "\n\n")
+end
+LUA
+"$HOCKET" run --trust gemini.lua >gemini.out 2>&1 </dev/null &
+sim="$sim $!"
+until_true test -s port
+mkdir searching
+printf -- '---\nname: one\nmodel: here/m\nserver_tools: [web_search]\n---\nOne.\n' >searching/one.md
+printf 'here: {protocol: gemini, base: "http://127.0.0.1:%s/v1"}\n' "$(cat port)" >searching/providers.yaml
+run hocket run searching --trust --json --store "$WORK/searching.db" "Rain?"
+expect 0; has out '"sources":[{"title":"Rain","url":"https://w.example/rain"}]'; has out '"path":"made-'; has out '"cost":null'
+has err "the provider's own tools: web_search 1; sources: https://w.example/rain"; has err "made made-"
+same "$(ls made-*-1.png | wc -l)" 1
+rm made-*
+run hocket runs --store "$WORK/searching.db" --json
+id=$(sed -n 's/.*"id":"\([0-9A-Z]*\)".*/\1/p' out | head -1)
+run hocket replay --store "$WORK/searching.db" "$id"
+expect 0; same "$(ls | grep -c '^made-')" 0
+
 # What is wrong is told with its line.
 cat >proj/providers.yaml <<'YAML'
 good: {protocol: openai_chat, base: "http://x"}

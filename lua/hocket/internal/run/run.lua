@@ -487,6 +487,7 @@ function Run:result(outcome)
   local models, simulated = self:models_asked()
   return with_rest({
     models = models, simulated = simulated, partial = shortfall.of(self) or json.null,
+    sources = outcome.sources, made = outcome.made,
     run = self.id, ok = outcome.ok, text = outcome.text or "", finish = outcome.finish,
     error = outcome.error and { code = outcome.error.code, message = outcome.error.message } or json.null,
     usage = self:usage(), seconds = fiber.now() - self.started,

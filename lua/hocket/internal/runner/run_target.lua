@@ -214,6 +214,13 @@ local function instead_of_cancelled(run)
   return code and { code = code, message = message }
 end
 
+-- Files that a model has made; what they hold stays there.
+local function made_files(reply)
+  local list = json.array {}
+  for _, one in ipairs(reply.made or {}) do list[#list + 1] = one.path and { path = one.path, mime = one.mime } or nil end
+  return #list > 0 and list or nil
+end
+
 -- An answer that was cut by a budget or a limit is told, and is a failure all the same.
 local function outcome(reply, err, conversation)
   local cut = reply and reply.cut
@@ -221,7 +228,7 @@ local function outcome(reply, err, conversation)
   if cut and cut.reason ~= "stopped" and not told then
     return { ok = false, text = reply.text, finish = reply.finish, error = { code = cut.code, message = cut.message } }
   end
-  if reply then return { ok = true, text = reply.text, finish = reply.finish or "stop" } end
+  if reply then return { ok = true, text = reply.text, finish = reply.finish or "stop", sources = reply.sources, made = made_files(reply) } end
   if type(err) ~= "table" then err = caught.error(err) end
   return { ok = false, error = err, text = err.text, finish = err.finish or (err.code == "cancelled" or err.code == "parked") and err.code or "error" }
 end
