@@ -20,6 +20,8 @@
 #include "bind/util.h"
 #include "bind/event_writer.h"
 
+#define BOX "_UBOX*" /* as lauxlib.c has it */
+
 static int open_journal(lua_State *L)
 {
     int n = hocket__open_journal(L);
@@ -100,9 +102,32 @@ static bool push_module_name(lua_State *L, const char *file)
     return true;
 }
 
+/* Lua makes the metatable of its long buffers with the first of them. When memory is out in the middle of that it stays
+ * half made, and no long text can be put together in this state any more (5.4): so it is made here, where it can be
+ * thrown away. */
+static int drop_half_box(lua_State *L)
+{
+    if (luaL_getmetatable(L, BOX) == LUA_TTABLE && lua_getfield(L, -1, "__close") == LUA_TNIL) {
+        lua_pushnil(L);
+        lua_setfield(L, LUA_REGISTRYINDEX, BOX);
+    }
+    return 0;
+}
+
+static void make_box(lua_State *L)
+{
+    luaL_Buffer b;
+    luaL_buffinitsize(L, &b, LUAL_BUFFERSIZE + 1);
+    luaL_pushresultsize(&b, 0);
+    lua_pop(L, 1);
+}
+
 /* Protected: (path as light userdata, or NULL) */
 static int open_all(lua_State *L)
 {
+    drop_half_box(L);
+    lua_settop(L, 1);
+    make_box(L);
     lua_pushstring(L, lua_touserdata(L, 1)); /* nil without a path */
     lua_replace(L, 1);
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
@@ -147,7 +172,12 @@ int hocket__modules_open(
         return hocket__error_nomem(err);
     lua_pushcfunction(L, open_all);
     lua_pushlightuserdata(L, (void *) path);
-    return protected(L, 1, err);
+    int status = protected(L, 1, err);
+    if (status < 0) {
+        lua_pushcfunction(L, drop_half_box);
+        protected(L, 0, NULL);
+    }
+    return status;
 }
 
 void hocket__require(lua_State *L, const char *name)
