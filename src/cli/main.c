@@ -37,6 +37,7 @@ static const struct cli_command *const commands[] = {
     &cli_models,
     &cli_mcp,
     &cli_memory,
+    &cli_acp,
     &cli_decode,
     NULL,
 };

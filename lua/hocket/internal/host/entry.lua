@@ -36,6 +36,7 @@ local operations = {
   resumable = "hocket.internal.commands.resumable",
   memory = "hocket.internal.commands.memory",
   mcp = "hocket.internal.commands.mcp",
+  acp = "hocket.internal.commands.acp",
   mcp_serve = "hocket.internal.commands.mcp_serve",
   serve = "hocket.internal.endpoints.serve",
   runs = "hocket.internal.commands.runs",

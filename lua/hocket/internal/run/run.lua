@@ -8,8 +8,8 @@ local json = require "hocket.json"
 local media = require "hocket.internal.base.lazy" "hocket.internal.base.media"
 local messages = require "hocket.internal.base.lazy" "hocket.internal.run.messages"
 local shortfall = require "hocket.internal.base.lazy" "hocket.internal.run.shortfall"
-local numbered = require("hocket.internal.core.system").numbered
-local failed = require("hocket.internal.core.system").error
+local system = require "hocket.internal.core.system"
+local numbered, failed = system.numbered, system.error
 
 local run = {}
 local by_journal = setmetatable({}, { __mode = "kv" })
@@ -172,7 +172,17 @@ local changeable = {
   max_turns = function(v) return math.type(v) == "integer" and v >= 1 end,
   timeout = function(v) return type(v) == "number" and v > 0 end,
   priority = is_priority,
+  caller = function(v) return type(v) == "table" end,
+  approve = function(v)
+    local ok, err = require("hocket.internal.run.policy").of_run { approve = v }
+    return ok ~= nil, err
+  end,
 }
+
+-- A path, or what stands in a file: {name, data (base64)}.
+local function is_file(v)
+  return type(v) == "string" or type(v) == "table" and type(v.data) == "string" and system.unbase64(v.data) ~= nil
+end
 
 -- What a conversation does between two of its turns.
 local between_turns = { reload = true, compact = true, clear = true, attach = true }
@@ -183,7 +193,7 @@ local function change(self, changes)
     if not between_turns[name] and not check then
       return nil, failed { code = "invalid", message = ("'%s' cannot be changed in a run that goes on"):format(tostring(name)) }
     end
-    local ok, wrong = name ~= "attach" or type(value) == "string", nil
+    local ok, wrong = name ~= "attach" or is_file(value), nil
     if check then ok, wrong = check(value) end
     if not ok then return nil, wrong or failed { code = "invalid", message = ("'%s' cannot be that"):format(name) } end
   end
@@ -232,7 +242,7 @@ end
 --- Changes options of a run that goes on: for the sessions and turns that begin from now on. All or
 --- none of them. `reload = true` lets a conversation read its files anew before its next turn;
 --- `compact = true` makes what was said so far shorter, `clear = true` lets it begin anew; `attach` is the path of a file that goes
---- with what is said next.
+--- with what is said next, or {name =, data =} with what stands in it as base64.
 ---@param changes table
 ---@return boolean? changed
 ---@return hocket.Error?

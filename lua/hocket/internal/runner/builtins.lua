@@ -18,6 +18,10 @@ tool.set("mcp", function(env)
   toolset.set_admission(require("hocket.internal.runner.trust").admit_server)
   return toolset.tools(env)
 end)
+tool.set("mcp_of_run", function(env) -- servers that whoever started the run has named: its option `mcp`
+  local agent = setmetatable({ mcp = env.run.options.mcp or {} }, { __index = env.agent })
+  return require("hocket.internal.mcp.toolset").tools(setmetatable({ agent = agent }, { __index = env }))
+end)
 local function ask_first()
   require("hocket.internal.tools.instructions").set_admission(require("hocket.internal.runner.trust").admit_instructions)
 end

@@ -13,6 +13,7 @@ local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
 local responders = require "hocket.internal.runner.responder"
+local system = require "hocket.internal.core.system"
 
 local chat = {}
 
@@ -112,7 +113,8 @@ local function clear(run, responder)
 end
 
 local function attach(run)
-  local paths = run.attach
+  local paths = {}
+  for i, one in ipairs(run.attach) do paths[i] = type(one) == "table" and { name = one.name, data = system.unbase64(one.data) } or one end
   run.attach = nil
   local ok, err = run:read_files(paths)
   if not ok then return cannot(run, "attached", err) end

@@ -25,6 +25,12 @@ local PARALLEL = 16
 ---@field marks table<hocket.Tool, function>
 ---@field context table A metatable: what tools are told beside their own.
 
+--- A call that somebody looks on at: the run's `watch_calls(tool, args, agent, op)` makes one when it has checked arguments. In a run that is
+--- kept `begins` is part of the call's effect, and does not come in a replay; the others do, and wait for nothing.
+---@class hocket.WatchedCall
+---@field begins fun(self, args: table) The tool is about to be run; may wait.
+---@field ended fun(self, text: string, is_error: boolean?) Its result, also where it was not allowed; not where it was cancelled.
+
 ---@param self hocket.Session
 ---@return hocket.Calls
 function tool_calls.new(self)
@@ -129,13 +135,14 @@ end
 -- Where a run is kept, the call of a tool is an effect, but for those that only ask others, or the run itself. Where its text
 -- comes from is said when the text is there.
 local function invoke(self, one, args, context)
-  if one.steps or not effects.here() then return one.run(args, context) end
-  return tool_effect.run(self, one, args, context)
+  if not one.steps and effects.here() then return tool_effect.run(self, one, args, context) end
+  if context.onlooker then context.onlooker:begins(args) end
+  return one.run(args, context)
 end
 
 -- Runs a tool's function. What it raises is told to the model and reported; a cancel goes on.
-local function run_tool(self, one, args, id)
-  local context = setmetatable({ call_id = id, session = self, mark = mark_of(self, one), may_go_on = one.sends_to and go_on_of(self, one) },
+local function run_unwatched(self, one, args, id, watched)
+  local context = setmetatable({ call_id = id, session = self, onlooker = watched or false, mark = mark_of(self, one), may_go_on = one.sends_to and go_on_of(self, one) },
     self.calls.context)
   local ok, value, err, list
   if one.timeout then
@@ -150,6 +157,23 @@ local function run_tool(self, one, args, id)
   return ("error: the tool failed: %s"):format(message_of(value)), true
 end
 
+local function run_tool(self, one, args, id)
+  local watched = self.watched and self.watched[id]
+  local text, is_error, list = run_unwatched(self, one, args, id, watched)
+  if watched then
+    self.watched[id] = nil
+    watched:ended(text, is_error)
+  end
+  return text, is_error, list
+end
+
+-- Whoever looks on hears of a call before it is decided about.
+local function watch(self, one, args, id)
+  self.watched = self.watched or {}
+  self.watched[id] = self.watch(one, args)
+  return self.watched[id]
+end
+
 -- Makes a call, so that it has its result. Returns what was wrong with it, where it could not be made.
 local function execute(self, call, i, one, args)
   if not one then
@@ -157,8 +181,10 @@ local function execute(self, call, i, one, args)
     call:result(i, "error: " .. args, true)
     return args
   end
+  local watched = self.watch and watch(self, one, args, call:id(i))
   local allowed, denied, changed = self.permissions:check(one, args, self.emit)
   if not allowed then
+    if watched then watched:ended(denied, true) end
     call:tell(i, self.tell, "error: " .. denied, true)
     call:result(i, "error: " .. denied, true)
     return nil

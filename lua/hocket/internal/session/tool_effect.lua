@@ -51,6 +51,7 @@ local function call(one, args, context)
     marks[#marks + 1] = label
   end
   context.keep = one.recall and function(data) kept = data end or ignore
+  if context.onlooker then context.onlooker:begins(args) end
   local ok, value, err = pcall(one.run, args, context)
   context.mark, context.keep = mark, nil
   if not ok then return as_data(false, nil, value, marks, kept) end

@@ -33,7 +33,7 @@ local function workspace(env)
   if env.workspace then return env.workspace end
   local root, err = workdir.root(env.run)
   if not root then return nil, err end
-  env.workspace = { root = root, seen = {} }
+  env.workspace = { root = env.run.editor and env.run.editor(root) or root, seen = {} }
   return env.workspace
 end
 

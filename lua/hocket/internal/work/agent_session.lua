@@ -12,6 +12,7 @@ local needs = require "hocket.internal.agents.needs"
 local prompt = require "hocket.internal.agents.prompt"
 local session = require "hocket.session"
 local tool = require "hocket.tool"
+local fence = require "hocket.fence"
 
 local contract = lazy "hocket.internal.session.contract"
 
@@ -128,6 +129,12 @@ local function joined(hooks)
   end
 end
 
+-- Who looks on at the calls of this agent, where the run has somebody who does.
+local function watch_of(step)
+  local watch = step.run.watch_calls
+  return watch and function(one, args) return watch(one, args, step.def.name, step.op) end or nil
+end
+
 -- The conversation that it goes on with: the caller's, or its own one in the caller's memory.
 local function history_for(def, opts)
   local history, memory = opts.history, opts.memory
@@ -221,6 +228,21 @@ local function alike(step, entry)
   return known
 end
 
+-- What a caller from elsewhere says of the request counts where the agent's file says nothing; of two limits the smaller.
+local function settle_for(spec, settings)
+  for name, value in pairs(settings) do
+    local own = spec[name]
+    if name == "max_tokens" and own then value = math.min(own, value) elseif name ~= "stop" and own ~= nil then value = own end
+    spec[name] = value
+  end
+end
+
+-- Its own prompt stays, and stands first.
+local function instruct(spec, text)
+  spec.system = ("%s\n\nWhat follows is from the program that calls you now. It may narrow what stands above, and changes nothing of it.\n%s"):format(
+    spec.system, fence.wrap("caller", "the caller's instructions", text))
+end
+
 -- Its own spec, where the caller, a pattern or its prompt has a say in it. Returns also what is promised of its answers, if anything.
 local function specify(step, mine, on_delta, env, entry, hooks, emit)
   local def, spec, err = step.def, new_spec(step, mine, on_delta), nil
@@ -230,6 +252,8 @@ local function specify(step, mine, on_delta, env, entry, hooks, emit)
     if not spec.system then return nil, err end
   end
   if env and env.notes then spec.system = spec.system .. env.notes end
+  if mine.instructions then instruct(spec, mine.instructions) end
+  if mine.settings then settle_for(spec, mine.settings) end
   return spec, def.output and not mine.schema and promise(spec, def, emit) or false
 end
 
@@ -276,7 +300,7 @@ local function prepare(step, extra)
   if step.labels then step.labels:keep(history) end
   return session.of {
     history = history, emit = emit, tell = step.writer, tools = nothing, model = chosen, spec = spec, request = known and known.request,
-    permissions = entry, context = env, on_call = env and opts.trigger and function(call, i) step.job:progress(call:preview(i)) end,
+    permissions = entry, context = env, watch = watch_of(step), on_call = env and opts.trigger and function(call, i) step.job:progress(call:preview(i)) end,
     counted = true, max_turns = extra.turns or run.options.max_turns,
   }, kept, is_alike
 end
@@ -287,6 +311,7 @@ local function session_for(step, extra)
   local one, known = step.session, step.run.alike[step.def]
   if one and not extra and one.request == known.request then
     one:renew(step.writer)
+    one.watch = watch_of(step)
     return one
   end
   local made, kept, is_alike = prepare(step, extra or nothing)

@@ -1,0 +1,77 @@
+--- Conversations of the store, as an editor lists them (Agent Client Protocol): those that were left, and can be gone on with.
+local json = require "hocket.json"
+local store = require "hocket.internal.core.store"
+local truncate = require "hocket.internal.base.truncate"
+
+local acp_kept = {}
+
+local OPEN = { "running", "waiting", "parked" }
+--- Sessions of one page; runs that are looked at for it; records that are looked at for a title.
+local PAGE, LOOKED_AT, FIRST = 50, 1000, 20
+
+local function options_of(row)
+  local options = row.options and json.decode(row.options)
+  return type(options) == "table" and options or {}
+end
+
+local function mode_of(approve)
+  local word = type(approve) == "table" and approve[#approve] or approve
+  return word == "allow" and "auto" or word == "deny" and "deny" or "ask"
+end
+
+-- What was said first.
+local function title_of(id)
+  for _, record in ipairs(store.records(id, 1, FIRST) or {}) do
+    local event = record.json:find('"type":"input_received"', 1, true) and json.decode(record.json)
+    if event and type(event.text) == "string" then return truncate(event.text:gsub("%s+", " "), 80, "…") end
+  end
+end
+
+local function described(row)
+  local options = options_of(row)
+  local cwd = options.workdir or options.cwd
+  if options.conversation ~= true or type(cwd) ~= "string" or cwd:sub(1, 1) ~= "/" then return nil end
+  return { sessionId = row.id, cwd = cwd, mode = mode_of(options.approve), updated_ms = row.updated_ms }
+end
+
+--- One that can be gone on with.
+---@async
+---@param id string Whole.
+---@return {sessionId: string, cwd: string, mode: string}?
+function acp_kept.find(id)
+  if #id ~= 26 or not id:find "^%w+$" then return nil end
+  local row = store.find(id)
+  if not row or row.id ~= id or row.state == "done" or row.state == "failed" or row.state == "cancelled" then return nil end
+  return described(row)
+end
+
+local function shown(one)
+  local seconds = (one.updated_ms or 0) // 1000
+  return { sessionId = one.sessionId, cwd = one.cwd, title = title_of(one.sessionId), updatedAt = os.date("!%Y-%m-%dT%H:%M:%SZ", seconds) }
+end
+
+--- A page of them, newest first, and where the next one begins.
+---@async
+---@param cwd? string Those that work there.
+---@param cursor? string
+---@return table[] sessions
+---@return string? cursor nil: there are no more.
+function acp_kept.list(cwd, cursor)
+  local list = json.array {}
+  local page, more = store.runs { states = OPEN, before = cursor, limit = LOOKED_AT }
+  for _, row in ipairs(page or {}) do
+    local one = described(row)
+    if one and (cwd == nil or one.cwd == cwd) then list[#list + 1] = shown(one) end
+    if #list == PAGE then return list, row.id end
+  end
+  return list, page and more and #page > 0 and page[#page].id or nil
+end
+
+--- Removes one, if it is there.
+---@async
+---@param id string
+function acp_kept.remove(id)
+  if acp_kept.find(id) then store.remove(id) end
+end
+
+return acp_kept

@@ -1,0 +1,515 @@
+-- The Agent Client Protocol: what an editor sees of a conversation, and what it may do to one.
+local t = require "harness"
+local clients = require "acp_client"
+local fiber = require "hocket.internal.core.fiber"
+local hocket = require "hocket"
+local json = require "hocket.json"
+local process = require "hocket.process"
+local system = require "hocket.internal.core.system"
+
+local waiting, released = 0, false -- answers that the model is at, until the test is over
+
+local function wait_for_release()
+  waiting = waiting + 1
+  local left <close> = setmetatable({}, { __close = function() waiting = waiting - 1 end })
+  while not released do fiber.sleep(0.005) end
+  return "late"
+end
+
+local function as_told(q)
+  local text = q.last.text
+  if q.last.role == "tool" then return "It said: " .. text end
+  local name, args = text:match "^call (%S+) (.*)$"
+  if name then return { text = "I look.", calls = { { name = name, arguments = json.decode(args) } } } end
+  if text == "wait" then return wait_for_release() end
+  if text == "think" then return { reasoning = "Hm.", text = "Done." } end
+  if text == "fail" then return { status = 400, error = "no such thing" } end
+  return "You said: " .. text .. (q.last.files and #q.last.files > 0 and (" and %d files"):format(#q.last.files) or "")
+end
+
+hocket.broker() -- its dispatcher lives as long as the host
+local reply
+local served = assert(hocket.sim.serve { reply = function(q) return reply(q) end })
+hocket.provider("editor", { protocol = "openai_chat", base = served.base })
+
+local files = {
+  ["agents/coder.md"] = "---\nname: coder\ndescription: Changes files\nmodel: editor/m\ntools: [read_file, write_file, edit_file, ask_user, facilitator]\nagents: [helper]\n---\nYou change files.",
+  ["agents/helper.md"] = "---\nname: helper\ndescription: Helps\nmodel: editor/m\ntools: [specialist]\n---\nYou help.",
+  ["notes.txt"] = "one\ntwo\n",
+}
+
+local function with_client(name, spec, fn)
+  t.test(name, function()
+    local dir <close> = t.dir()
+    for path, text in pairs(files) do dir:write(path, text) end
+    for path, text in pairs(spec.files or {}) do dir:write(path, text) end
+    local client <close> = clients.open { target = not spec.no_target and dir.path .. "/agents" or nil, on = spec.on and spec.on(dir), options = spec.options or { trust = false } }
+    reply, released = spec.reply or as_told, false
+    fn(client, dir)
+    released = true
+    while waiting > 0 do fiber.sleep(0.005) end
+  end)
+end
+
+local function text(words) return { { type = "text", text = words } } end
+
+local function allow(option)
+  return function() return { ["session/request_permission"] = function() return { outcome = { outcome = "selected", optionId = option } } end } end
+end
+
+local function contents(dir, name)
+  local file <close> = assert(io.open(dir.path .. "/" .. name))
+  return file:read "a"
+end
+
+-- ---- Beginning -------------------------------------------------------------------------------
+
+with_client("says what it can do, and answers what is not known with what it knows", {}, function(c)
+  t.equal(select(2, c:call("session/new", { cwd = "/" })).code, -32600)
+  local made = assert(c:call("initialize", { protocolVersion = 99, clientInfo = { name = "x", version = "1" } }))
+  t.equal(made.protocolVersion, 1)
+  t.same(made.authMethods, {})
+  t.ok(made.agentCapabilities.promptCapabilities.image)
+  t.equal(c:call("initialize", { protocolVersion = "1" }).protocolVersion, 1)
+  t.equal(select(2, c:call("authenticate", { methodId = "x" })).code, -32602)
+  t.equal(select(2, c:call("no/such", {})).code, -32601)
+end)
+
+with_client("a session: words in pieces, the commands after its answer, a turn's end", {}, function(c, dir)
+  local made = c:session(dir.path)
+  t.equal(made.modes.currentModeId, "ask")
+  t.equal(#c:of "available_commands_update" <= 1, true)
+  t.same(c:prompt "Hello", { stopReason = "end_turn" })
+  t.equal(c:text(), "You said: Hello")
+  t.equal(#c:of "available_commands_update", 1)
+  local at_answer, at_commands
+  for i, raw in ipairs(c.raw) do
+    if raw:find('"sessionId":"' .. c.id .. '"', 1, true) and raw:find('"modes"', 1, true) then at_answer = i end
+    if raw:find("available_commands_update", 1, true) then at_commands = i end
+  end
+  t.ok(at_answer < at_commands, "the answer comes first")
+  c:forget()
+  t.same(c:prompt "think", { stopReason = "end_turn" })
+  t.equal(c:text "agent_thought_chunk", "Hm.")
+  t.equal(c:text(), "Done.")
+end)
+
+with_client("a folder's own agents are the target where none is named", { no_target = true }, function(c, dir)
+  c:session(dir.path)
+  c:prompt "Hello"
+  t.equal(c:text(), "You said: Hello")
+end)
+
+with_client("what cannot begin is an error, and the next one can", { no_target = true }, function(c, dir)
+  dir:write("other/agents/bad.md", "---\nnmae: bad\n---\n")
+  c:call("initialize", { protocolVersion = 1 })
+  local _, err = c:call("session/new", { cwd = dir.path .. "/other", mcpServers = json.array {} })
+  t.equal(err.code, -32603)
+  t.has(err.message, "nmae")
+  for _, cwd in ipairs { "relative", dir.path .. "/nowhere", dir.path .. "/notes.txt", 7 } do
+    t.equal(select(2, c:call("session/new", { cwd = cwd, mcpServers = json.array {} })).code, -32602)
+  end
+  t.ok(c:call("session/new", { cwd = dir.path, mcpServers = json.array {} }))
+end)
+
+-- ---- Tool calls --------------------------------------------------------------------------------
+
+with_client("a call: asked about with what it would change, done, told", { on = allow "allow" }, function(c, dir)
+  c:session(dir.path)
+  t.same(c:prompt 'call write_file {"path": "made.txt", "content": "made\\n"}', { stopReason = "end_turn" })
+  t.equal(contents(dir, "made.txt"), "made\n")
+  local call, updates = c:of "tool_call"[1], c:of "tool_call_update"
+  t.equal(call.kind, "edit")
+  t.equal(call.title, "write_file made.txt")
+  t.same(call.locations, { { path = dir.path .. "/made.txt" } })
+  local asked = c.requests[1].params
+  t.equal(asked.toolCall.toolCallId, call.toolCallId)
+  t.same(asked.toolCall.content[1], { type = "diff", path = dir.path .. "/made.txt", oldText = json.null, newText = "made\n" })
+  t.same({ asked.options[1].kind, asked.options[2].kind, asked.options[3].kind }, { "allow_once", "allow_always", "reject_once" })
+  t.equal(updates[1].status, "in_progress")
+  t.equal(updates[#updates].status, "completed")
+  t.equal(updates[#updates].content[1].type, "diff")
+  t.equal(c:text(), "I look.It said: created made.txt (5 bytes)")
+end)
+
+with_client("bytes that are no text do not break a message", { files = { ["bad.txt"] = "caf\233 \228\246\n" } }, function(c, dir)
+  c:session(dir.path)
+  c.server.sessions[c.id].updates:say "caf\233 and more"
+  c:prompt 'call read_file {"path": "bad.txt"}'
+  for _, raw in ipairs(c.raw) do t.ok(utf8.len(raw)) end
+  t.has(c:text(), "caf\u{FFFD} and more")
+end)
+
+with_client("a refusal: nothing is done, and the model hears of it", { on = allow "reject" }, function(c, dir)
+  c:session(dir.path)
+  c:prompt 'call write_file {"path": "made.txt", "content": "made"}'
+  t.ok(not io.open(dir.path .. "/made.txt"))
+  local updates = c:of "tool_call_update"
+  t.equal(updates[#updates].status, "failed")
+  t.has(c:text(), "the user refused")
+end)
+
+with_client("always: the next one like it is not asked about", { on = allow "always" }, function(c, dir)
+  c:session(dir.path)
+  c:prompt 'call write_file {"path": "a.txt", "content": "made"}'
+  c:prompt 'call write_file {"path": "a.txt", "content": "made"}'
+  local n = 0
+  for _, one in ipairs(c.requests) do n = n + (one.method == "session/request_permission" and 1 or 0) end
+  t.equal(n, 1)
+end)
+
+for outcome, what in pairs { cancelled = { outcome = { outcome = "cancelled" } }, nonsense = { outcome = 7 }, other = { outcome = { outcome = "selected", optionId = "x" } } } do
+  with_client("an answer that is none is no leave: " .. outcome, { on = function() return { ["session/request_permission"] = function() return what end } end }, function(c, dir)
+    c:session(dir.path)
+    t.same(c:prompt 'call write_file {"path": "made.txt", "content": "made"}', { stopReason = "end_turn" })
+    t.ok(not io.open(dir.path .. "/made.txt"))
+  end)
+end
+
+with_client("modes: allow asks nothing, refuse does nothing, both from the next turn on", {}, function(c, dir)
+  c:session(dir.path)
+  assert(c:call("session/set_mode", { sessionId = c.id, modeId = "auto" }))
+  c:prompt 'call write_file {"path": "auto.txt", "content": "made"}'
+  t.equal(contents(dir, "auto.txt"), "made")
+  assert(c:call("session/set_mode", { sessionId = c.id, modeId = "deny" }))
+  c:prompt 'call write_file {"path": "deny.txt", "content": "made"}'
+  t.ok(not io.open(dir.path .. "/deny.txt"))
+  t.equal(#c.requests, 0)
+  t.equal(select(2, c:call("session/set_mode", { sessionId = c.id, modeId = "root" })).code, -32602)
+end)
+
+-- ---- Files through the editor --------------------------------------------------------------------
+
+local buffers
+local function editor(dir)
+  buffers = { [dir.path .. "/notes.txt"] = "one\nTWO\n" }
+  return {
+    ["session/request_permission"] = function() return { outcome = { outcome = "selected", optionId = "allow" } } end,
+    ["fs/read_text_file"] = function(params)
+      if buffers[params.path] then return { content = buffers[params.path] } end
+      return nil, { code = -32002, message = "not open" }
+    end,
+    ["fs/write_text_file"] = function(params)
+      buffers[params.path] = params.content
+      return json.decode "{}"
+    end,
+  }
+end
+local can = { fs = { readTextFile = true, writeTextFile = true } }
+
+with_client("what stands in a buffer is what is read, and what is written is told", { on = editor, reply = function(q)
+    if q.last.text == "go" then return { calls = { { name = "read_file", arguments = { path = "notes.txt" } } } } end
+    if q.last.text:find "TWO" and q.last.role == "tool" then return { calls = { { name = "edit_file", arguments = { path = "notes.txt", old_text = "TWO", new_text = "three" } } } } end
+    return "It said: " .. q.last.text
+  end }, function(c, dir)
+  c:session(dir.path, can)
+  c:prompt "go"
+  t.equal(buffers[dir.path .. "/notes.txt"], "one\nthree\n")
+  t.equal(contents(dir, "notes.txt"), "one\nthree\n")
+  t.has(c:text(), "changed notes.txt in 1 place")
+end)
+
+with_client("an editor opens no way out of the folder", { on = function(dir)
+  local on = editor(dir)
+  on["fs/read_text_file"] = function() return { content = "a secret" } end
+  return on
+end }, function(c, dir)
+  c:session(dir.path, can)
+  for _, path in ipairs { "/etc/passwd", "../x", "nowhere.txt" } do
+    c:forget()
+    c:prompt(('call read_file {"path": "%s"}'):format(path))
+    t.lacks(c:text(), "a secret")
+  end
+end)
+
+-- ---- Questions -------------------------------------------------------------------------------
+
+with_client("a question in words ends the prompt, and the next one answers", {}, function(c, dir)
+  c:session(dir.path)
+  t.same(c:prompt 'call ask_user {"question": "Which?"}', { stopReason = "end_turn" })
+  t.equal(c:text(), "I look.Which?")
+  c:forget()
+  t.same(c:prompt "the second", { stopReason = "end_turn" })
+  t.equal(c:text(), "It said: the second")
+end)
+
+with_client("a question as a form, where the editor has such", { on = function() return {
+  ["elicitation/create"] = function(params) return { action = "accept", content = { answer = params.message:match "Which" .. " one" } } end,
+} end }, function(c, dir)
+  c:session(dir.path, { elicitation = { form = json.decode "{}" } })
+  t.same(c:prompt 'call ask_user {"question": "Which?"}', { stopReason = "end_turn" })
+  t.has(c:text(), "It said: Which one")
+end)
+
+with_client("a cancel while a question waits ends it", {}, function(c, dir)
+  c:session(dir.path)
+  c:prompt 'call ask_user {"question": "Which?"}'
+  c:tell("session/cancel", { sessionId = c.id })
+  t.same(c:prompt "Hello", { stopReason = "end_turn" })
+  t.has(c:text(), "You said: Hello")
+end)
+
+-- ---- Cancelling ------------------------------------------------------------------------------
+
+with_client("a cancel ends the turn with its own word, and the session goes on", {}, function(c, dir)
+  c:session(dir.path)
+  local id = c:ask("session/prompt", { sessionId = c.id, prompt = text "wait" })
+  while waiting == 0 do fiber.sleep(0.005) end
+  c:tell("session/cancel", { sessionId = c.id })
+  t.same(c:answer(id), { stopReason = "cancelled" })
+  t.same(c:prompt "Hello", { stopReason = "end_turn" })
+end)
+
+with_client("a cancel right behind the prompt is heard, and so is $/cancel_request", {}, function(c, dir)
+  c:session(dir.path)
+  local id = c:ask("session/prompt", { sessionId = c.id, prompt = text "wait" })
+  c:tell("session/cancel", { sessionId = c.id })
+  t.same(c:answer(id), { stopReason = "cancelled" })
+  id = c:ask("session/prompt", { sessionId = c.id, prompt = text "wait" })
+  c:tell("$/cancel_request", { requestId = id })
+  t.same(c:answer(id), { stopReason = "cancelled" })
+  c:tell("session/cancel", { sessionId = c.id })
+  c:tell("session/cancel", { sessionId = "nobody" })
+  t.same(c:prompt "Hello", { stopReason = "end_turn" })
+end)
+
+with_client("a cancel while leave is asked for takes the question back", {}, function(c, dir)
+  c:session(dir.path)
+  local id = c:ask("session/prompt", { sessionId = c.id, prompt = text 'call write_file {"path": "made.txt", "content": "x"}' })
+  local asked = c:wait(function() return c.requests[1] end)
+  c:tell("session/cancel", { sessionId = c.id })
+  c:send { jsonrpc = "2.0", id = asked.id, result = { outcome = { outcome = "selected", optionId = "allow" } } } -- too late
+  t.same(c:answer(id), { stopReason = "cancelled" })
+  t.ok(not io.open(dir.path .. "/made.txt"))
+  local updates = c:of "tool_call_update"
+  t.equal(updates[#updates].status, "failed")
+end)
+
+with_client("a turn that fails is an error with its reason, and the session goes on", {}, function(c, dir)
+  c:session(dir.path)
+  local _, err = c:prompt "fail"
+  t.equal(err.code, -32603)
+  t.has(err.message, "no such thing")
+  t.same(c:prompt "Hello", { stopReason = "end_turn" })
+end)
+
+-- ---- Prompts ---------------------------------------------------------------------------------
+
+local PNG = system.base64("\137PNG\r\n\26\n" .. ("x"):rep(20))
+
+with_client("pictures, embedded files and links", {}, function(c, dir)
+  c:session(dir.path)
+  c:prompt {
+    { type = "text", text = "Look at " }, { type = "resource_link", uri = "file:///home/me/a%20b.txt", name = "a b.txt" },
+    { type = "image", mimeType = "image/png", data = PNG }, { type = "resource", resource = { uri = "file:///x/notes.md", text = "# Notes" } },
+  }
+  t.has(c:text(), "[@a b.txt](/home/me/a b.txt)")
+  t.has(c:text(), "1 files")
+  t.has(c:text(), "# Notes")
+end)
+
+with_client("prompts that are none are refused, one by one, and nothing is said", {}, function(c, dir)
+  c:session(dir.path)
+  local bad = {
+    json.array {}, "text", { { type = "text" } }, { { type = "text", text = 7 } }, { { type = "video" } }, { 7 }, { { type = "image", data = "%%%" } },
+    { { type = "image", mimeType = "image/png", data = system.base64 "plain words" } }, { { type = "resource" } }, { { type = "resource", resource = { uri = "file:///x" } } },
+    { { type = "resource_link" } }, { { type = "text", text = " \n" } }, { { type = "audio", data = PNG } },
+  }
+  for i, prompt in ipairs(bad) do
+    local _, err = c:call("session/prompt", { sessionId = c.id, prompt = prompt })
+    t.equal(err and err.code, -32602, "prompt " .. i)
+  end
+  t.equal(select(2, c:call("session/prompt", { sessionId = "nobody", prompt = text "x" })).code, -32002)
+  t.equal(select(2, c:call("session/prompt", { sessionId = 7, prompt = text "x" })).code, -32602)
+  t.equal(c:text(), "")
+  c:prompt "Hello"
+  t.equal(c:text(), "You said: Hello")
+end)
+
+with_client("two turns at once in one session are refused; in two sessions they go side by side", {}, function(c, dir)
+  c:session(dir.path)
+  local id = c:ask("session/prompt", { sessionId = c.id, prompt = text "wait" })
+  t.equal(select(2, c:prompt "Hello").code, -32600)
+  local other = assert(c:call("session/new", { cwd = dir.path, mcpServers = json.array {} })).sessionId
+  t.same(c:call("session/prompt", { sessionId = other, prompt = text "Hello" }), { stopReason = "end_turn" })
+  c:tell("session/cancel", { sessionId = c.id })
+  t.same(c:answer(id), { stopReason = "cancelled" })
+  t.equal(#c:call("session/list", { cwd = dir.path }).sessions, 2)
+  assert(c:call("session/close", { sessionId = other }))
+  t.equal(select(2, c:call("session/close", { sessionId = other })).code, -32002)
+  t.equal(#c:call("session/list", { cwd = dir.path }).sessions, 1)
+end)
+
+with_client("closing a session answers its prompt", {}, function(c, dir)
+  c:session(dir.path)
+  local id = c:ask("session/prompt", { sessionId = c.id, prompt = text "wait" })
+  assert(c:call("session/close", { sessionId = c.id }))
+  t.same(c:answer(id), { stopReason = "cancelled" })
+end)
+
+-- ---- Sessions of before --------------------------------------------------------------------------
+
+local function said(c)
+  local list = {}
+  for _, one in ipairs(c.updates) do
+    if one.sessionUpdate:find "message_chunk" then list[#list + 1] = one.sessionUpdate:match "^%l+" .. ": " .. one.content.text end
+  end
+  return table.concat(list, "\n")
+end
+
+-- `hocket acp` as a program, which keeps what it does in a file of the folder.
+local function start(dir, on)
+  return clients.program { on = on, cwd = dir.path, argv = { process.launcher(), "acp", "--store", dir.path .. "/runs.db", "--model", "openai/m", dir.path .. "/agents" },
+    env = { "PATH=/usr/bin:/bin", "HOME=" .. dir.path, "OPENAI_API_KEY=none", "OPENAI_BASE_URL=" .. served.base } }
+end
+
+local function with_folder(name, fn)
+  t.test(name, function()
+    local dir <close> = t.dir()
+    for path, text in pairs(files) do dir:write(path, (text:gsub("model: editor/m\n", ""))) end
+    fn(dir)
+  end)
+end
+
+with_folder("a session that was left is told again in another process, and goes on", function(dir)
+  reply = function(q)
+    if q.last.text == "count" then return ("%d messages"):format(#q.messages) end
+    return as_told(q)
+  end
+  local c = start(dir, allow "allow"())
+  c:session(dir.path)
+  c:prompt "Hello"
+  c:prompt 'call write_file {"path": "made.txt", "content": "made"}'
+  c:prompt "fail"
+  c:prompt 'call ask_user {"question": "Which?"}'
+  c:prompt "the second"
+  local before = said(c):gsub("\nagent: Which", "\nagent: Which")
+  t.equal(select(2, c:call("session/load", { sessionId = c.id, cwd = dir.path, mcpServers = json.array {} })).code, -32600)
+  local id_of = c.id
+  c:close()
+  t.equal(c.ended.code, 0)
+  c = start(dir, {})
+  c.id = id_of
+  local closing <close> = c
+  assert(c:call("initialize", { protocolVersion = 1 }))
+  local listed = assert(c:call("session/list", { cwd = dir.path })).sessions
+  t.equal(listed[1].sessionId, c.id)
+  t.equal(listed[1].title, "Hello")
+  t.same(c:call("session/list", { cwd = "/elsewhere" }).sessions, {})
+  os.remove(dir.path .. "/made.txt")
+  c:forget()
+  local id, at = c:ask("session/load", { sessionId = c.id, cwd = dir.path, mcpServers = json.array {} }), nil
+  assert(c:answer(id))
+  for i, raw in ipairs(c.raw) do if raw:find('"id":' .. id .. ",", 1, true) then at = i end end
+  local last_message
+  for i, raw in ipairs(c.raw) do if raw:find("message_chunk", 1, true) then last_message = i end end
+  t.ok(last_message < at, "all is told before the answer")
+  t.equal(#c.requests, 0) -- nobody is asked again
+  t.ok(not io.open(dir.path .. "/made.txt"), "nothing is done again")
+  t.matches(said(c), "^user: Hello\nagent: You said: Hello\nuser: call write_file .*\nagent: I look%.\nagent: It said: created made.txt.*\nuser: fail\nagent: %[no answer: .*no such thing.*%]\nuser: call ask_user .*\nagent: It said: the second$")
+  t.equal(c:of("tool_call")[1].title, "write_file made.txt")
+  c:forget()
+  t.same(c:prompt "count", { stopReason = "end_turn" })
+  t.equal(c:text(), "13 messages")
+end)
+
+with_folder("resumed without being told again; one that is not there, or elsewhere, is refused", function(dir)
+  reply = as_told
+  local c <close> = start(dir, {})
+  c:session(dir.path)
+  c:prompt "Hello"
+  assert(c:call("session/close", { sessionId = c.id }))
+  local result
+  repeat -- it is put away in a moment
+    fiber.sleep(0.01)
+    result = c:call("session/resume", { sessionId = c.id, cwd = dir.path })
+  until result
+  c:forget()
+  c:prompt "Again"
+  t.equal(said(c), "agent: You said: Again")
+  for _, params in ipairs { { sessionId = "nobody", cwd = "/" }, { sessionId = ("0"):rep(26), cwd = dir.path }, { sessionId = "*", cwd = dir.path } } do
+    t.equal(select(2, c:call("session/load", params)).code, -32002)
+  end
+  assert(c:call("session/close", { sessionId = c.id }))
+  repeat fiber.sleep(0.01) until #c:call("session/list", { cwd = dir.path }).sessions == 1
+  t.equal(select(2, c:call("session/load", { sessionId = c.id, cwd = "/" })).code, -32602)
+  assert(c:call("session/delete", { sessionId = c.id }))
+  t.equal(select(2, c:call("session/load", { sessionId = c.id, cwd = dir.path })).code, -32002)
+  assert(c:call("session/delete", { sessionId = "nobody" }))
+end)
+
+-- ---- Teams and commands --------------------------------------------------------------------------
+
+with_client("another agent at work is a call, tasks are a plan", { reply = function(q)
+  if q.system:find "You help" then return "I have helped." end
+  if q.last.text == "go" then return { calls = { { name = "create_tasks", arguments = { tasks = { { text = "Help", assigned_to = "helper", active_form = "Helping" } } } } } } end
+  if q.last.text:find "created" then return { calls = { { name = "call_helper", arguments = { task_ids = { 1 }, message = "Please" } } } } end
+  return "All is done."
+end }, function(c, dir)
+  c:session(dir.path)
+  t.same(c:prompt "go", { stopReason = "end_turn" })
+  local plans = c:of "plan"
+  t.equal(plans[1].entries[1].status, "pending")
+  t.same(plans[#plans].entries, { { content = "Help", priority = "medium", status = "completed" } })
+  local titles = {}
+  for _, one in ipairs(c:of "tool_call") do titles[#titles + 1] = one.title end
+  t.has(table.concat(titles, "\n"), "helper: Please")
+  t.equal(c:text(), "All is done.")
+  for _, call in ipairs(c:of "tool_call") do
+    local status
+    for _, update in ipairs(c:of "tool_call_update") do
+      if update.toolCallId == call.toolCallId then status = update.status or status end
+    end
+    t.equal(status, "completed", call.title)
+  end
+end)
+
+with_client("commands with a slash; what is none is the agent's", {}, function(c, dir)
+  c:session(dir.path)
+  c:prompt "Hello"
+  for command, part in pairs { ["/agents"] = "coder", ["/model"] = "editor/m", ["/usage"] = "model calls", ["/model nonsense"] = "cannot", ["/clear"] = "forgotten", ["/etc"] = "You said: /etc" } do
+    c:forget()
+    t.same(c:prompt(command), { stopReason = "end_turn" })
+    t.has(c:text(), part, command)
+  end
+end)
+
+-- ---- Editors that do as they like -----------------------------------------------------------------
+
+with_client("what is no message is answered, and the connection stays", {}, function(c, dir)
+  for _, bad in ipairs { "{", "[]", "7", '{"jsonrpc":"1.0","id":77,"method":"x"}', '{"jsonrpc":"2.0","id":{},"method":"x"}', '{"jsonrpc":"2.0","id":77}', '{"jsonrpc":"2.0","method":7}', "\0\255" } do
+    local before = #c.raw
+    c:send(bad)
+    c:wait(function() return #c.raw > before end)
+    t.has(c.raw[#c.raw], '"error"', bad)
+  end
+  c:send { jsonrpc = "2.0", id = 99, result = {} } -- an answer to nothing
+  c:send { jsonrpc = "2.0", id = "s", error = { code = 1, message = "x" } }
+  c:tell("no/such", {})
+  c:session(dir.path)
+  c:prompt "Hello"
+  t.equal(c:text(), "You said: Hello")
+end)
+
+with_client("an id that is in use is refused, and a flood of requests as well", {}, function(c, dir)
+  c:session(dir.path)
+  local id = c:ask("session/prompt", { sessionId = c.id, prompt = text "wait" })
+  local before = #c.raw
+  c:send { jsonrpc = "2.0", id = id, method = "session/list", params = {} }
+  c:wait(function() return #c.raw > before end)
+  t.has(c.raw[#c.raw], "in use")
+  c:tell("session/cancel", { sessionId = c.id })
+  c:answer(id)
+end)
+
+with_client("an editor that does not read is given up, and nothing grows without end", {}, function(c, dir)
+  c:session(dir.path)
+  c.deaf = true
+  for i = 1, 200 do c:send(('{"jsonrpc":"2.0","id":"%d%s","method":"x"}'):format(i, ("y"):rep(400000))) end
+  t.ok(c.server.rpc.closed)
+  c.deaf = false
+  c.server.rpc.sender:wake()
+end)
+
+served.close()
+return t.finish()
