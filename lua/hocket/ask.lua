@@ -160,6 +160,26 @@ function ask.input(meanwhile)
   return text, err
 end
 
+--- Lets a tool of the program that started the run be called by it, and waits for what came of that: the event `tool_requested`, which is
+--- answered by its id with "=" and the result, or "!" and what went wrong.
+---@async
+---@param name string
+---@param args table
+---@return string? result
+---@return hocket.Error?
+---@internal
+function ask.call(name, args)
+  local run, op = runs.current(), runs.operation()
+  if run.asked >= MAX_QUESTIONS then return failure("limit", "more than %d questions in one run", MAX_QUESTIONS) end
+  run.asked = run.asked + 1
+  local text = json.encode(args)
+  local question = { id = "c" .. run.asked, kind = "call", tool = name, arguments = text, op = op, read = as_text }
+  local answer, err = wait(run, question, function() return run:emit("tool_requested", { id = question.id, tool = name, arguments = text }, nil, op) end)
+  if not answer then return nil, err end
+  if answer:sub(1, 1) == "!" then return nil, failed { code = "tool", message = answer:sub(2) } end
+  return answer:sub(2)
+end
+
 -- ---- Yes and no ---------------------------------------------------------------------------------
 
 local yes = { y = true, yes = true, ok = true, allow = true, ["true"] = true, ja = true, accept = true }

@@ -1,6 +1,7 @@
 --- Whom a conversation is with: an agent (alone or with its team), the planner, or a script's
 --- function. Each has `say(text)`, `reload()` and `agents()`, and is closed at the end.
 local agents = require "hocket.agent"
+local callers = require "hocket.internal.base.lazy" "hocket.internal.runner.caller"
 local effects = require "hocket.internal.base.effects"
 local conversation = require "hocket.conversation"
 local json = require "hocket.json"
@@ -75,6 +76,10 @@ Agent.__index = Agent
 Agent.__close = function(self) self.conversation:close() end
 
 function Agent:say(text)
+  if self.run.options.caller then
+    local ok, err = callers.refresh(self.run, self.conversation.opts)
+    if not ok then return nil, err end
+  end
   self.conversation.opts.document = self.run.documents[1] -- what a facilitator has had written goes on to be written
   self.conversation.opts.files, self.run.files = self.run.files, {}
   return self.conversation:send(text)
@@ -206,7 +211,9 @@ local makers = {}
 
 function makers.agent(run, target)
   local one, err = conversation.new(target.agent, { extra_tools = run.options.tools })
-  if not one then return nil, err end
+  local ok = one
+  if one and run.options.caller then ok, err = callers.begin(run, one.history) end
+  if not ok then return nil, err end
   return setmetatable({ run = run, target = target, conversation = one }, Agent)
 end
 

@@ -1,0 +1,205 @@
+--- Tasks of A2A: what one message to an agent has come to, for all who look at it. A context is a conversation (a run), a task one turn of it.
+---
+---     SUBMITTED ──> WORKING ──> COMPLETED | FAILED | CANCELED
+---                      └──> INPUT_REQUIRED (a question, leave to call a tool) ──message with the task's id──> WORKING
+---
+--- A task goes on when its client goes away. Everybody who looks at it is told the same, in the same order.
+local fiber = require "hocket.internal.core.fiber"
+local json = require "hocket.json"
+local errors = require "hocket.internal.endpoints.openai_errors"
+
+local a2a_task = {}
+
+--- Tasks that are known after they have ended; pieces that somebody who looks on may be behind.
+local KEPT, BEHIND = 500, 10000
+
+---@class hocket.A2aTask
+---@field id string
+---@field context string
+---@field agent string
+---@field state string
+local Task = {}
+Task.__index = Task
+
+local terminal = { COMPLETED = true, FAILED = true, CANCELED = true, REJECTED = true }
+
+--- Whether nothing more comes of it.
+---@return boolean
+function Task:is_over()
+  return terminal[self.state] == true
+end
+
+local function timestamp(seconds)
+  return os.date("!%Y-%m-%dT%H:%M:%S.000Z", seconds)
+end
+
+local function status_of(self)
+  return { state = "TASK_STATE_" .. self.state, message = self.message, timestamp = timestamp(self.changed) }
+end
+
+--- As the protocol has it.
+---@param most? integer Messages of its history; nil: all.
+---@param artifacts? boolean false: without what it has made.
+---@return table
+function Task:object(most, artifacts)
+  local history = json.array {}
+  for i = math.max(1, #self.history - (most or #self.history) + 1), #self.history do history[#history + 1] = self.history[i] end
+  local made = self.text ~= "" and artifacts ~= false and json.array { { artifactId = "answer", name = "answer", parts = json.array { { text = self.text } } } } or nil
+  return { id = self.id, contextId = self.context, status = status_of(self), artifacts = made, history = #history > 0 and history or nil }
+end
+
+-- ---- Who looks on ----------------------------------------------------------------------------------
+
+local function tell(self, piece)
+  for one in pairs(self.lookers) do
+    one.list[#one.list + 1] = piece
+    if #one.list - one.at > BEHIND then one.lost = true end
+    one.fiber:wake()
+  end
+end
+
+local function set_state(self, state, text)
+  self.state, self.changed = state, os.time()
+  self.message = text and { messageId = ("%s-%d"):format(self.id, #self.history), role = "ROLE_AGENT", taskId = self.id, contextId = self.context, parts = json.array { { text = text } } } or nil
+  tell(self, { statusUpdate = { taskId = self.id, contextId = self.context, status = status_of(self) } })
+  for waiting in pairs(self.waiting) do waiting:wake() end
+end
+
+--- What is told of it from now on, until it is over or waits for its person: `for piece in task:pieces() do`.
+---@async
+---@return fun(): table?
+function Task:pieces()
+  local looker = { list = {}, at = 0, fiber = fiber.self() }
+  self.lookers[looker] = true
+  return function()
+    while not looker.lost do
+      if looker.at < #looker.list then
+        looker.at = looker.at + 1
+        local piece = looker.list[looker.at]
+        looker.list[looker.at] = false
+        return piece
+      end
+      if self:is_over() or self.state == "INPUT_REQUIRED" then break end
+      fiber.park()
+    end
+    self.lookers[looker] = nil
+  end, nil, nil, setmetatable({}, { __close = function() self.lookers[looker] = nil end })
+end
+
+--- Waits until it is over, or waits for its person.
+---@async
+function Task:settle()
+  local me = fiber.self()
+  local left <close> = setmetatable({}, { __close = function() self.waiting[me] = nil end })
+  self.waiting[me] = true
+  while not self:is_over() and self.state ~= "INPUT_REQUIRED" do fiber.park() end
+end
+
+-- ---- At work ---------------------------------------------------------------------------------------
+
+local function append(self, text, is_last)
+  if text == "" and not is_last then return end
+  local first = self.text == ""
+  self.text = self.text .. text
+  tell(self, { artifactUpdate = {
+    taskId = self.id, contextId = self.context, append = not first, lastChunk = is_last or nil, artifact = { artifactId = "answer", name = "answer", parts = json.array { { text = text } } },
+  } })
+end
+
+local function question_of(event)
+  if event.type == "approval_requested" then
+    return ("%s wants to call %s: %s\nAnswer allow or deny."):format(event.agent or "an agent", event.tool, event.arguments)
+  end
+  return table.concat(event.questions or {}, "\n")
+end
+
+local ends = {}
+
+function ends.finished(self, piece)
+  local text = piece.text or ""
+  append(self, self.text == "" and text or self.text:sub(-#text) ~= text and "\n\n" .. text or "", true)
+  set_state(self, "COMPLETED")
+end
+
+function ends.failed(self, piece)
+  local err = errors.of_run(piece.err)
+  set_state(self, (self.cancelled or err.code == "cancelled") and "CANCELED" or "FAILED", err.message)
+end
+
+function ends.questions(self, piece)
+  local texts = {}
+  for i, event in ipairs(piece.questions) do texts[i] = question_of(event) end
+  self.asked = piece.questions[1].id
+  set_state(self, "INPUT_REQUIRED", table.concat(texts, "\n\n"))
+end
+
+local function work(self)
+  for piece in self.turn:pieces(false) do
+    if piece.kind == "text" then append(self, piece.text)
+    elseif ends[piece.kind] then ends[piece.kind](self, piece) end
+  end
+  if not self:is_over() and self.state ~= "INPUT_REQUIRED" then set_state(self, "FAILED", "the run has ended without an answer") end
+end
+
+--- Lets it work at a turn: its first, or one that goes on after an answer.
+---@param turn hocket.Turn
+function Task:begin(turn)
+  self.turn, turn.asks, self.asked = turn, true, nil
+  set_state(self, "WORKING")
+  fiber.detach(work, self):serve()
+end
+
+--- Ends it.
+---@return boolean
+function Task:cancel()
+  if self:is_over() then return false end
+  self.cancelled = true
+  if self.state == "INPUT_REQUIRED" then
+    self.turn.run:cancel()
+    set_state(self, "CANCELED")
+  elseif not self.turn.run:interrupt() then
+    self.turn.run:cancel()
+  end
+  return true
+end
+
+-- ---- All of them -----------------------------------------------------------------------------------
+
+---@class hocket.A2aTasks
+local Tasks = {}
+Tasks.__index = Tasks
+
+---@return hocket.A2aTasks
+function a2a_task.new()
+  return setmetatable({ by_id = {}, order = {}, count = 0 }, Tasks)
+end
+
+local function forget_oldest(self)
+  for i, one in ipairs(self.order) do
+    if #self.order <= KEPT then return end
+    if one:is_over() then
+      table.remove(self.order, i)
+      self.by_id[one.id] = nil
+      return
+    end
+  end
+end
+
+--- Adds one that is going to work at a turn of a context.
+---@param agent string
+---@param context string
+---@param message table The client's.
+---@return hocket.A2aTask
+function Tasks:add(agent, context, message)
+  self.count = self.count + 1
+  local made = setmetatable({
+    id = ("%s-%d"):format(context, self.count), context = context, agent = agent, state = "SUBMITTED", changed = os.time(), text = "", history = json.array { message }, lookers = {}, waiting = {},
+  }, Task)
+  message.taskId, message.contextId = made.id, context
+  self.by_id[made.id] = made
+  table.insert(self.order, made)
+  forget_oldest(self)
+  return made
+end
+
+return a2a_task

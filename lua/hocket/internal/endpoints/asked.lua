@@ -1,0 +1,212 @@
+--- What a caller of an endpoint asks, in the form that every protocol comes to: messages, what is said now, tools, settings.
+---
+---     add {role, …} … ──> finish ──> {messages, input, files, instructions}
+---
+--- What is wrong is raised: {code = "invalid", message, param}.
+local base64 = require "hocket.internal.base.base64"
+local json = require "hocket.json"
+local media = require "hocket.internal.base.media"
+
+local asked = {}
+
+--- Messages of one request; its tools.
+local MAX_MESSAGES, MAX_TOOLS = 10000, 128
+
+local AT_IT, GO_ON = "Look at what is attached.", "The results of the tool calls are above. Go on."
+
+--- Raises what is wrong with a request.
+---@param param? string
+---@param text string
+function asked.wrong(param, text, ...)
+  error({ code = "invalid", message = text:format(...), param = param }, 0)
+end
+local wrong = asked.wrong
+
+---@class hocket.Asked
+---@field messages table[] In the neutral form.
+---@field results table[] Of calls, at the end: {id, text, error}.
+local Asked = {}
+Asked.__index = Asked
+
+---@return hocket.Asked
+function asked.new()
+  return setmetatable({ messages = json.array {}, system = {}, calls = {}, results = {}, files = json.array {} }, Asked)
+end
+
+--- A value of one type, or nil where there is none.
+---@param of table
+---@param name string
+---@param kind "string"|"number"|"integer"|"boolean"|"table"
+---@param where? string
+function asked.optional(of, name, kind, where)
+  local value = of[name]
+  if value == nil or value == json.null then return nil end
+  local is = kind == "integer" and math.type(value) == "integer" or kind ~= "integer" and type(value) == kind
+  if not is then wrong((where or "") .. name, "'%s%s' has to be %s", where or "", name, kind == "table" and "an object or a list" or kind == "integer" and "a whole number" or "a " .. kind) end
+  return value
+end
+
+--- The same where it has to be there.
+function asked.required(of, name, kind, where)
+  local value = asked.optional(of, name, kind, where)
+  if value == nil then wrong((where or "") .. name, "'%s%s' is missing", where or "", name) end
+  return value
+end
+
+-- ---- Parts ---------------------------------------------------------------------------------------
+
+--- What a data: address holds.
+---@param url any
+---@param where string
+---@return string data
+function asked.from_url(url, where)
+  if type(url) ~= "string" then wrong(where, "'%s' has to be a text", where) end
+  local inside = url:match "^data:[^,]*;base64,(.*)$"
+  if not inside then wrong(where, "'%s' has to be a data: address with base64: nothing is fetched for a caller", where) end
+  return asked.from_base64(inside, where)
+end
+
+---@param text any
+---@param where string
+---@return string data
+function asked.from_base64(text, where)
+  local data = type(text) == "string" and base64.decode(text)
+  if not data then wrong(where, "'%s' is no base64", where) end
+  return data
+end
+
+--- Something that is no text: {name, data} for what is said now, as a part of messages before.
+---@param data string
+---@param where string
+---@param name? string
+---@return table
+function asked.file(data, where, name)
+  local one, err = media.of(data, name)
+  if not one then wrong(where, "'%s': %s", where, err.message) end
+  return one
+end
+
+-- ---- Messages ------------------------------------------------------------------------------------
+
+--- Adds to the caller's own prompt.
+---@param text string
+function Asked:instruct(text)
+  if text ~= "" then self.system[#self.system + 1] = text end
+end
+
+local function check_results(self)
+  for id in pairs(self.open or {}) do wrong("messages", "the call '%s' has no result: each call of an assistant's message has to have one behind it", id) end
+  self.open = nil
+end
+
+-- What the user has said last goes into the messages once something follows it.
+local function settle(self)
+  local said = self.said
+  if not said then return end
+  self.said = nil
+  local parts = json.array {}
+  if #said.texts > 0 then parts[1] = { text = table.concat(said.texts, "\n\n") } end
+  for _, one in ipairs(said.files) do parts[#parts + 1] = (media.part(one)) end
+  local only_text = #parts == 1 and parts[1].text
+  self.messages[#self.messages + 1] = only_text and { role = "user", text = only_text } or { role = "user", parts = parts }
+end
+
+local function count(self)
+  self.n = (self.n or 0) + 1
+  if self.n > MAX_MESSAGES then wrong("messages", "there are more than %d messages", MAX_MESSAGES) end
+end
+
+--- Adds what the user says: texts, and what asked.file gives. Several in a row are one.
+---@param texts string[]
+---@param files hocket.Media[]
+function Asked:user(texts, files)
+  count(self)
+  if #self.results > 0 then self:put_results() end
+  check_results(self)
+  self.said = self.said or { texts = {}, files = {} }
+  table.move(texts, 1, #texts, #self.said.texts + 1, self.said.texts)
+  table.move(files, 1, #files, #self.said.files + 1, self.said.files)
+end
+
+--- Adds an answer, with its calls: {id, name, arguments}.
+---@param text string
+---@param calls table[]
+function Asked:assistant(text, calls)
+  count(self)
+  if #self.results > 0 then self:put_results() end
+  check_results(self)
+  settle(self)
+  if text == "" and #calls == 0 then return end
+  local last = self.messages[#self.messages]
+  if last and last.role == "assistant" and not last.calls and #calls == 0 then
+    last.text = last.text .. "\n\n" .. text
+    return
+  end
+  self.messages[#self.messages + 1] = { role = "assistant", text = text, calls = #calls > 0 and calls or nil }
+  self.open = #calls > 0 and {} or nil
+  for _, call in ipairs(calls) do self.open[call.id] = call.name end
+end
+
+--- Adds what came of a call.
+---@param id string
+---@param text string
+---@param is_error? boolean
+---@param where string
+function Asked:result(id, text, is_error, where)
+  count(self)
+  local name = self.open and self.open[id]
+  if not name then wrong(where, "'%s': there is no call '%s' in the assistant's message before it, or it has its result", where, id) end
+  self.open[id] = nil
+  if not next(self.open) then self.open = nil end
+  self.results[#self.results + 1] = { id = id, name = name, text = text, error = is_error or nil }
+end
+
+--- Results are messages like any other: nobody waits for them.
+function Asked:put_results()
+  for _, one in ipairs(self.results) do self.messages[#self.messages + 1] = { role = "tool", id = one.id, name = one.name, text = one.text, error = one.error } end
+  self.results = {}
+end
+
+-- ---- The rest --------------------------------------------------------------------------------------
+
+--- A tool of the caller's.
+---@param list table[]
+---@param name any
+---@param description any
+---@param parameters any
+---@param where string
+function asked.tool(list, name, description, parameters, where)
+  if type(name) ~= "string" or #name > 64 or not name:find "^[%w_-]+$" then wrong(where, "'%s.name' has to be 1 to 64 of A-Z a-z 0-9 _ -", where) end
+  if #list >= MAX_TOOLS then wrong(where, "there are more than %d tools", MAX_TOOLS) end
+  for _, one in ipairs(list) do
+    if one.name == name then wrong(where, "there are two tools '%s'", name) end
+  end
+  if parameters ~= nil and parameters ~= json.null and type(parameters) ~= "table" then wrong(where, "'%s': the parameters have to be a JSON Schema", where) end
+  list[#list + 1] = {
+    name = name, description = type(description) == "string" and description or nil, parameters = type(parameters) == "table" and next(parameters) and parameters or nil,
+  }
+end
+
+--- What is said now, and all that goes with it: for turn.begin. With results at the end that nobody waits for these are told first.
+---@return string input
+---@return table caller
+function Asked:finish()
+  check_results(self)
+  local ends_with_results = #self.results > 0
+  if ends_with_results then self:put_results() end
+  if not self.said and not ends_with_results then wrong("messages", "the last message has to be a user's, or what came of a call") end
+  local said = self.said or { texts = { GO_ON }, files = {} }
+  local files = json.array {}
+  for i, one in ipairs(said.files) do files[i] = { name = one.name, data = base64.encode(one.data) } end
+  local input = table.concat(said.texts, "\n\n")
+  if not input:find "%S" then
+    if #files == 0 then wrong("messages", "the last message is empty") end
+    input = AT_IT
+  end
+  return input, {
+    messages = #self.messages > 0 and self.messages or nil, files = #files > 0 and files or nil,
+    instructions = #self.system > 0 and table.concat(self.system, "\n\n") or nil,
+  }
+end
+
+return asked

@@ -1,0 +1,367 @@
+--- One answer to a caller: a turn of a conversation with what is offered, told in pieces that every protocol has a word for.
+---
+---     begin {target, input, caller} ──> piece ──> piece … ──> "finished", "calls" or "failed"
+---                                          text, reasoning, progress
+---
+--- "calls": the agent calls tools of the caller. The run waits, with all that its team is at; `go_on` hands over what came of them, in
+--- this process or, where runs are kept, in another one. A turn whose client has gone is cancelled.
+local core = require "hocket.internal.core.runs"
+local fiber = require "hocket.internal.core.fiber"
+local json = require "hocket.json"
+local store = require "hocket.internal.core.store"
+local truncate = require "hocket.internal.base.truncate"
+
+local turn = {}
+
+--- Seconds in which further calls of the same turn are gathered, where it is not known that there are none; for which a run waits for a caller's tools here; bytes of a line of progress.
+local GATHER, PATIENCE, MAX_LINE = 2, 600, 200
+--- Runs that wait here for their callers.
+local WAITING = 1000
+
+---@class hocket.Turn
+---@field run hocket.DeskRun
+---@field usage table What it has used.
+---@field tap? fun(event: table, leads: boolean) Hears of each event of the run first.
+---@field asks? boolean Questions and approvals are pieces, "questions", and wait as calls do.
+local Turn = {}
+Turn.__index = Turn
+
+local function new(desk, run, after, keeps)
+  return setmetatable({ desk = desk, run = run, reader = run:subscribe { after = after, deltas = true }, ops = {}, calls = {}, base = {}, keeps = keeps, text = "", expected = 1, accounted = 0 }, Turn)
+end
+
+--- Begins a conversation.
+---@async
+---@param desk hocket.Desk
+---@param spec {target: string, input: string, caller: table, keeps?: boolean, options?: table} keeps: it can be gone on with when it is over.
+---@return hocket.Turn?
+---@return hocket.Error?
+function turn.begin(desk, spec)
+  local options = { conversation = true, interactive = spec.keeps or false, deltas = true, caller = spec.caller }
+  for name, value in pairs(spec.options or {}) do options[name] = value end
+  local run, err = desk:start { target = spec.target, input = spec.input, options = options, labels = { "outside" } }
+  if not run then return nil, err end
+  return new(desk, run, 0, spec.keeps)
+end
+
+-- ---- Going on --------------------------------------------------------------------------------
+
+-- Until it says what it waits for: one of the store is read again first.
+local function until_live(run)
+  if not run:begun() then return nil, { code = "not_found", message = "the run cannot be gone on with" } end
+  while not run.outcome and not run:change {} do fiber.sleep(0.01) end
+  return not run.outcome
+end
+
+-- Only what was begun for a caller is gone on with for one: of a person's conversation the words are a person's.
+local function is_callers(id)
+  local row = store.find(id)
+  local options = row and row.id == id and row.options and json.decode(row.options)
+  return type(options) == "table" and options.caller ~= nil
+end
+
+-- The run that an id stands for, here or in the store.
+local function find(desk, id)
+  local run = desk:find(id)
+  if run and not run.outcome then return run:begun() and run.options.caller and run or nil end
+  run = is_callers(id) and desk:resume(id)
+  return run and until_live(run) and run or nil
+end
+
+local counted = { "input", "output", "cached", "reasoning", "calls", "cost" }
+
+local function usage_of(run)
+  local all, copy = run.run:usage(), {}
+  for _, name in ipairs(counted) do copy[name] = type(all[name]) == "number" and all[name] or nil end
+  return copy
+end
+
+local function question(run, id)
+  local one = run.run and run.run.questions[id]
+  return one and one.answer == nil and not one.declined and one or nil
+end
+
+-- A turn of a run that goes on, from what it tells from now on.
+local function continue(desk, run, keeps)
+  local made = new(desk, run, run.journal:last(), keeps)
+  made.base = usage_of(run)
+  if run.forget then run.forget:cancel() end
+  return made
+end
+
+--- Hands over what came of the caller's calls: {call id, text, is_error}. All of them belong to one run, which waits for them.
+---@async
+---@param desk hocket.Desk
+---@param results {id: string, text: string, error?: boolean}[]
+---@return hocket.Turn? turn nil: no such run is there (any more).
+function turn.go_on(desk, results)
+  local name = results[1].id:match "^call_(%w+)_c%d+$"
+  local run = name and #name == 26 and find(desk, name)
+  if not run then return nil end
+  for _, one in ipairs(results) do
+    local of, id = one.id:match "^call_(%w+)_(c%d+)$"
+    if of ~= name or not question(run, id) then return nil end
+  end
+  local made = continue(desk, run, not run.options.once and run.options.interactive)
+  for _, one in ipairs(results) do
+    if not run:answer(one.id:match "c%d+$", (one.error and "!" or "=") .. one.text) then return nil end -- somebody was faster
+  end
+  return made
+end
+
+--- Answers what the run has asked: {id, text}, an empty text for no answer.
+---@async
+---@param desk hocket.Desk
+---@param answers {run: string, id: string, text: string}[] Of one run.
+---@param keeps? boolean As for turn.begin.
+---@return hocket.Turn? turn nil: no such run waits for these.
+---@return hocket.Error?
+function turn.answer(desk, answers, keeps)
+  local run = #answers[1].run == 26 and find(desk, answers[1].run)
+  if not run then return nil end
+  for _, one in ipairs(answers) do
+    if one.run ~= run.name or not question(run, one.id) then return nil end
+  end
+  local made = continue(desk, run, keeps or false)
+  for _, one in ipairs(answers) do
+    local ok, err = run:answer(one.id, one.text)
+    if not ok then return nil, err end
+  end
+  return made
+end
+
+--- Says something more in a conversation that is kept.
+---@async
+---@param desk hocket.Desk
+---@param id string
+---@param input string
+---@param caller table
+---@param newest? integer The turn that the caller knows as its last one.
+---@return hocket.Turn?
+---@return hocket.Error?
+function turn.say(desk, id, input, caller, newest)
+  local run = find(desk, id)
+  if not run then return nil, { code = "not_found", message = "there is no such conversation" } end
+  if newest and newest ~= run.run.turns then
+    return nil, { code = "conflict", message = ("the conversation has gone on since (turn %d of %d): go on with its newest answer"):format(newest, run.run.turns or 0) }
+  end
+  local waits
+  for key, one in pairs(run.run.questions) do
+    if one.kind == "input" and question(run, key) then waits = key end
+  end
+  if not waits then return nil, { code = "conflict", message = "this conversation is being answered" } end
+  local made = continue(desk, run, true)
+  for _, one in ipairs(caller.files or {}) do
+    local ok, err = run:change { attach = one }
+    if not ok then return nil, err end
+  end
+  local ok, err = run:change { caller = caller }
+  if ok then ok, err = run:answer(waits, input) end
+  if not ok then return nil, err end
+  return made
+end
+
+--- The turn that a request asks for: results at its end go to the run that waits for them; where there is none they are part of the
+--- conversation, and a new run goes on from there. Raises what is wrong with the request.
+---@async
+---@param desk hocket.Desk
+---@param made {model: string, messages: hocket.Asked, more: table}
+---@param keeps? boolean
+---@param options? table Of the run, beside those.
+---@return hocket.Turn?
+---@return hocket.Error?
+function turn.of(desk, made, keeps, options)
+  local asked = made.messages
+  if #asked.results > 0 and not asked.said and not asked.open then
+    local going = turn.go_on(desk, asked.results)
+    if going then return going end
+  end
+  local input, caller = asked:finish()
+  for name, value in pairs(made.more) do caller[name] = value end
+  return turn.begin(desk, { target = made.model, input = input, caller = caller, keeps = keeps, options = options })
+end
+
+-- ---- Pieces ----------------------------------------------------------------------------------
+
+local function leads(self, op)
+  return op == nil or self.ops[op] ~= false
+end
+
+-- Of other agents only what they are at is told.
+local function note_agent(self, event)
+  local trigger = event.trigger
+  if not (leads(self, event.caller) and (trigger == "handoff" or trigger == "route" or trigger == "direct" and not event.caller)) then self.ops[event.op] = false end
+end
+
+local function line(text)
+  return truncate(text:gsub("%s+", " "), MAX_LINE, "…")
+end
+
+local progress = {
+  agent_started = function(e) return ("%s: %s"):format(e.display_name or e.agent, e.message or "begins") end,
+  agent_finished = function(e) return ("%s is done"):format(e.display_name or e.agent) end,
+  tool_call = function(e) return ("%s called %s"):format(e.agent or "an agent", tostring(e.tool)) end,
+  task_updated = function(e) return ("task %s: %s"):format(tostring(e.text or e.id), tostring(e.status)) end,
+  document_updated = function(e) return ("%s wrote: %s"):format(tostring(e.author), tostring(e.change_description)) end,
+  warning = function(e) return ("warning: %s"):format(tostring(e.message)) end,
+}
+
+local function used(self, event)
+  local usage = event and type(event.usage) == "table" and event.usage or nil
+  if usage and not self.base.calls then return usage end
+  local now, made = usage_of(self.run), {}
+  for name, value in pairs(now) do made[name] = value - (self.base[name] or 0) end
+  return made
+end
+
+-- Of those that wait here the oldest goes first.
+local function make_room(desk, run)
+  desk.left = desk.left or {}
+  table.insert(desk.left, run)
+  if #desk.left <= WAITING then return end
+  local oldest = table.remove(desk.left, 1)
+  if not oldest.outcome and oldest ~= run and not core.park(oldest.number) then core.cancel(oldest.number) end
+end
+
+-- Nothing is to come of this turn: the run waits for a while, then it is put away, or ended.
+local function leave(self)
+  local run = self.run
+  self.over = true
+  if run.outcome then return end
+  make_room(self.desk, run)
+  run.forget = fiber.detach(function()
+    if self.final then fiber.rest() else fiber.sleep(PATIENCE) end
+    if not run.outcome and not core.park(run.number) then
+      if self.final then fiber.sleep(PATIENCE) end
+      core.cancel(run.number)
+    end
+  end)
+  run.forget:serve()
+end
+
+-- It waits for more, where somebody is there to ask: there is none.
+local function end_conversation(self)
+  local run = self.run
+  self.over = true
+  if not run.options.interactive or run.outcome then return end
+  local reader = run:subscribe { after = self.reader.cursor }
+  fiber.detach(function()
+    for event in reader:events() do
+      if event.type == "input_requested" then run:answer(event.id, "") end
+    end
+  end):serve()
+end
+
+local function finished(self, event)
+  if not event.ok then
+    end_conversation(self)
+    return { kind = "failed", err = event.error }
+  end
+  self.usage, self.final = used(self, event), true
+  if self.keeps then leave(self) else end_conversation(self) end
+  local rest = type(event.content) == "string" and event.content or ""
+  return { kind = "finished", finish = event.finish or "stop", text = rest }
+end
+
+local function requested(self, event)
+  self.calls[#self.calls + 1] = { id = ("call_%s_%s"):format(self.run.name, event.id), name = event.tool, arguments = event.arguments }
+end
+
+local function hand_back(self)
+  self.usage = used(self)
+  leave(self)
+  if self.questions then return { kind = "questions", questions = self.questions } end
+  return { kind = "calls", calls = self.calls }
+end
+
+-- Who ended without having said a word: why.
+local function ended(self)
+  self.over = true
+  local _, err = self.run:wait()
+  return { kind = "failed", err = err or { code = "internal", message = "the run has ended without an answer" } }
+end
+
+local asked = { question_asked = true, approval_requested = true }
+local accounts = { tool_call = true, tool_requested = true, question_asked = true, approval_requested = true }
+
+-- Which of the calls of the last reply have ended, or wait for the caller: then nothing more is to be gathered.
+local function account(self, event)
+  if not leads(self, event.op) then return end
+  if event.type == "model_reply" then self.expected, self.accounted = event.calls or 0, 0 end
+  if accounts[event.type] then self.accounted = self.accounted + 1 end
+end
+
+local function gathering(self)
+  if not self.questions and #self.calls == 0 then return nil end
+  return self.accounted >= self.expected and 0 or GATHER
+end
+
+-- What one event comes to; nil: nothing that is told.
+local function take(self, event)
+  local kind = event.type
+  if kind == "turn_finished" then return finished(self, event) end
+  if kind == "tool_requested" then return requested(self, event) end
+  if kind == "agent_started" then note_agent(self, event) end
+  if kind == "model_request" and leads(self, event.op) and self.text:find "%S$" then -- what is said next is another message
+    self.text = self.text .. "\n\n"
+    return { kind = "text", text = "\n\n" }
+  end
+  if asked[kind] and self.asks then
+    self.questions = self.questions or {}
+    self.questions[#self.questions + 1] = event
+  elseif asked[kind] then
+    self.run:answer(event.id, "") -- nobody is there who could
+  end
+  return progress[kind] and { kind = "progress", text = line(progress[kind](event)) } or nil
+end
+
+local function take_text(self, text)
+  local event = json.decode(text)
+  account(self, event)
+  if self.tap then self.tap(event, leads(self, event.op)) end
+  return take(self, event)
+end
+
+local function delta_piece(self, delta)
+  if not leads(self, delta.op) then return nil end
+  if delta.kind == "text" then self.text = self.text .. delta.text end
+  return { kind = delta.kind == "text" and "text" or "reasoning", text = delta.text }
+end
+
+--- The next piece; nil when it is over.
+---@async
+---@return {kind: "text"|"reasoning"|"progress"|"calls"|"finished"|"failed", text?: string, calls?: table[], finish?: string, err?: hocket.Error}?
+function Turn:next()
+  while not self.over do
+    local text, why, _, delta = self.reader:next(gathering(self))
+    local piece
+    if delta then piece = delta_piece(self, delta)
+    elseif text then piece = take_text(self, text)
+    elseif why == "timeout" then return hand_back(self)
+    else return ended(self) end
+    if piece then return piece end
+  end
+end
+
+--- All of them, in order; progress where it is asked for.
+---@async
+---@param with_progress boolean
+---@return fun(): table?
+function Turn:pieces(with_progress)
+  return function()
+    while true do
+      local piece = self:next()
+      if not piece or piece.kind ~= "progress" or with_progress then return piece end
+    end
+  end
+end
+
+--- Something to close when the client is served: a turn that has not come to its end is cancelled.
+---@return table
+function Turn:bound()
+  return setmetatable({}, { __close = function()
+    if not self.over then self.run:cancel() end
+  end })
+end
+
+return turn

@@ -1,0 +1,159 @@
+-- A2A 1.0: agents for agents of others.
+local t = require "harness"
+local fiber = require "hocket.internal.core.fiber"
+local hocket = require "hocket"
+local json = require "hocket.json"
+local serving = require "serving"
+local system = require "hocket.internal.core.system"
+
+hocket.broker()
+local waiting, released = 0, false
+
+local function reply(q)
+  local text = q.last.text
+  if q.last.role == "tool" then return "It said: " .. text end
+  if text == "ask" then return { calls = { { name = "ask_user", arguments = { question = "Which?" } } } } end
+  if text == "write" then return { calls = { { name = "write_file", arguments = { path = "made.txt", content = "made" } } } } end
+  if text == "fail" then return { status = 400, error = "no such thing" } end
+  if text == "count" then return ("%d messages"):format(#q.messages) end
+  if text == "wait" then
+    waiting = waiting + 1
+    local left <close> = setmetatable({}, { __close = function() waiting = waiting - 1 end })
+    while not released do fiber.sleep(0.005) end
+    return "late"
+  end
+  return "You said: " .. text
+end
+
+local served = assert(hocket.sim.serve { reply = reply })
+hocket.provider("other", { protocol = "openai_chat", base = served.base })
+
+local function with_server(name, fn)
+  t.test(name, function()
+    local dir <close> = t.dir()
+    dir:write("agents/guide.md", "---\nname: guide\ndescription: Knows the way\nmodel: other/m\ntools: [ask_user, write_file]\n---\nYou are the guide.")
+    local server <close> = serving.open(dir.path .. "/agents", { workdir = dir.path })
+    released = false
+    local function call(method, params, version)
+      local _, answer = server:post("/a2a/guide", { jsonrpc = "2.0", id = 1, method = method, params = params }, { ["a2a-version"] = version or "1.0" })
+      return answer.result, answer.error
+    end
+    fn(server, call, dir)
+    released = true
+    while waiting > 0 do fiber.sleep(0.005) end
+  end)
+end
+
+local function message(text, more)
+  local made = { messageId = system.token(8), role = "ROLE_USER", parts = { { text = text } } }
+  for name, value in pairs(more or {}) do made[name] = value end
+  return { message = made }
+end
+
+with_server("cards: who is offered, and where", function(s)
+  local status, card, headers = s:get "/.well-known/agent-card.json"
+  t.equal(status, 200)
+  t.equal(card.name, "guide")
+  t.equal(card.supportedInterfaces[1].url, s.base .. "/a2a/guide")
+  t.equal(card.supportedInterfaces[1].protocolVersion, "1.0")
+  t.ok(headers.etag)
+  t.equal((s:get "/a2a/guide/.well-known/agent-card.json"), 200)
+  t.equal((s:get "/a2a/nobody/.well-known/agent-card.json"), 404)
+end)
+
+with_server("a message is a task; the next one of its context goes on with the conversation", function(s, call)
+  local task = assert(call("SendMessage", message "Hello")).task
+  t.equal(task.status.state, "TASK_STATE_COMPLETED")
+  t.equal(task.artifacts[1].parts[1].text, "You said: Hello")
+  t.same(call("GetTask", { id = task.id }).status, task.status)
+  local more = assert(call("SendMessage", message("count", { contextId = task.contextId }))).task
+  t.equal(more.artifacts[1].parts[1].text, "3 messages")
+  t.ok(more.id ~= task.id and more.contextId == task.contextId)
+  local list = assert(call("ListTasks", json.decode "{}"))
+  t.equal(list.totalSize, 2)
+  t.equal(list.nextPageToken, "")
+  t.equal(list.tasks[1].id, more.id)
+  t.equal(list.tasks[1].artifacts, nil)
+  t.equal(call("ListTasks", { pageSize = 1 }).nextPageToken, "1")
+  t.equal(call("ListTasks", { pageSize = 1, pageToken = "1", includeArtifacts = true }).tasks[1].artifacts[1].parts[1].text, "You said: Hello")
+  t.equal(select(2, call("SendMessage", message("x", { taskId = task.id }))).code, -32004)
+  t.equal(select(2, call("SubscribeToTask", { id = task.id })).code, -32004)
+  t.equal(select(2, call("CancelTask", { id = task.id })).code, -32002)
+end)
+
+with_server("a stream: the task first, pieces of the answer, its end", function(s)
+  local _, list = s:post("/a2a/guide", { jsonrpc = "2.0", id = 7, method = "SendStreamingMessage", params = message "Hello" }, { ["a2a-version"] = "1.0" })
+  local kinds, text = {}, ""
+  for data in list:gmatch "data: ([^\n]*)" do
+    local one = json.decode(data)
+    t.equal(one.id, 7)
+    kinds[#kinds + 1] = next(one.result)
+    if one.result.artifactUpdate then text = text .. one.result.artifactUpdate.artifact.parts[1].text end
+    kinds.last = one.result
+  end
+  t.equal(kinds[1], "task")
+  t.equal(text, "You said: Hello")
+  t.equal(kinds.last.statusUpdate.status.state, "TASK_STATE_COMPLETED")
+end)
+
+with_server("a question and leave to call a tool wait for the next message of the task", function(s, call, dir)
+  local task = assert(call("SendMessage", message "ask")).task
+  t.equal(task.status.state, "TASK_STATE_INPUT_REQUIRED")
+  t.equal(task.status.message.parts[1].text, "Which?")
+  t.equal(select(2, call("SendMessage", message("x", { taskId = task.id, contextId = "other" }))).code, -32602)
+  task = assert(call("SendMessage", message("the second", { taskId = task.id }))).task
+  t.equal(task.artifacts[1].parts[1].text, "It said: the second")
+  task = assert(call("SendMessage", message "write")).task
+  t.has(task.status.message.parts[1].text, "wants to call write_file")
+  t.equal(select(2, call("SendMessage", message("perhaps", { taskId = task.id }))).code, -32602)
+  task = assert(call("SendMessage", message("allow", { taskId = task.id }))).task
+  t.equal(task.status.state, "TASK_STATE_COMPLETED")
+  t.ok(io.open(dir.path .. "/made.txt"))
+end)
+
+with_server("a task goes on without its client, is subscribed to, and can be cancelled", function(s, call)
+  local params = message "wait"
+  params.configuration = { returnImmediately = true }
+  local task = assert(call("SendMessage", params)).task
+  t.equal(task.status.state, "TASK_STATE_WORKING")
+  while waiting == 0 do fiber.sleep(0.005) end
+  local heard
+  local looker = fiber.spawn(function() heard = select(2, s:post("/a2a/guide", { jsonrpc = "2.0", id = 1, method = "SubscribeToTask", params = { id = task.id } }, { ["a2a-version"] = "1.0" })) end)
+  local client = fiber.spawn(function() call("SendMessage", message "wait") end)
+  while waiting < 2 do fiber.sleep(0.005) end
+  client:cancel()
+  released = true
+  looker:join()
+  t.has(heard, "TASK_STATE_COMPLETED")
+  t.has(heard, "late")
+  local other = call("ListTasks", json.decode "{}").tasks[1]
+  while call("GetTask", { id = other.id }).status.state ~= "TASK_STATE_COMPLETED" do fiber.sleep(0.005) end
+  released = false
+  task = assert(call("SendMessage", params)).task
+  while waiting == 0 do fiber.sleep(0.005) end
+  t.equal(assert(call("CancelTask", { id = task.id })).status.state, "TASK_STATE_CANCELED")
+end)
+
+with_server("what fails is a failed task; what is no request is refused in the protocol's words", function(s, call)
+  local task = assert(call("SendMessage", message "fail")).task
+  t.equal(task.status.state, "TASK_STATE_FAILED")
+  t.has(task.status.message.parts[1].text, "no such thing")
+  local _, err = call("SendMessage", message "x", "0.3")
+  t.equal(err.code, -32009)
+  t.equal(err.data[1].reason, "VERSION_NOT_SUPPORTED")
+  t.equal(select(2, call("NoSuch", {})).code, -32601)
+  t.equal(select(2, call("GetTask", { id = "none" })).code, -32001)
+  t.equal(select(2, call("CreateTaskPushNotificationConfig", {})).code, -32003)
+  for i, params in ipairs { {}, { message = 7 }, { message = { role = "ROLE_USER", parts = {} } }, message("x", { role = "ROLE_AGENT" }), message("x", { parts = { {} } }), message("x", { parts = {} }),
+    message("x", { contextId = "none" }), message("", {}) } do
+    t.equal((select(2, call("SendMessage", params)) or {}).code, -32602, "message " .. i)
+  end
+  t.equal(select(2, call("SendMessage", message("x", { parts = { { url = "http://x" } } }))).code, -32005)
+  t.equal(select(2, call("SendMessage", message("x", { taskId = "none" }))).code, -32001)
+  local _, answer = s:post("/a2a/guide", "{", { ["a2a-version"] = "1.0" })
+  t.equal(answer.error.code, -32700)
+  t.equal((s:post("/a2a/nobody", { jsonrpc = "2.0", id = 1, method = "SendMessage" })), 404)
+end)
+
+served.close()
+return t.finish()

@@ -1,0 +1,168 @@
+-- AG-UI: what a page is told of a run, and what it hands back.
+local t = require "harness"
+local hocket = require "hocket"
+local json = require "hocket.json"
+local serving = require "serving"
+
+hocket.broker()
+local seen
+
+local function reply(q)
+  seen = q
+  local text = q.last.text
+  if q.system:find "You help" then return "I have helped." end
+  if q.last.role == "tool" then
+    if text:find "created:" then return { calls = { { name = "call_helper", arguments = { task_ids = { 1 }, message = "Please" } } } } end
+    return "It said: " .. text
+  end
+  if text == "plan" then return { calls = { { name = "create_tasks", arguments = { tasks = { { text = "Help", assigned_to = "helper", active_form = "Helping" } } } } } } end
+  if text == "think" then return { reasoning = "Hm.", text = "Done." } end
+  if text == "fail" then return { status = 400, error = "no such thing" } end
+  local name, args = text:match "^call (%S+) (.*)$"
+  if name then return { text = "I look.", calls = { { name = name, arguments = json.decode(args) } } } end
+  return "You said: " .. text
+end
+
+local served = assert(hocket.sim.serve { reply = reply })
+hocket.provider("page", { protocol = "openai_chat", base = served.base })
+
+local files = {
+  ["agents/guide.md"] = "---\nname: guide\ndescription: Knows the way\nmodel: page/m\ntools: [ask_user, write_file, facilitator]\nagents: [helper]\n---\nYou are the guide.",
+  ["agents/helper.md"] = "---\nname: helper\ndescription: Helps\nmodel: page/m\ntools: [specialist]\n---\nYou help.",
+}
+
+-- What the protocol asks of a sequence of events.
+local function check(list)
+  local open, steps = {}, {}
+  t.ok(list[1].type == "RUN_STARTED")
+  for i, e in ipairs(list) do
+    local kind, what = e.type:match "^(.-)_(%u+)$"
+    local id = e.messageId or e.toolCallId
+    if e.type == "STEP_STARTED" then
+      t.ok(not steps[e.stepName])
+      steps[e.stepName] = true
+    elseif e.type == "STEP_FINISHED" then
+      t.ok(steps[e.stepName])
+      steps[e.stepName] = nil
+    elseif what == "START" and id then
+      t.ok(not open[kind .. id], "opened twice")
+      open[kind .. id] = true
+    elseif what == "CONTENT" or what == "ARGS" then
+      t.ok(open[kind .. id], e.type)
+    elseif what == "END" then
+      t.ok(open[kind .. id], e.type)
+      open[kind .. id] = nil
+    elseif e.type == "RUN_FINISHED" then
+      t.equal(next(open), nil)
+      t.equal(next(steps), nil)
+      t.equal(i, #list)
+    end
+  end
+end
+
+local function with_server(name, fn)
+  t.test(name, function()
+    local dir <close> = t.dir()
+    for path, text in pairs(files) do dir:write(path, text) end
+    local server <close> = serving.open(dir.path .. "/agents", { workdir = dir.path })
+    fn(server, function(body)
+      body.threadId, body.runId = body.threadId or "t1", body.runId or "r1"
+      local status, list = server:stream("/agui/guide", body)
+      if status ~= 200 then return status, list end
+      local events = {}
+      for i, one in ipairs(list) do events[i] = one.data end
+      check(events)
+      return events
+    end, dir)
+  end)
+end
+
+local function user(text, id) return { id = id or "u1", role = "user", content = text } end
+
+local function of(list, kind)
+  local found = {}
+  for _, e in ipairs(list) do if e.type == kind then found[#found + 1] = e end end
+  return found
+end
+
+local function text_of(list)
+  local parts = {}
+  for _, e in ipairs(of(list, "TEXT_MESSAGE_CONTENT")) do parts[#parts + 1] = e.delta end
+  return table.concat(parts)
+end
+
+with_server("a run: its text, its reasoning, its end; what the page knows stands below the prompt", function(_, run)
+  local list = run { messages = { user "think" }, context = { { description = "The page", value = "A map" } } }
+  t.equal(text_of(list), "Done.")
+  t.equal(of(list, "REASONING_MESSAGE_CONTENT")[1].delta, "Hm.")
+  t.equal(list[#list].outcome.type, "success")
+  t.equal(list[#list].threadId, "t1")
+  t.has(seen.system, "The page:\nA map")
+  list = run { messages = { user "Hello", { id = "a1", role = "assistant", content = "Good day." }, user("Who?", "u2") } }
+  t.equal(text_of(list), "You said: Who?")
+  t.equal(#seen.messages, 3)
+end)
+
+with_server("a team: steps, and tasks as patches that fit the state", function(_, run)
+  local list = run { messages = { user "plan" } }
+  t.has(of(list, "STEP_STARTED")[1].stepName, "helper")
+  local tasks = {}
+  t.same(of(list, "STATE_SNAPSHOT")[1].snapshot.tasks, {})
+  for _, e in ipairs(of(list, "STATE_DELTA")) do
+    local op = e.delta[1]
+    if op.path == "/tasks/-" then tasks[#tasks + 1] = op.value else tasks[tonumber(op.path:match "^/tasks/(%d+)$") + 1] = op.value end
+  end
+  t.equal(tasks[1].text, "Help")
+  t.equal(tasks[1].status, "done")
+end)
+
+with_server("the page's tools: the run is finished and waits, their results go on with it", function(_, run)
+  local tools = { { name = "show_map", description = "Shows a map", parameters = { type = "object" } } }
+  local list = run { messages = { user 'call show_map {"city": "Rome"}' }, tools = tools }
+  local id = list[#list].outcome.pendingToolCallIds[1]
+  t.equal(of(list, "TOOL_CALL_ARGS")[1].delta, '{"city":"Rome"}')
+  list = run { runId = "r2", tools = tools, messages = {
+    user 'call show_map {"city": "Rome"}', { id = "a1", role = "assistant", toolCalls = { { id = id, type = "function", ["function"] = { name = "show_map", arguments = "{}" } } } },
+    { id = "x1", role = "tool", toolCallId = id, content = "shown" },
+  } }
+  t.equal(text_of(list), "It said: shown")
+  t.equal(#of(list, "TOOL_CALL_START"), 0) -- the page knows its own calls
+end)
+
+with_server("questions and approvals are interrupts, and are answered by resume", function(s, run, dir)
+  local list = run { messages = { user 'call ask_user {"question": "Which?"}' } }
+  local one = list[#list].outcome.interrupts[1]
+  t.equal(one.reason, "question")
+  t.equal(one.message, "Which?")
+  list = run { messages = { user "x" }, resume = { { interruptId = one.id, status = "resolved", payload = { answer = "the second" } } } }
+  t.equal(text_of(list), "It said: the second")
+  list = run { messages = { user 'call write_file {"path": "made.txt", "content": "made"}' } }
+  one = list[#list].outcome.interrupts[1]
+  t.equal(one.reason, "approval")
+  t.equal((run { messages = { user "x" }, resume = { { interruptId = one.id, status = "resolved", payload = { decision = "perhaps" } } } }), 400)
+  list = run { messages = { user "x" }, resume = { { interruptId = one.id, status = "resolved", payload = { decision = "allow" } } } }
+  t.has(text_of(list), "created made.txt")
+  t.ok(io.open(dir.path .. "/made.txt"))
+  t.equal((run { messages = { user "x" }, resume = { { interruptId = one.id, status = "cancelled" } } }), 400)
+  while next(s.desk.by_number) do require("hocket.internal.core.fiber").sleep(0.005) end -- all have ended
+end)
+
+with_server("what fails is RUN_ERROR; what is no request is refused before a run begins", function(s, run)
+  local list = run { messages = { user "fail" } }
+  t.equal(list[#list].type, "RUN_ERROR")
+  t.has(list[#list].message, "no such thing")
+  local began = s.desk.counts.started
+  for i, body in ipairs {
+    { messages = json.array {} }, { messages = "x" }, { messages = { 7 } }, { messages = { { role = "x" } } }, { messages = { user(7) } }, { messages = { user "x" }, tools = { 7 } },
+    { messages = { user "x" }, tools = { { name = "a b" } } }, { messages = { user "x" }, resume = { { interruptId = "x" } } }, { messages = { user "x" }, context = { 7 } },
+    { messages = { { role = "tool", toolCallId = "never", content = "x" } } }, { messages = { user { { type = "image", source = { type = "url", value = "http://x" } } } } },
+    { messages = { user "x" }, threadId = 7 },
+  } do
+    t.equal((run(body)), 400, "request " .. i)
+  end
+  t.equal(s.desk.counts.started, began)
+  t.equal((s:post("/agui/nobody", { threadId = "t", runId = "r", messages = { user "x" } })), 404)
+end)
+
+served.close()
+return t.finish()
