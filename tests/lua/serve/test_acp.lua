@@ -2,6 +2,7 @@
 local t = require "harness"
 local clients = require "acp_client"
 local fiber = require "hocket.internal.core.fiber"
+local fs = require "hocket.fs"
 local hocket = require "hocket"
 local json = require "hocket.json"
 local process = require "hocket.process"
@@ -291,6 +292,20 @@ with_client("a turn that fails is an error with its reason, and the session goes
   t.equal(err.code, -32603)
   t.has(err.message, "no such thing")
   t.same(c:prompt "Hello", { stopReason = "end_turn" })
+end)
+
+with_client("servers that the editor hands over are tools of the agent; those that are none are refused", { on = allow "allow" }, function(c, dir)
+  local here = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
+  local server = fs.real(here .. "/../support/mcp_server.lua")
+  c:session(dir.path, nil, { mcpServers = { { name = "de mo", command = process.launcher(), args = { "run", "-q", server, "modern" }, env = { { name = "X", value = "${HOME}" } } } } })
+  c:prompt 'call de_mo__echo {"text": "Good day"}'
+  t.has(c:text(), "Good day")
+  require("hocket.internal.mcp.servers").close()
+  c:call("initialize", { protocolVersion = 1 })
+  for _, wrong in ipairs { { name = 7 }, { name = "x" }, { name = "x", command = "" }, { name = "x", command = "y", args = "z" }, { name = "x", command = "y", env = { "z" } }, { name = "x", type = "sse", url = "http://x" },
+    { name = "x", type = "http", url = "file:///x" }, 7 } do
+    t.equal(select(2, c:call("session/new", { cwd = dir.path, mcpServers = { wrong } })).code, -32602)
+  end
 end)
 
 -- ---- Prompts ---------------------------------------------------------------------------------
