@@ -5,6 +5,7 @@
 ---     local notes = assert(hocket.memory { name = "shop", folder = "notes" })
 ---     assert(notes:write("Ann is allergic to nuts."))
 ---     print(notes:search("allergic")[1].text)
+local embeddings = require "hocket.internal.base.lazy" "hocket.internal.models.embeddings"
 local effects = require "hocket.internal.base.effects"
 local files = require "hocket.internal.run.memory_files"
 local fs = require "hocket.internal.core.fs"
@@ -44,8 +45,8 @@ local function to_note(row)
   return { id = row.id, text = row.text, labels = row.labels, from = type(from) == "table" and from or {}, created_ms = row.created_ms, updated_ms = row.updated_ms }
 end
 
-function in_store.write(self, id, text, labels, from)
-  return store.note_put(self.key, id, text, json.encode(from), labels, memory.NOTES, memory.BYTES)
+function in_store.write(self, id, text, labels, from, vector)
+  return store.note_put(self.key, id, text, json.encode(from), labels, memory.NOTES, memory.BYTES, vector)
 end
 
 function in_store.find(self, query)
@@ -75,6 +76,41 @@ local function call(self, what, ...)
   local function make() return told(backend[what](self, table.unpack(args, 1, args.n))) end
   -- written twice it is written once
   return effects.run("memory", { what = what, of = self.key, asked = effects.asked(...) }, make, what ~= "find" and { again = make } or nil)
+end
+
+-- ---- What a note means --------------------------------------------------------------------------
+
+--- Ranks from which on it hardly matters which of two lists has a note further up.
+local FLAT = 60
+
+-- A text's vector as the store takes it: which model it is by, and floats, of length 1. nil where no model is named, or it does not answer:
+-- words find much as well.
+local function vector_of(self, text)
+  local model = not self.folder and (self.model or embeddings.model())
+  local found = model and embeddings.texts(text, { model = model })
+  local vector, sum = found and found.vectors[1] or {}, 0
+  for _, x in ipairs(vector) do sum = sum + x * x end
+  if sum == 0 then return nil end
+  local unit, length = {}, math.sqrt(sum)
+  for i, x in ipairs(vector) do unit[i] = x / length end
+  return system.digest(found.model):sub(1, 8) .. string.pack("<" .. ("f"):rep(#unit), table.unpack(unit))
+end
+
+-- Two lists as one: who stands high in both comes first.
+local function merged(a, b, limit)
+  local scores, all, out = {}, {}, {}
+  for _, list in ipairs { a, b } do
+    for rank, note in ipairs(list) do
+      if not scores[note.id] then all[#all + 1] = { note = note, at = #all } end
+      scores[note.id] = (scores[note.id] or 0) + 1 / (FLAT + rank)
+    end
+  end
+  table.sort(all, function(x, y)
+    local sx, sy = scores[x.note.id], scores[y.note.id]
+    return sx > sy or sx == sy and x.at < y.at
+  end)
+  for i = 1, math.min(#all, limit) do out[i] = all[i].note end
+  return out
 end
 
 -- ---- What it can do -----------------------------------------------------------------------------
@@ -108,11 +144,11 @@ function Memory:write(text, opts)
   if not ok then return nil, err end
   local id = opts.id or memory.id(effects.id() or system.run_id())
   if not is_id(id) then return failed("invalid", "'%s' is no id of a note: letters, digits, - and _, 64 at most", tostring(id)) end
-  ok, err = call(self, "write", id, text, opts.labels or 0, opts.from or {})
+  ok, err = call(self, "write", id, text, opts.labels or 0, opts.from or {}, vector_of(self, text))
   return ok and id, err
 end
 
---- The notes that have words of a text, the best first; without one the newest.
+--- The notes that have words of a text, or, where there is a model for vectors, mean something near it, the best first; without a text the newest.
 ---@async
 ---@param query? string Words; no character of it means anything else.
 ---@param limit? integer 20; 1000 at most.
@@ -120,7 +156,12 @@ end
 ---@return hocket.Error?
 function Memory:search(query, limit)
   query = query and query:sub(1, 1000):gsub("%z", " ") or ""
-  return call(self, "find", { query = query ~= "" and query or nil, limit = math.max(1, math.min(limit or 20, 1000)) })
+  limit = math.max(1, math.min(limit or 20, 1000))
+  local found, err = call(self, "find", { query = query ~= "" and query or nil, limit = limit })
+  local vector = found and query ~= "" and vector_of(self, query)
+  if not vector then return found, err end
+  local near, wrong = call(self, "find", { vector = vector, limit = math.min(limit, 64) })
+  return near and merged(found, near, limit), wrong
 end
 
 --- One note.
@@ -157,8 +198,9 @@ local function key_of(spec, scope)
 end
 
 --- Opens a memory, which need not be there yet. `name`: letters, digits, - and _. `scope`: `user`, `project` (of the folder `project`, the current one
---- when left out) or `agent` (of the one called `agent` there). `folder`: notes are Markdown files in it.
----@param spec {name: string, scope?: "user"|"project"|"agent", folder?: string, project?: string, agent?: string}
+--- when left out) or `agent` (of the one called `agent` there). `folder`: notes are Markdown files in it. `model` makes vectors of what is written and searched
+--- (`HOCKET_EMBED_MODEL` when left out; without either there are none).
+---@param spec {name: string, scope?: "user"|"project"|"agent", folder?: string, project?: string, agent?: string, model?: string}
 ---@return hocket.Memory?
 ---@return hocket.Error?
 function memory.open(spec)
@@ -167,7 +209,7 @@ function memory.open(spec)
     return failed("invalid", "'%s' is no name for a memory: letters, digits, - and _, 64 at most", tostring(spec.name))
   end
   if not scopes[scope] then return failed("invalid", "the scope of a memory is user, project or agent, not '%s'", tostring(scope)) end
-  return setmetatable({ key = spec.folder and "folder:" .. spec.folder or key_of(spec, scope), folder = spec.folder }, Memory)
+  return setmetatable({ key = spec.folder and "folder:" .. spec.folder or key_of(spec, scope), folder = spec.folder, model = spec.model }, Memory)
 end
 
 --- A memory by the name that the store has for it.

@@ -8,6 +8,8 @@ local store = require "hocket.internal.core.store"
 
 local system = require "hocket.internal.core.system"
 
+assert(hocket.embed("so that the simulated model's server is there", { model = "sim" }))
+
 local number = 0
 
 -- Each case has memories of its own.
@@ -112,6 +114,21 @@ t.test("whose a memory is", function()
   t.equal(hocket.memory { name = name, scope = "agent", agent = "b", project = "/" }:search()[1], nil)
   t.equal(user.key, "user:" .. name)
   t.equal(mine.key, ("agent:%s/a@/"):format(name))
+end)
+
+t.test("notes are found by what they mean, where there is a model for that", function()
+  local name = fresh()
+  local notes = assert(hocket.memory { name = name, scope = "user", model = "sim" })
+  assert(notes:write "The harbour master is called Ann.")
+  assert(notes:write "Fish is sold on Mondays.")
+  local near = assert(notes:search("The harbour master is named Ann", 1))
+  t.equal(texts(near), "The harbour master is called Ann.")
+  t.equal(#assert(notes:search "zebra"), 2)
+  t.equal(#assert(hocket.memory { name = name, scope = "user" }:search "zebra"), 0)
+  -- a model that does not answer is no reason to forget
+  local without = assert(hocket.memory { name = name, scope = "user", model = "openai/none" })
+  assert(without:write "Third.")
+  t.equal(texts(without:search "third"), "Third.")
 end)
 
 t.test("a folder is a person's: files as they write them", function()

@@ -105,8 +105,9 @@ end }
 local memory_fields = kinds.map({
   { name = "name", kind = memory_name, needed = true, doc = "what it is called: letters, digits, - and _" },
   { name = "scope", kind = kinds.word { "user", "project", "agent" }, default = "project", doc = "whose it is: the user's wherever they work, that of the folder of the work, or this agent's there" },
+  { name = "model", kind = kinds.model, default_text = "HOCKET_EMBED_MODEL", doc = "makes vectors of notes and of what is searched, so that those are found that mean the same" },
   { name = "folder", kind = kinds.text, default_text = "the store", doc = "notes are Markdown files in this folder, from this file on" },
-}, "a name or 'name' with 'scope', 'folder'")
+}, "a name or 'name' with 'scope', 'model', 'folder'")
 
 -- A name is short for the map.
 local memory = { text = memory_fields.text, example = "shop", fields = memory_fields.fields,

@@ -123,7 +123,7 @@ function toolset.tools(env)
   local root, err = workdir.root(env.run)
   if not root then return nil, err end
   local notes
-  notes, err = memory.open { name = def.memory.name, scope = def.memory.scope, folder = folder_of(def), project = root:dir(), agent = def.name }
+  notes, err = memory.open { name = def.memory.name, scope = def.memory.scope, folder = folder_of(def), model = def.memory.model, project = root:dir(), agent = def.name }
   if not notes then return nil, err end
   if notes.folder then env.run.guarded[notes.folder] = true end
   env.notes, env.watched = (env.notes or "") .. NOTES, true
