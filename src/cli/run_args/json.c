@@ -1,0 +1,157 @@
+/* The options of a run as JSON, which is all that the host sees of them. */
+#include "cli/run_args/run_args_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void add_text(struct cli_buf *out, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    cli_buf_key(out, name);
+    cli_buf_json(out, value, strlen(value));
+}
+
+/* A literal: true, false or a number. */
+static void add_plain(struct cli_buf *out, const char *name, const char *value)
+{
+    cli_buf_key(out, name);
+    cli_buf_adds(out, value);
+}
+
+static void add_flag(struct cli_buf *out, const char *name, bool set)
+{
+    if (set)
+        add_plain(out, name, "true");
+}
+
+/* 0: it was not given. */
+static void add_count(struct cli_buf *out, const char *name, int64_t n)
+{
+    if (n == 0)
+        return;
+    cli_buf_key(out, name);
+    cli_buf_addf(out, "%lld", (long long) n);
+}
+
+static void add_pairs(struct cli_buf *out, const char *name, const struct cli_pairs *p)
+{
+    if (p->count == 0)
+        return;
+    cli_buf_key(out, name);
+    cli_buf_adds(out, "{");
+    for (size_t i = 0; i < p->count; i++)
+        add_text(out, p->list[i].name, p->list[i].value);
+    cli_buf_adds(out, "}");
+}
+
+static void add_names(struct cli_buf *out, const char *name, const struct cli_pairs *p)
+{
+    if (p->count == 0)
+        return;
+    cli_buf_key(out, name);
+    cli_buf_adds(out, "[");
+    for (size_t i = 0; i < p->count; i++) {
+        cli_buf_adds(out, i ? "," : "");
+        cli_buf_json(out, p->list[i].name, strlen(p->list[i].name));
+    }
+    cli_buf_adds(out, "]");
+}
+
+static void add_budget(const struct cli_run_args *a, struct cli_buf *out)
+{
+    if (!a->has_max_tokens && !a->has_max_cost)
+        return;
+    cli_buf_key(out, "budget");
+    cli_buf_adds(out, "{");
+    if (a->has_max_tokens) {
+        cli_buf_key(out, "tokens");
+        cli_buf_addf(out, "%lld", (long long) a->max_tokens);
+    }
+    if (a->has_max_cost) {
+        cli_buf_key(out, "cost");
+        cli_buf_addf(out, "%.12g", a->max_cost);
+    }
+    cli_buf_adds(out, "}");
+}
+
+/* What reads as a number is one. */
+static void add_context(const struct cli_run_args *a, struct cli_buf *out)
+{
+    if (a->context.count == 0)
+        return;
+    cli_buf_key(out, "context");
+    cli_buf_adds(out, "{");
+    for (size_t i = 0; i < a->context.count; i++) {
+        const struct cli_pair *p = &a->context.list[i];
+        char *end;
+        double number = strtod(p->value, &end);
+        if (*end || !(number >= 0 && number < 1e15) || strspn(p->value, "0123456789.") == 0) {
+            add_text(out, p->name, p->value);
+            continue;
+        }
+        cli_buf_key(out, p->name);
+        cli_buf_addf(out, "%.15g", number);
+    }
+    cli_buf_adds(out, "}");
+}
+
+static void add_prices(const struct cli_run_args *a, struct cli_buf *out)
+{
+    struct cli_buf list = { 0 };
+    double amounts[3];
+    for (size_t i = 0; i < a->prices.count; i++) {
+        size_t n = cli_read_amounts(a->prices.list[i].value, amounts);
+        cli_buf_adds(&list, i ? "," : "{");
+        cli_buf_json(&list, a->prices.list[i].name, strlen(a->prices.list[i].name));
+        for (size_t k = 0; k < n; k++)
+            cli_buf_addf(&list, "%s%.12g", k ? "," : ":[", amounts[k]);
+        cli_buf_adds(&list, "]");
+    }
+    if (list.n == 0)
+        return;
+    cli_buf_key(out, "prices");
+    cli_buf_addf(out, "%s}", list.p);
+    cli_buf_free(&list);
+}
+
+/* Who is there, and what is looked at. */
+static void add_people(const struct cli_run_args *a, struct cli_buf *out)
+{
+    add_flag(out, "conversation", a->conversation);
+    add_flag(out, "deltas", a->conversation);
+    /* A target that was typed may be a stranger's folder. */
+    add_plain(out, "trust", a->trust ? "true" : a->on_terminal ? "\"ask\"" : "false");
+    add_flag(out, "typed", !a->input_from_stdin && (a->on_terminal || !a->conversation));
+    add_flag(out, "interactive", a->interactive);
+    add_flag(out, "park", a->park);
+    add_flag(out, "simulate", isatty(STDERR_FILENO)); /* the note on it is seen there */
+    if (!a->json && !a->verbose)
+        add_plain(out, "tree", "false"); /* nobody looks at it */
+}
+
+void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
+{
+    cli_buf_adds(out, "{");
+    add_text(out, "model", a->model);
+    add_people(a, out);
+    add_text(out, "sandbox", a->sandbox);
+    add_count(out, "jobs", a->jobs);
+    add_text(out, "network", a->network);
+    add_pairs(out, "models", &a->models);
+    add_pairs(out, "variables", &a->variables);
+    add_names(out, "approve", &a->approve);
+    add_names(out, "files", &a->files);
+    add_count(out, "max_turns", a->max_turns);
+    add_budget(a, out);
+    add_context(a, out);
+    add_prices(a, out);
+    add_text(out, "record", a->record);
+    add_text(out, "replay", a->replay);
+    if (a->timeout > 0) {
+        cli_buf_key(out, "timeout");
+        cli_buf_addf(out, "%.9g", a->timeout);
+    }
+    cli_buf_adds(out, "}");
+}

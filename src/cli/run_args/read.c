@@ -1,0 +1,133 @@
+/* Reads the arguments: the options, the target, and the input behind it or from stdin. What paths name is looked
+ * for from here, wherever the run will work. */
+#include "cli/run_args/run_args_impl.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/exit.h"
+#include "cli/text.h"
+
+#define INPUT_MAX ((size_t) 16 << 20)
+
+static int read_stdin(struct cli_run_args *a)
+{
+    struct cli_buf *out = &a->input;
+    char chunk[16384];
+    for (;;) {
+        ssize_t n = read(STDIN_FILENO, chunk, sizeof(chunk));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return cli_usage(a->command, "cannot read the input from stdin: %s", strerror(errno));
+        if (n == 0)
+            return 0;
+        cli_buf_add(out, chunk, (size_t) n);
+        if (out->n > INPUT_MAX)
+            return cli_usage(a->command, "the input is larger than %zu MiB", INPUT_MAX >> 20);
+    }
+}
+
+static int read_input(struct cli_run_args *a, char **words, int count)
+{
+    a->has_input = count > 0;
+    if (count == 1 && strcmp(words[0], "-") == 0 && strcmp(a->command, "chat") == 0)
+        return cli_usage(
+            "chat", "'-': what comes from stdin is said line by line anyway: leave it out");
+    if (count == 1 && strcmp(words[0], "-") == 0) {
+        a->input_from_stdin = true;
+        int rc = read_stdin(a);
+        if (rc != 0)
+            return rc;
+    } else {
+        for (int i = 0; i < count; i++)
+            cli_buf_addf(&a->input, "%s%s", i ? " " : "", words[i]);
+    }
+    if (!cli_text_is_utf8(cli_buf_text(&a->input), a->input.n))
+        return cli_usage(a->command, "the input is not valid UTF-8");
+    return 0;
+}
+
+/* FILE as it is seen from here, wherever the run will work. */
+static const char *from_here(const struct cli_run_args *a, const char *path, struct cli_buf *made)
+{
+    char here[PATH_MAX];
+    if (!path || !a->workdir || path[0] == '/' || !getcwd(here, sizeof(here)))
+        return path;
+    cli_buf_addf(made, "%s/%s", here, path);
+    return made->p;
+}
+
+/* The same file wherever a run goes on. */
+static const char *store_from_here(const char *store, struct cli_buf *made)
+{
+    char here[PATH_MAX];
+    if (!store || !*store || *store == '/' || strcmp(store, "off") == 0
+        || !getcwd(here, sizeof(here)))
+        return store;
+    cli_buf_addf(made, "%s/%s", here, store);
+    return made->p;
+}
+
+/* What goes on has its target and its options. */
+static int read_resume(struct cli_run_args *a, const struct cli_args *args)
+{
+    bool is_resume = strcmp(a->command, "resume") == 0;
+    if (a->json && a->events && strcmp(a->events, "-") == 0)
+        return cli_usage(a->command, "'--json' and '--events -' both want stdout");
+    if (is_resume && args->count > 0)
+        a->resume = args->words[0];
+    if (is_resume && args->count == (a->all ? 0 : 1))
+        return CLI_GO_ON;
+    if (is_resume)
+        return cli_usage("resume", "which run? One ID (hocket runs lists them), or --all");
+    if (args->count > 0)
+        return cli_usage(a->command, "a conversation that goes on has its target: leave '%s' out",
+            args->words[0]);
+    return CLI_GO_ON;
+}
+
+int cli_run_args_read(
+    const struct cli_command *self, int argc, char **argv, struct cli_run_args *out)
+{
+    struct cli_args args = { .ud = out };
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    out->store = store_from_here(out->store, &out->store_path);
+    if (out->resume || strcmp(out->command, "resume") == 0)
+        return read_resume(out, &args);
+    bool is_chat = strcmp(out->command, "chat") == 0;
+    if (args.count == 0 && !is_chat)
+        return cli_usage(out->command,
+            "what is to be run? A script.lua, an agent.md, or a directory with agents");
+    if (out->json && out->events && strcmp(out->events, "-") == 0)
+        return cli_usage(
+            out->command, "'--json' and '--events -' both want stdout: write the events to a file");
+    if (out->record && out->replay)
+        return cli_usage(
+            out->command, "'--record' and '--replay': a run is either recorded or replayed");
+    out->record = from_here(out, out->record, &out->record_path);
+    out->replay = from_here(out, out->replay, &out->replay_path);
+    out->target = args.count > 0 ? args.words[0] : "assistant";
+    if (!cli_text_is_utf8(out->target, strlen(out->target)))
+        return cli_usage(out->command, "the target's name is not valid UTF-8");
+    rc = args.count > 0 ? read_input(out, args.words + 1, args.count - 1) : 0;
+    return rc ? rc : CLI_GO_ON;
+}
+
+void cli_run_args_free(struct cli_run_args *a)
+{
+    cli_pairs_free(&a->models);
+    cli_pairs_free(&a->variables);
+    cli_pairs_free(&a->prices);
+    cli_pairs_free(&a->approve);
+    cli_pairs_free(&a->context);
+    cli_pairs_free(&a->files);
+    cli_buf_free(&a->input);
+    cli_buf_free(&a->record_path);
+    cli_buf_free(&a->replay_path);
+    cli_buf_free(&a->store_path);
+}

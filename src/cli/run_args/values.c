@@ -1,0 +1,206 @@
+/* The values of options. They are checked as far as that needs no run, so that a mistake is told before
+ * anything starts. */
+#include "cli/run_args/run_args_impl.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/exit.h"
+
+static void set_pair(struct cli_pairs *p, const char *name, size_t n, const char *value)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (strlen(p->list[i].name) == n && memcmp(p->list[i].name, name, n) == 0) {
+            p->list[i].value = value;
+            return;
+        }
+    if (p->count == p->cap) {
+        p->cap = p->cap ? p->cap * 2 : 8;
+        p->list = realloc(p->list, p->cap * sizeof(*p->list));
+        if (!p->list)
+            cli_nomem();
+    }
+    char *copy = strndup(name, n);
+    if (!copy)
+        cli_nomem();
+    p->list[p->count++] = (struct cli_pair){ copy, value };
+}
+
+void cli_pairs_free(struct cli_pairs *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        free(p->list[i].name);
+    free(p->list);
+}
+
+static bool is_word(const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", p[i]))
+            return false;
+    return n > 0;
+}
+
+/* A model's own name may hold '=', a provider's and an agent's may not. */
+int cli_set_model(struct cli_run_args *a, const char *value)
+{
+    size_t slash = strcspn(value, "/"), equals = strcspn(value, "=");
+    const char *model = equals < slash ? value + equals + 1 : value;
+    size_t name = strcspn(model, "/");
+    if (!is_word(model, model[name] ? name : strcspn(model, ".:"))
+        || (equals < slash && !is_word(value, equals)) || model[strlen(model) - 1] == '/')
+        return cli_usage(a->command,
+            "'--model %s': expected provider/model, as in openai/gpt-6.1-terra, or AGENT=P/M",
+            value);
+    if (equals < slash)
+        set_pair(&a->models, value, equals, model);
+    else
+        a->model = value;
+    return 0;
+}
+
+int cli_set_variable(struct cli_run_args *a, const char *value)
+{
+    size_t n = strcspn(value, "=");
+    if (!value[n] || !is_word(value, n))
+        return cli_usage(a->command, "'--set %s': expected KEY=VALUE", value);
+    set_pair(&a->variables, value, n, value + n + 1);
+    return 0;
+}
+
+static bool is_verdict(const char *word)
+{
+    return strcmp(word, "allow") == 0 || strcmp(word, "ask") == 0 || strcmp(word, "deny") == 0;
+}
+
+/* RULE=VERDICT or VERDICT. What stands in a rule is looked at when the run begins. */
+int cli_set_approve(struct cli_run_args *a, const char *value)
+{
+    const char *equals = strrchr(value, '=');
+    if (equals == value || !is_verdict(equals ? equals + 1 : value))
+        return cli_usage(a->command,
+            "'--approve %s': expected allow, ask or deny, or RULE=allow, as in "
+            "'execute_command(git *)=allow'",
+            value);
+    set_pair(&a->approve, value, strlen(value), "");
+    return 0;
+}
+
+int cli_set_max_turns(struct cli_run_args *a, const char *value)
+{
+    if (cli_parse_int(value, 1, 1000000, &a->max_turns))
+        return 0;
+    return cli_usage(a->command, "'--max-turns %s': expected a whole number of at least 1", value);
+}
+
+int cli_set_max_tokens(struct cli_run_args *a, const char *value)
+{
+    a->has_max_tokens = cli_parse_int(value, 0, INT64_MAX / 2, &a->max_tokens);
+    return a->has_max_tokens ? 0
+                             : cli_usage(a->command,
+                                 "'--max-tokens %s': expected a whole number of at least 0", value);
+}
+
+int cli_set_max_cost(struct cli_run_args *a, const char *value)
+{
+    a->has_max_cost = cli_parse_seconds(value, &a->max_cost);
+    return a->has_max_cost
+               ? 0
+               : cli_usage(a->command, "'--max-cost %s': expected dollars, as in 0.50", value);
+}
+
+size_t cli_read_amounts(const char *text, double amounts[3])
+{
+    size_t n = 0;
+    for (const char *p = text; n < 3; n++) {
+        char one[40];
+        size_t len = strcspn(p, ",");
+        snprintf(one, sizeof(one), "%.*s", len < sizeof(one) ? (int) len : 0, p);
+        if (!cli_parse_seconds(one, &amounts[n]))
+            return 0;
+        if (!p[len])
+            return n + 1;
+        p += len + 1;
+    }
+    return 0;
+}
+
+int cli_set_price(struct cli_run_args *a, const char *value)
+{
+    const char *equals = strrchr(value, '='), *slash = strchr(value, '/');
+    double amounts[3];
+    bool named = equals && slash && slash > value && slash + 1 < equals;
+    if (!named || cli_read_amounts(equals + 1, amounts) < 2)
+        return cli_usage(a->command,
+            "'--price %s': expected a model and USD per million tokens, in and out, as in "
+            "mycloud/large=2,8",
+            value);
+    set_pair(&a->prices, value, (size_t) (equals - value), equals + 1);
+    return 0;
+}
+
+/* What the keys are is looked at when the run begins. */
+int cli_set_context(struct cli_run_args *a, const char *value)
+{
+    size_t n = strcspn(value, "=");
+    if (!value[n] || !value[n + 1] || !is_word(value, n))
+        return cli_usage(
+            a->command, "'--context %s': expected KEY=VALUE, as in window=32000", value);
+    set_pair(&a->context, value, n, value + n + 1);
+    return 0;
+}
+
+/* Two of a name are one. */
+int cli_add_file(struct cli_run_args *a, const char *value)
+{
+    char here[PATH_MAX];
+    struct cli_buf path = { 0 };
+    if (!*value)
+        return cli_usage(a->command, "'--file' needs a file's name");
+    bool address = strncmp(value, "https://", 8) == 0; /* of a picture: the provider gets it */
+    if (!address && value[0] != '/' && getcwd(here, sizeof(here)))
+        cli_buf_addf(&path, "%s/", here);
+    cli_buf_adds(&path, value);
+    int error = !address && access(cli_buf_text(&path), R_OK) < 0 ? errno : 0;
+    if (!error)
+        set_pair(&a->files, cli_buf_text(&path), path.n, "");
+    cli_buf_free(&path);
+    return error ? cli_usage(a->command, "'--file %s': %s", value, strerror(error)) : 0;
+}
+
+int cli_set_timeout(struct cli_run_args *a, const char *value)
+{
+    if (cli_parse_seconds(value, &a->timeout) && a->timeout > 0)
+        return 0;
+    return cli_usage(a->command, "'--timeout %s': expected seconds, as in 90 or 2.5", value);
+}
+
+int cli_set_sandbox(struct cli_run_args *a, const char *value)
+{
+    static const char *const levels[] = { "best", "required", "bubblewrap", "landlock", "limits" };
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+        if (strcmp(value, levels[i]) == 0)
+            return a->sandbox = levels[i], 0;
+    return cli_usage(a->command,
+        "'--sandbox %s': expected best, required, bubblewrap, landlock or limits (see hocket "
+        "doctor)",
+        value);
+}
+
+int cli_set_jobs(struct cli_run_args *a, const char *value)
+{
+    if (cli_parse_int(value, 1, 1000000, &a->jobs))
+        return 0;
+    return cli_usage(a->command, "'--jobs %s': expected a whole number of at least 1", value);
+}
+
+int cli_set_port(struct cli_run_args *a, const char *value)
+{
+    a->has_port = cli_parse_int(value, 0, 65535, &a->port);
+    return a->has_port ? 0
+                       : cli_usage(a->command, "'--port %s': expected a number up to 65535", value);
+}
