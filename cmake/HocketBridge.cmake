@@ -24,6 +24,7 @@ foreach(version 5.1 5.2 5.3)
   string(REPLACE "." "" digits "${version}")
   set(target hocket_bridge${digits})
   add_library(${target} MODULE src/module/bridge.c src/module/bridge_json.c src/module/bridge_load.c
+    src/module/bridge_options.c src/module/bridge_runs.c src/module/bridge_save.c src/module/bridge_tools.c
     "${bridge_text}")
   target_include_directories(${target} PRIVATE "${BRIDGE_LUA_${version}}" "${PROJECT_SOURCE_DIR}/include")
   target_compile_definitions(${target} PRIVATE "BRIDGE_LUA_LIBRARY=\"${bridge_lua_library}\"")

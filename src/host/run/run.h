@@ -44,13 +44,23 @@ int hocket__run_begin(
     struct hocket__run *r, const char *name, struct hocket__str args, struct hocket_error *err);
 /* From here on it is one of the host's. */
 void hocket__run_join(struct hocket__run *r);
-/* One that has begun, and not ended; or NULL. */
-struct hocket__run *hocket__run_find(struct hocket_host *host, uint64_t id);
 void hocket__run_free(struct hocket__run *r);
 
+/* Whether a run's options are one JSON object. */
+int hocket__run_check_options(struct hocket__str options, struct hocket_error *err);
+
+/* tell.c */
+/* One that has begun, and not ended; or NULL. */
+struct hocket__run *hocket__run_find(struct hocket_host *host, uint64_t id);
 /* What hocket_run_answer and its like do, for a run that goes on. */
 int hocket__run_say(struct hocket__run *r, const char *wish, const char *a, struct hocket__str b,
     struct hocket_error *err);
+/* Says to a run what an embedder wishes: 0, or what it was answered. */
+int hocket__run_wish(struct hocket__run *r, const char *wish, const char *a, struct hocket__str b,
+    struct hocket_error *err);
+int hocket__run_wish_stop(struct hocket__run *r);
+/* It is going to be cancelled, and is not over: that is what its last events say. */
+int hocket__run_wish_park(struct hocket__run *r);
 
 /* kept.c */
 /* What is said to a run that is kept is said inside of it: 0, or why it cannot be now. `end` has to
@@ -66,14 +76,6 @@ void hocket__run_kept_ended(struct hocket__run *r);
 void hocket__run_unkeep(struct hocket__run *r);
 /* Whether its log ended with an error: what it did since is not in it. */
 bool hocket__run_log_failed(const struct hocket__run *r);
-/* Says to a run what an embedder wishes (runs.c): 0, or what it was answered. */
-int hocket__run_wish(struct hocket__run *r, const char *wish, const char *a, struct hocket__str b,
-    struct hocket_error *err);
-int hocket__run_wish_stop(struct hocket__run *r);
-/* It is going to be cancelled, and is not over: that is what its last events say. */
-int hocket__run_wish_park(struct hocket__run *r);
-/* Whether a run's options are one JSON object. */
-int hocket__run_check_options(struct hocket__str options, struct hocket_error *err);
 
 /* save.c */
 /* Nobody waits for it any more. NULL is fine. */
