@@ -16,7 +16,6 @@
 #include <time.h>
 
 #define MAX_PENDING ((size_t) 64 * 1024 * 1024)
-#define MAX_ROW     ((size_t) 256 * 1024 * 1024) /* SQLite takes a billion bytes */
 #define LEASE_MS    60000
 #define LINGER_MS   10
 
@@ -29,8 +28,7 @@ struct refused {
 
 static void on_turn(uv_idle_t *turn);
 
-/* In the loop's next round, at once: an idle handle keeps it from sleeping before. */
-static void next_turn(struct hocket__store *s)
+void hocket__store_next_turn(struct hocket__store *s)
 {
     if (!s->closing)
         uv_idle_start(&s->turn, on_turn);
@@ -92,7 +90,7 @@ void hocket__store_commit(struct hocket__store *s, const struct hocket__store_cl
     if (claim)
         memcpy(w->id, claim->id, sizeof(w->id));
     hocket__list_add(&s->waits, &w->link);
-    next_turn(s);
+    hocket__store_next_turn(s);
 }
 
 /* Also for a wait that was never begun, or is over: its link is empty then. */
@@ -208,7 +206,7 @@ void hocket__store_answer(struct hocket__store *s, struct hocket__store_call *c)
     } else if (c->more && !c->cancelled && !s->closing && !s->broken) {
         c->more = false;
         hocket__list_add(&s->calls, &c->link);
-        next_turn(s);
+        hocket__store_next_turn(s);
     } else {
         if (c->more && c->status == 0)
             c->status = hocket__error(&c->error, HOCKET_ECLOSED, "the store was closed");
@@ -220,7 +218,7 @@ void hocket__store_answer(struct hocket__store *s, struct hocket__store_call *c)
 void hocket__store_enqueue(struct hocket__store *s, struct hocket__store_call *c)
 {
     hocket__list_add(&s->calls, &c->link);
-    next_turn(s);
+    hocket__store_next_turn(s);
 }
 
 static void give_calls(struct hocket__store *s)
@@ -310,13 +308,13 @@ static void break_store(struct hocket__store *s, const struct hocket_error *err)
     s->broken = true;
     s->error = *err;
     tell(s, HOCKET__STORE_BROKEN, NULL, &s->error);
-    next_turn(s);
+    hocket__store_next_turn(s);
 }
 
 void hocket__store_opened(struct hocket__store *s)
 {
     s->opened = true;
-    next_turn(s);
+    hocket__store_next_turn(s);
 }
 
 void hocket__store_tell(struct hocket__store *s, enum hocket__store_news news, const char *id,
@@ -438,135 +436,4 @@ void hocket__store_close(struct hocket__store *s, void (*on_closed)(void *ud), v
     s->closing = true;
     hold(s);
     s->backend->ops->close(s->backend);
-}
-
-/* ---- Writing ------------------------------------------------------------------------------- */
-
-/* For whoever packs several commands that belong together and cannot finish: the batch is again as
- * it was. */
-void hocket__store_rewind(struct hocket__store *s, size_t len)
-{
-    s->handed -= s->batch.len - len;
-    if (s->batch.data)
-        hocket__buf_cut(&s->batch, len);
-}
-
-/* Bounds both ways: the memory of what waits for a slow disk, and a row that no backend could take.
- * The run that is refused here goes on, and is told by its caller. */
-static int hand_over(struct hocket__store *s, const struct hocket__store_command *c)
-{
-    if (s->closing)
-        return HOCKET_ECLOSED;
-    if (s->broken)
-        return s->error.status;
-    if (s->handed - s->written > s->o.max_pending && !s->unlimited)
-        return HOCKET_ELIMIT;
-    size_t before = s->batch.len;
-    int rc = hocket__store_command_pack(&s->batch, c);
-    if (rc < 0)
-        return rc;
-    s->handed += s->batch.len - before;
-    if (s->batch.len - before > MAX_ROW) {
-        hocket__store_rewind(s, before);
-        return HOCKET_ELIMIT;
-    }
-    next_turn(s);
-    return 0;
-}
-
-static struct hocket__store_command command(
-    enum hocket__store_command_kind kind, const struct hocket__store_claim *claim)
-{
-    struct hocket__store_command c = { .kind = kind };
-    if (claim) {
-        memcpy(c.id, claim->id, sizeof(c.id));
-        c.fence = claim->fence;
-    }
-    return c;
-}
-
-/* The claim begins with the first write: whoever puts a run has it, under fence 1. */
-int hocket__store_put(
-    struct hocket__store *s, const struct hocket__store_run *run, struct hocket__store_claim *claim)
-{
-    struct hocket__str id = hocket__cstr(run->id), parent = hocket__cstr(run->parent);
-    if (!hocket__store_is_id(id) || (parent.n > 0 && !hocket__store_is_id(parent)))
-        return HOCKET_EINVAL;
-    memcpy(claim->id, run->id, sizeof(claim->id));
-    claim->fence = 1;
-    struct hocket__store_command c = command(HOCKET__STORE_PUT, claim);
-    c.row.kind = HOCKET__STORE_ROW_RUN;
-    c.row.run = *run;
-    c.row.run.last_n = parent.n > 0 ? run->at_n : 0;
-    c.row.run.last_seq = parent.n > 0 ? run->at_seq : 0;
-    c.row.run.fence = 1;
-    c.row.run.owner = (struct hocket__store_owner){ .host = HOCKET__STR("") };
-    return hand_over(s, &c);
-}
-
-/* Only the fields that `set` names are handed over; the others would cost their bytes in every
- * update of a run's state. */
-int hocket__store_update(struct hocket__store *s, const struct hocket__store_claim *claim,
-    unsigned set, const struct hocket__store_run *run)
-{
-    struct hocket__store_command c = command(HOCKET__STORE_UPDATE, claim);
-    c.set = set;
-    c.row.kind = HOCKET__STORE_ROW_RUN;
-    c.row.run = (struct hocket__store_run){ .state = run->state,
-        .cost = run->cost,
-        .tokens = run->tokens,
-        .simulated = run->simulated,
-        .waiting_for = set & HOCKET__STORE_SET_WAITING_FOR ? run->waiting_for : HOCKET__STR(""),
-        .generation = set & HOCKET__STORE_SET_GENERATION ? run->generation : HOCKET__STR(""),
-        .options = set & HOCKET__STORE_SET_OPTIONS ? run->options : HOCKET__STR("") };
-    return hand_over(s, &c);
-}
-
-int hocket__store_append(struct hocket__store *s, const struct hocket__store_claim *claim,
-    const struct hocket__store_entry *entry)
-{
-    struct hocket__store_command c = command(HOCKET__STORE_APPEND, claim);
-    c.row.kind = HOCKET__STORE_ROW_ENTRY;
-    c.row.entry = *entry;
-    return entry->n > 0 ? hand_over(s, &c) : HOCKET_EINVAL;
-}
-
-int hocket__store_record(struct hocket__store *s, const struct hocket__store_claim *claim,
-    const struct hocket__store_record *record)
-{
-    struct hocket__store_command c = command(HOCKET__STORE_RECORD, claim);
-    c.row.kind = HOCKET__STORE_ROW_RECORD;
-    c.row.record = *record;
-    return record->seq > 0 ? hand_over(s, &c) : HOCKET_EINVAL;
-}
-
-int hocket__store_file(struct hocket__store *s, const struct hocket__store_file *file)
-{
-    struct hocket__store_command c = command(HOCKET__STORE_FILE, NULL);
-    c.row.kind = HOCKET__STORE_ROW_FILE;
-    c.row.file = *file;
-    return file->generation.n > 0 && file->path.n > 0 ? hand_over(s, &c) : HOCKET_EINVAL;
-}
-
-int hocket__store_message_put(struct hocket__store *s, const struct hocket__store_claim *claim,
-    const struct hocket__store_message *message)
-{
-    struct hocket__store_command c = command(HOCKET__STORE_MESSAGE_PUT, claim);
-    c.row.kind = HOCKET__STORE_ROW_MESSAGE;
-    c.row.message = *message;
-    return hand_over(s, &c);
-}
-
-int hocket__store_message_del(
-    struct hocket__store *s, const struct hocket__store_claim *claim, struct hocket__str message_id)
-{
-    struct hocket__store_command c = command(HOCKET__STORE_MESSAGE_DEL, claim);
-    c.message_id = message_id;
-    return hand_over(s, &c);
-}
-
-int hocket__store_release(struct hocket__store *s, const struct hocket__store_claim *claim)
-{
-    struct hocket__store_command c = command(HOCKET__STORE_RELEASE, claim);
-    return hand_over(s, &c);
 }

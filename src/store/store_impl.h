@@ -100,6 +100,8 @@ struct hocket__store {
 int hocket__store_new(
     const struct hocket__store_options *o, struct hocket__store **out, struct hocket_error *err);
 
+/* In the loop's next round, at once: an idle handle keeps it from sleeping before. */
+void hocket__store_next_turn(struct hocket__store *s);
 /* Of an imported run. */
 int hocket__store_message_put(struct hocket__store *s, const struct hocket__store_claim *claim,
     const struct hocket__store_message *message);

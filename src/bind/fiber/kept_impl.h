@@ -98,7 +98,16 @@ int hocket__kept_l_others(lua_State *L);
 /* checkpoint(text) -> text: see hocket.internal.run.checkpoint */
 int hocket__kept_l_checkpoint(lua_State *L);
 
-/* ---- lua_kept.c --------------------------------------------------------------------------------- */
+/* ---- kept_effect.c ------------------------------------------------------------------------------ */
+
+/* The running fiber; raises where it is of no run that is kept. */
+struct hocket__fiber *hocket__kept_running(lua_State *L);
+/* Raises what ended the log. */
+void hocket__kept_check_log(lua_State *L, const struct hocket__kept *k);
+/* An entry for the next effect of f, of what stands on the stack at 1 and 2: its name, and a digest of what is asked. */
+struct hocket__log_entry hocket__kept_next_effect(
+    lua_State *L, struct hocket__fiber *f, enum hocket__log_kind kind);
+int hocket__kept_l_effect(lua_State *L);
 
 /* In a replay: the effect that f waits for has ended as the entry says, which is passed. False: it
  * waits for none, or another. */

@@ -4,7 +4,6 @@
 #include "cli/story/story_impl.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "cli/text.h"
 
@@ -12,7 +11,6 @@
 #define NAMES_LEAST 24
 #define NAMES_MOST  48
 #define FIGURES     50
-#define INDENT      2
 
 const hocket_json *cli_story_member(const hocket_json *object, const char *name)
 {
@@ -51,17 +49,17 @@ void cli_story_heading(struct cli_paper *p, const char *text)
     cli_paper_line(p);
 }
 
-static int64_t integer(const hocket_json *object, const char *name)
+int64_t cli_story_integer(const hocket_json *object, const char *name)
 {
     return hocket_json_int(cli_story_member(object, name), 0);
 }
 
-static double real(const hocket_json *object, const char *name, double otherwise)
+double cli_story_real(const hocket_json *object, const char *name, double otherwise)
 {
     return hocket_json_number(cli_story_member(object, name), otherwise);
 }
 
-static bool is_text(const hocket_json *object, const char *name)
+bool cli_story_is_text(const hocket_json *object, const char *name)
 {
     size_t n;
     cli_story_text(object, name, &n);
@@ -98,138 +96,6 @@ void cli_story_state(struct cli_paper *p, const char *state)
             cli_paper_add(p, words[i].tone, words[i].shown);
 }
 
-/* ---- Head ------------------------------------------------------------------------------------------ */
-
-static void label(struct cli_paper *p, const char *word)
-{
-    cli_paper_to(p, INDENT);
-    cli_paper_add(p, CLI_DIM, word);
-    cli_paper_to(p, INDENT + 9);
-}
-
-static void add_seconds(struct cli_paper *p, enum cli_tone tone, double seconds)
-{
-    struct cli_buf text = { 0 };
-    cli_text_seconds(&text, seconds);
-    cli_paper_add(p, tone, cli_buf_text(&text));
-    cli_buf_free(&text);
-}
-
-static void say_time(struct cli_paper *p, const hocket_json *story)
-{
-    time_t t = (time_t) (integer(cli_story_member(story, "run"), "created_ms") / 1000);
-    double seconds = real(story, "seconds", -1);
-    struct tm tm;
-    char text[40] = "";
-    if (localtime_r(&t, &tm))
-        strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm);
-    label(p, "began");
-    cli_paper_add(p, CLI_PLAIN, text);
-    if (seconds >= 0) {
-        cli_paper_add(p, CLI_PLAIN, is_text(story, "ended") ? ", took " : ", so far ");
-        add_seconds(p, CLI_PLAIN, seconds);
-    }
-    cli_paper_line(p);
-}
-
-static void add_counts(struct cli_paper *p, const hocket_json *usage)
-{
-    struct cli_buf b = { 0 };
-    cli_text_plural(&b, integer(usage, "calls"), "model call");
-    cli_buf_adds(&b, ", ");
-    cli_text_plural(&b, integer(usage, "tool_calls"), "tool call");
-    cli_buf_adds(&b, ", ");
-    cli_text_count(&b, integer(usage, "input"));
-    cli_buf_adds(&b, " in, ");
-    cli_text_count(&b, integer(usage, "output"));
-    cli_buf_adds(&b, " out");
-    cli_paper_add(p, CLI_PLAIN, cli_buf_text(&b));
-    cli_buf_free(&b);
-}
-
-/* Something known is not all, and nothing known is not 0. */
-static void add_cost(struct cli_paper *p, enum cli_tone tone, const hocket_json *usage)
-{
-    int64_t unpriced = integer(usage, "unpriced");
-    if (unpriced > 0 && unpriced == integer(usage, "calls"))
-        cli_paper_add(p, tone, "?");
-    else
-        cli_paper_addf(
-            p, tone, "%s%.6f", unpriced > 0 ? "\u2265 " : "", real(usage, "cost_known", 0));
-}
-
-static void say_usage(struct cli_paper *p, const hocket_json *story)
-{
-    const hocket_json *usage = cli_story_member(story, "usage");
-    if (integer(usage, "calls") + integer(usage, "tool_calls") == 0)
-        return;
-    label(p, "used");
-    add_counts(p, usage);
-    cli_paper_add(p, CLI_PLAIN, ", ");
-    add_cost(p, CLI_PLAIN, usage);
-    cli_paper_add(p, CLI_PLAIN, " USD");
-    cli_paper_line(p);
-}
-
-static void say_parent(struct cli_paper *p, const hocket_json *run)
-{
-    if (!is_text(run, "parent"))
-        return;
-    label(p, "fork");
-    cli_paper_add(p, CLI_PLAIN, "of ");
-    cli_story_add(p, CLI_PLAIN, run, "parent", 0);
-    cli_paper_addf(p, CLI_PLAIN, " at record %lld", (long long) integer(run, "at_seq"));
-    cli_paper_line(p);
-}
-
-static void say_owner(struct cli_paper *p, const hocket_json *run)
-{
-    const hocket_json *owner = cli_story_member(run, "owner");
-    if (!owner)
-        return;
-    label(p, "has it");
-    cli_paper_addf(p, CLI_PLAIN, "process %lld on ", (long long) integer(owner, "pid"));
-    cli_story_add(p, CLI_PLAIN, owner, "host", 64);
-    cli_paper_line(p);
-}
-
-/* A report may be of an earlier moment (show --at). */
-static void say_records(struct cli_paper *p, const hocket_json *story)
-{
-    int64_t at = integer(story, "at"), all = integer(story, "records"),
-            broken = integer(story, "broken");
-    label(p, "records");
-    if (at < all)
-        cli_paper_addf(p, CLI_WARN, "as it stood at %lld of %lld", (long long) at, (long long) all);
-    else
-        cli_paper_addf(p, CLI_PLAIN, "%lld", (long long) all);
-    if (broken > 0)
-        cli_paper_addf(p, CLI_WARN, ", of which %lld cannot be read", (long long) broken);
-    cli_paper_line(p);
-}
-
-static void say_head(struct cli_paper *p, const hocket_json *story)
-{
-    const hocket_json *run = cli_story_member(story, "run");
-    cli_story_add(p, CLI_PLAIN, run, "id", 0);
-    cli_paper_add(p, CLI_PLAIN, "  ");
-    cli_story_state(p, cli_story_text(run, "state", NULL));
-    if (hocket_json_bool(cli_story_member(story, "simulated"), false))
-        cli_paper_add(p, CLI_WARN, " (simulated)");
-    cli_paper_add(p, CLI_PLAIN, "  ");
-    cli_story_add(p, CLI_PLAIN, run, "target", cli_paper_left(p));
-    cli_paper_line(p);
-    if (is_text(run, "input")) {
-        label(p, "asked");
-        cli_story_paragraphs(p, CLI_PLAIN, run, "input", INDENT + 9);
-    }
-    say_time(p, story);
-    say_usage(p, story);
-    say_parent(p, run);
-    say_owner(p, run);
-    say_records(p, story);
-}
-
 /* How a task, or an agent, stands. */
 static void add_mark(struct cli_paper *p, const char *status)
 {
@@ -257,11 +123,11 @@ static const hocket_json *first_of(const hocket_json *object, const char *name)
 
 static void name_of(struct cli_buf *out, const hocket_json *agent)
 {
-    size_t n, depth = (size_t) integer(agent, "depth");
+    size_t n, depth = (size_t) cli_story_integer(agent, "depth");
     cli_buf_addf(out, "%*s", (int) (depth > 12 ? 24 : depth * 2), "");
     const char *text = cli_story_text(agent, "agent", &n);
     cli_text_show(out, text, n, false);
-    if (!is_text(agent, "trigger"))
+    if (!cli_story_is_text(agent, "trigger"))
         return;
     cli_buf_adds(out, " (");
     text = cli_story_text(agent, "trigger", &n);
@@ -299,19 +165,21 @@ static void add_name(struct cli_paper *p, const hocket_json *agent, size_t colum
 static void say_agent(struct cli_paper *p, const hocket_json *agent, size_t names)
 {
     const hocket_json *usage = cli_story_member(agent, "usage");
-    double seconds = real(agent, "seconds", -1);
+    double seconds = cli_story_real(agent, "seconds", -1);
     cli_paper_to(p, INDENT);
     add_mark(p, cli_story_text(agent, "state", NULL));
     cli_paper_add(p, CLI_PLAIN, " ");
     add_name(p, agent, names - 3);
     cli_paper_to(p, INDENT + names);
-    cli_paper_addf(p, CLI_PLAIN, "%5lld%6lld%8lld%8lld  ", (long long) integer(usage, "calls"),
-        (long long) integer(usage, "tool_calls"), (long long) integer(usage, "input"),
-        (long long) integer(usage, "output"));
-    add_cost(p, CLI_PLAIN, usage);
+    cli_paper_addf(p, CLI_PLAIN, "%5lld%6lld%8lld%8lld  ",
+        (long long) cli_story_integer(usage, "calls"),
+        (long long) cli_story_integer(usage, "tool_calls"),
+        (long long) cli_story_integer(usage, "input"),
+        (long long) cli_story_integer(usage, "output"));
+    cli_story_add_cost(p, CLI_PLAIN, usage);
     cli_paper_to(p, INDENT + names + 41);
     if (seconds >= 0)
-        add_seconds(p, CLI_PLAIN, seconds);
+        cli_story_add_seconds(p, CLI_PLAIN, seconds);
     cli_paper_line(p);
 }
 
@@ -337,13 +205,13 @@ static void say_task(struct cli_paper *p, const hocket_json *task)
     size_t left;
     cli_paper_to(p, INDENT);
     add_mark(p, cli_story_text(task, "status", NULL));
-    cli_paper_addf(p, CLI_DIM, " %lld  ", (long long) integer(task, "number"));
+    cli_paper_addf(p, CLI_DIM, " %lld  ", (long long) cli_story_integer(task, "number"));
     left = cli_paper_left(p);
     cli_story_add(p, CLI_PLAIN, task, "text", left > 24 ? left - 20 : left);
     cli_paper_add(p, CLI_PLAIN, "  ");
     cli_story_add(p, CLI_DIM, task, "agent", cli_paper_left(p));
     cli_paper_line(p);
-    if (!is_text(task, "error"))
+    if (!cli_story_is_text(task, "error"))
         return;
     cli_paper_to(p, INDENT + 4);
     cli_story_add(p, CLI_BAD, task, "error", cli_paper_left(p));
@@ -360,7 +228,7 @@ static void say_boards(struct cli_paper *p, const hocket_json *story)
             done += strcmp(cli_story_text(t, "status", NULL), "done") == 0;
         cli_buf_adds(&head, "board");
         if (hocket_json_count(boards) > 1)
-            cli_buf_addf(&head, " %lld", (long long) integer(b, "number"));
+            cli_buf_addf(&head, " %lld", (long long) cli_story_integer(b, "number"));
         cli_buf_addf(
             &head, ": %zu of %zu done", done, hocket_json_count(cli_story_member(b, "tasks")));
         cli_story_heading(p, cli_buf_text(&head));
@@ -386,8 +254,8 @@ static void say_documents(struct cli_paper *p, const hocket_json *story)
         struct cli_buf head = { 0 };
         cli_buf_adds(&head, "document");
         if (hocket_json_count(documents) > 1)
-            cli_buf_addf(&head, " %lld", (long long) integer(d, "number"));
-        cli_buf_addf(&head, ": version %lld", (long long) integer(d, "version"));
+            cli_buf_addf(&head, " %lld", (long long) cli_story_integer(d, "number"));
+        cli_buf_addf(&head, ": version %lld", (long long) cli_story_integer(d, "version"));
         cli_story_heading(p, cli_buf_text(&head));
         cli_buf_free(&head);
         for (const hocket_json *s = first_of(d, "slots"); s; s = hocket_json_next(s))
@@ -413,11 +281,11 @@ static void say_who(struct cli_paper *p, const hocket_json *one)
     } else if (is_kind(one, "input")) {
         cli_paper_add(p, CLI_DIM, "waits for its next input");
     } else {
-        if (is_text(one, "agent")) {
+        if (cli_story_is_text(one, "agent")) {
             cli_story_add(p, CLI_DIM, one, "agent", 32);
             cli_paper_add(p, CLI_DIM, " ");
         }
-        cli_paper_add(p, CLI_DIM, is_text(one, "tool") ? "wants to call " : "asks:");
+        cli_paper_add(p, CLI_DIM, cli_story_is_text(one, "tool") ? "wants to call " : "asks:");
         cli_story_add(p, CLI_PLAIN, one, "tool", 64);
     }
     cli_paper_line(p);
@@ -430,9 +298,9 @@ static void say_what(struct cli_paper *p, const hocket_json *one)
         const char *text = hocket_json_text(t, "", &n);
         cli_paper_text(p, CLI_PLAIN, text, n, INDENT + 4);
     }
-    if (is_text(one, "arguments"))
+    if (cli_story_is_text(one, "arguments"))
         cli_story_paragraphs(p, CLI_PLAIN, one, "arguments", INDENT + 4);
-    if (is_text(one, "reason"))
+    if (cli_story_is_text(one, "reason"))
         cli_story_paragraphs(p, CLI_DIM, one, "reason", INDENT + 4);
 }
 
@@ -441,7 +309,7 @@ static void say_how(struct cli_paper *p, const hocket_json *one, const char *id)
 {
     bool is_signal = is_kind(one, "signal");
     cli_paper_to(p, INDENT + 4);
-    if (is_text(one, "answered")) {
+    if (cli_story_is_text(one, "answered")) {
         cli_paper_add(p, CLI_GOOD, "answered, and not taken yet: ");
         cli_story_add(p, CLI_PLAIN, one, "answered", cli_paper_left(p));
         cli_paper_line(p);
@@ -452,10 +320,10 @@ static void say_how(struct cli_paper *p, const hocket_json *one, const char *id)
     cli_paper_addf(p, CLI_DIM, "hocket %s %s ", is_signal ? "signal" : "answer", id);
     cli_story_add(p, CLI_DIM, one, is_signal ? "name" : "id", 64);
     cli_paper_add(p, CLI_DIM,
-        is_signal               ? " [VALUE]"
-        : !is_text(one, "tool") ? " TEXT"
-                                : " --allow | --deny [WHY]");
-    cli_paper_add(p, CLI_DIM, is_text(one, "always") ? " | --always" : "");
+        is_signal                         ? " [VALUE]"
+        : !cli_story_is_text(one, "tool") ? " TEXT"
+                                          : " --allow | --deny [WHY]");
+    cli_paper_add(p, CLI_DIM, cli_story_is_text(one, "always") ? " | --always" : "");
     cli_paper_line(p);
 }
 
@@ -477,20 +345,21 @@ static void say_end(struct cli_paper *p, const hocket_json *story)
     const hocket_json *error = cli_story_member(story, "error");
     const hocket_json *run = cli_story_member(story, "run");
     const char *id = cli_story_text(run, "id", NULL), *state = cli_story_text(run, "state", NULL);
-    bool over = is_text(story, "ended");
+    bool over = cli_story_is_text(story, "ended");
     if (!over && hocket_json_first(cli_story_member(story, "open"))) {
         cli_story_heading(p, "waits for");
         cli_story_open(p, cli_story_member(story, "open"), id);
     }
-    if (is_text(story, "answer")) {
+    if (cli_story_is_text(story, "answer")) {
         cli_story_heading(p, "answer");
         cli_story_paragraphs(p, CLI_PLAIN, story, "answer", INDENT);
     }
-    if (is_text(error, "message")) {
+    if (cli_story_is_text(error, "message")) {
         cli_story_heading(p, "error");
         cli_story_paragraphs(p, CLI_BAD, error, "message", INDENT);
     }
-    if (strcmp(state, "cut_off") == 0 && integer(story, "at") == integer(story, "records")) {
+    if (strcmp(state, "cut_off") == 0
+        && cli_story_integer(story, "at") == cli_story_integer(story, "records")) {
         cli_paper_line(p);
         cli_paper_addf(p, CLI_WARN, "It was cut off: hocket resume %s goes on.", id);
         cli_paper_line(p);
@@ -499,7 +368,7 @@ static void say_end(struct cli_paper *p, const hocket_json *story)
 
 void cli_story_print(struct cli_paper *p, const hocket_json *story)
 {
-    say_head(p, story);
+    cli_story_head(p, story);
     say_agents(p, story);
     say_boards(p, story);
     say_documents(p, story);

@@ -1,0 +1,274 @@
+/* Effects of a run that is kept: one is begun here or taken from the log. Which of both it is, is asked once, in
+ * hocket__kept_l_effect. In a replay the fiber waits as it did, and the log's entry ends the wait. */
+
+#include "bind/fiber/kept_impl.h"
+
+#include "bind/util.h"
+
+/* The name of an end whose outcome was another run's. */
+#define REMEMBERED "remembered"
+
+struct hocket__fiber *hocket__kept_running(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket__fiber *f = rt->running;
+    if (!f || !hocket__kept_here(rt) || f->kept != rt->kept)
+        luaL_error(L, "no run that is kept is going on here");
+    return f;
+}
+
+/* The entry of an effect that begins now: name and digest are the first two arguments. */
+struct hocket__log_entry hocket__kept_next_effect(
+    lua_State *L, struct hocket__fiber *f, enum hocket__log_kind kind)
+{
+    return (struct hocket__log_entry){ .kind = kind,
+        .path = f->path,
+        .ord = ++f->effects,
+        .name = hocket__check_str(L, 1),
+        .digest = hocket__check_str(L, 2) };
+}
+
+/* Its outcome, when it was a text that it returned: on the child's stack. */
+static struct hocket__str outcome_of(const struct hocket__fiber *child)
+{
+    struct hocket__str s = { "", 0 };
+    if (!child->failed && child->nresults == 1 && lua_type(child->co, -1) == LUA_TSTRING)
+        s.p = lua_tolstring(child->co, -1, &s.n);
+    return s;
+}
+
+/* Wakes it as somebody inside. */
+static void wake_inside(struct hocket__fiber *f)
+{
+    struct hocket__kept *outer = f->rt->kept;
+    f->rt->kept = f->kept;
+    hocket__fiber_wake(f->rt, f->id);
+    f->rt->kept = outer;
+}
+
+/* The child has ended, and all that it has started. */
+static void on_ended(struct hocket__fiber *child, void *ud)
+{
+    struct hocket__fiber *f = ud;
+    struct hocket__log_entry e = {
+        .kind = HOCKET__LOG_END, .path = f->path, .ord = f->effects, .value = outcome_of(child)
+    };
+    if (f->remembered)
+        e.name = HOCKET__STR(REMEMBERED);
+    if (!hocket__kept_put(f->kept, &e))
+        hocket__kept_stepped(f->kept); /* it has failed, and ends */
+    wake_inside(f);
+}
+
+static void push_fiber(lua_State *L, const struct hocket__fiber *f)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, f->rt->anchor);
+    lua_rawgeti(L, -1, (lua_Integer) f->id);
+    lua_remove(L, -2);
+}
+
+/* The function is given whether the effect was begun before, by a process that did not see its end. */
+static void start(lua_State *L, struct hocket__fiber *f)
+{
+    struct hocket__kept *outer = f->rt->kept;
+    hocket__need_stack(L, 8);
+    push_fiber(L, f);
+    lua_getiuservalue(L, -1, HOCKET__FIBER_EFFECT);
+    lua_pushboolean(L, f->again);
+    hocket__fiber_guard(L, 1);
+    f->rt->kept = NULL; /* the child is none of the run's */
+    struct hocket__fiber *child = hocket__fiber_spawn_under(L, f->rt, 2, f);
+    f->rt->kept = outer;
+    child->on_done = on_ended;
+    child->on_done_ud = f;
+    lua_setiuservalue(L, -2, HOCKET__FIBER_EFFECT);
+    lua_pop(L, 1);
+}
+
+/* The fiber that performs the effect of f; NULL: none has begun. */
+static struct hocket__fiber *child_of(lua_State *L, const struct hocket__fiber *f)
+{
+    push_fiber(L, f);
+    lua_getiuservalue(L, -1, HOCKET__FIBER_EFFECT);
+    struct hocket__fiber *child = hocket__fiber_test(L, -1);
+    lua_pop(L, 2);
+    return child;
+}
+
+static void forget_effect(lua_State *L, struct hocket__fiber *f)
+{
+    f->in_effect = f->held = f->remembered = false;
+    f->outcome = NULL;
+    push_fiber(L, f);
+    lua_pushnil(L);
+    lua_setiuservalue(L, -2, HOCKET__FIBER_EFFECT);
+    lua_pop(L, 1);
+}
+
+/* Pushes what the effect came to, and whether it was remembered. */
+static int take(lua_State *L, struct hocket__fiber *f, const struct hocket__fiber *child)
+{
+    const struct hocket__log_entry *e = f->outcome;
+    bool remembered = e ? e->name.n > 0 : f->remembered;
+    f->kept->n_made++;
+    f->kept->n_remembered += remembered;
+    hocket__push_str(L, e ? e->value : outcome_of(child));
+    if (e)
+        hocket__log_forget(f->kept->log, e->n);
+    forget_effect(L, f);
+    lua_pushboolean(L, remembered);
+    return 2;
+}
+
+/* It waits for the end though it is cancelled: the child is then, too, and its end is what ends the wait. */
+static int after(lua_State *L, int status, lua_KContext ctx)
+{
+    struct hocket__fiber *f = hocket__fiber_current(L);
+    const struct hocket__fiber *child = child_of(L, f);
+    (void) status;
+    (void) ctx;
+    f->masked = false;
+    if (f->outcome || (child && child->state == HOCKET__DONE))
+        return take(L, f, child);
+    if (!child && hocket__kept_forsaken(f->kept)) {
+        forget_effect(L, f);
+        lua_pushliteral(L, "");
+        return 1;
+    }
+    f->masked = true;
+    return f->held ? hocket__await_program(L, -1, 0, after) : hocket__await_inside(L, -1, 0, after);
+}
+
+static int none(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) status;
+    (void) ctx;
+    lua_pushliteral(L, "");
+    return 1;
+}
+
+void hocket__kept_check_log(lua_State *L, const struct hocket__kept *k)
+{
+    if (hocket__log_error(k->log))
+        hocket__raise(L, hocket__log_error(k->log));
+}
+
+/* What it does to the world waits until the log is kept that says so. */
+static void begin(lua_State *L, struct hocket__fiber *f, bool world)
+{
+    struct hocket__kept *k = f->kept;
+    struct hocket_error err;
+    int held = world && k->hooks.hold ? k->hooks.hold(k->hooks.hold_ud, f->id) : 0;
+    if (held < 0) {
+        hocket__error(&err, held, "%s", hocket_status_text(held));
+        hocket__log_fail(k->log, &err);
+        hocket__kept_check_log(L, k);
+    }
+    f->held = held > 0;
+    if (!f->held)
+        start(L, f);
+}
+
+/* Upvalue: a text */
+static int give(lua_State *L)
+{
+    lua_pushvalue(L, lua_upvalueindex(1));
+    return 1;
+}
+
+/* effect(name, digest, fn, world) -> text, remembered: calls fn(again) in a fiber that is not the run's, and gives the text that
+ * it returned; "": none. `world`: it changes what is outside, and must not be done twice. A text in place of fn is one that another run had. In a replay nothing is called. Who is cancelled
+ * meanwhile gets its text all the same, and has to look. Raises where the log says that something else was asked. */
+int hocket__kept_l_effect(lua_State *L)
+{
+    struct hocket__fiber *f = hocket__kept_running(L);
+    struct hocket__kept *k = f->kept;
+    bool remembered = lua_type(L, 3) == LUA_TSTRING;
+    bool world = lua_toboolean(L, 4) && !remembered;
+    lua_settop(L, 3);
+    if (remembered)
+        lua_pushcclosure(L, give, 1);
+    luaL_checktype(L, 3, LUA_TFUNCTION);
+    if (f->cancelled && !f->masked)
+        return hocket__await_inside(L, 0, 0, none); /* raises */
+    if (f->unwinding || !lua_isyieldable(L))
+        return luaL_error(L, "cannot wait here");
+    hocket__kept_check_log(L, k);
+    struct hocket__log_entry e = hocket__kept_next_effect(L, f, HOCKET__LOG_BEGIN);
+    f->again = hocket__log_replays(k->log);
+    if (f->again)
+        hocket__log_match(k->log, &e, NULL);
+    else
+        hocket__kept_put(k, &e);
+    hocket__kept_check_log(L, k);
+    push_fiber(L, f);
+    lua_pushvalue(L, 3);
+    lua_setiuservalue(L, -2, HOCKET__FIBER_EFFECT);
+    lua_pop(L, 1);
+    f->in_effect = true;
+    f->remembered = remembered;
+    if (k->live)
+        begin(L, f, world);
+    return after(L, LUA_OK, 0);
+}
+
+bool hocket__effect_ended_again(struct hocket__fiber *f, const struct hocket__log_entry *e)
+{
+    if (!f || !f->in_effect || f->outcome || f->effects != e->ord)
+        return false;
+    f->outcome = e;
+    hocket__log_pass(f->kept->log);
+    wake_inside(f);
+    return true;
+}
+
+/* Protected: (the fiber) */
+static int start_protected(lua_State *L)
+{
+    start(L, lua_touserdata(L, 1));
+    return 0;
+}
+
+bool hocket__effect_begin_held(struct hocket__fiber *f)
+{
+    lua_State *L = f->rt->L;
+    if (!f->in_effect || f->outcome)
+        return true;
+    if (!lua_checkstack(L, 2))
+        return false;
+    lua_pushcfunction(L, start_protected);
+    lua_pushlightuserdata(L, f);
+    if (lua_pcall(L, 1, 0, 0) == LUA_OK)
+        return true;
+    lua_pop(L, 1);
+    return false;
+}
+
+void hocket__kept_fail(struct hocket__kept *k, const struct hocket_error *err)
+{
+    if (k->over)
+        return;
+    hocket__log_fail(k->log, err);
+    hocket__kept_stepped(k);
+}
+
+void hocket__kept_release(struct hocket__kept *k, uint64_t fiber, const struct hocket_error *err)
+{
+    struct hocket__fiber *f = hocket__map_get(&k->rt->fibers, fiber);
+    struct hocket_error no_memory;
+    if (k->over || !f || f->kept != k || !f->held)
+        return;
+    f->held = false;
+    if (!err && !hocket__effect_begin_held(f)) {
+        hocket__error_nomem(&no_memory);
+        err = &no_memory;
+    }
+    if (err)
+        hocket__kept_fail(k, err);
+}
+
+void hocket__effect_forsake(struct hocket__fiber *f)
+{
+    if (f->in_effect && f->state == HOCKET__WAITING && hocket__list_empty(&f->children))
+        wake_inside(f);
+}

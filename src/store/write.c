@@ -1,0 +1,133 @@
+/* What is written: each function packs a command into the batch of this turn (front.c hands it over). */
+#include "store/store_impl.h"
+
+#define MAX_ROW ((size_t) 256 * 1024 * 1024) /* bytes; SQLite takes a billion */
+
+/* For whoever packs several commands that belong together and cannot finish: the batch is again as
+ * it was. */
+void hocket__store_rewind(struct hocket__store *s, size_t len)
+{
+    s->handed -= s->batch.len - len;
+    if (s->batch.data)
+        hocket__buf_cut(&s->batch, len);
+}
+
+/* Bounds both ways: the memory of what waits for a slow disk, and a row that no backend could take.
+ * The run that is refused here goes on, and is told by its caller. */
+static int hand_over(struct hocket__store *s, const struct hocket__store_command *c)
+{
+    if (s->closing)
+        return HOCKET_ECLOSED;
+    if (s->broken)
+        return s->error.status;
+    if (s->handed - s->written > s->o.max_pending && !s->unlimited)
+        return HOCKET_ELIMIT;
+    size_t before = s->batch.len;
+    int rc = hocket__store_command_pack(&s->batch, c);
+    if (rc < 0)
+        return rc;
+    s->handed += s->batch.len - before;
+    if (s->batch.len - before > MAX_ROW) {
+        hocket__store_rewind(s, before);
+        return HOCKET_ELIMIT;
+    }
+    hocket__store_next_turn(s);
+    return 0;
+}
+
+static struct hocket__store_command command(
+    enum hocket__store_command_kind kind, const struct hocket__store_claim *claim)
+{
+    struct hocket__store_command c = { .kind = kind };
+    if (claim) {
+        memcpy(c.id, claim->id, sizeof(c.id));
+        c.fence = claim->fence;
+    }
+    return c;
+}
+
+/* The claim begins with the first write: whoever puts a run has it, under fence 1. */
+int hocket__store_put(
+    struct hocket__store *s, const struct hocket__store_run *run, struct hocket__store_claim *claim)
+{
+    struct hocket__str id = hocket__cstr(run->id), parent = hocket__cstr(run->parent);
+    if (!hocket__store_is_id(id) || (parent.n > 0 && !hocket__store_is_id(parent)))
+        return HOCKET_EINVAL;
+    memcpy(claim->id, run->id, sizeof(claim->id));
+    claim->fence = 1;
+    struct hocket__store_command c = command(HOCKET__STORE_PUT, claim);
+    c.row.kind = HOCKET__STORE_ROW_RUN;
+    c.row.run = *run;
+    c.row.run.last_n = parent.n > 0 ? run->at_n : 0;
+    c.row.run.last_seq = parent.n > 0 ? run->at_seq : 0;
+    c.row.run.fence = 1;
+    c.row.run.owner = (struct hocket__store_owner){ .host = HOCKET__STR("") };
+    return hand_over(s, &c);
+}
+
+/* Only the fields that `set` names are handed over; the others would cost their bytes in every
+ * update of a run's state. */
+int hocket__store_update(struct hocket__store *s, const struct hocket__store_claim *claim,
+    unsigned set, const struct hocket__store_run *run)
+{
+    struct hocket__store_command c = command(HOCKET__STORE_UPDATE, claim);
+    c.set = set;
+    c.row.kind = HOCKET__STORE_ROW_RUN;
+    c.row.run = (struct hocket__store_run){ .state = run->state,
+        .cost = run->cost,
+        .tokens = run->tokens,
+        .simulated = run->simulated,
+        .waiting_for = set & HOCKET__STORE_SET_WAITING_FOR ? run->waiting_for : HOCKET__STR(""),
+        .generation = set & HOCKET__STORE_SET_GENERATION ? run->generation : HOCKET__STR(""),
+        .options = set & HOCKET__STORE_SET_OPTIONS ? run->options : HOCKET__STR("") };
+    return hand_over(s, &c);
+}
+
+int hocket__store_append(struct hocket__store *s, const struct hocket__store_claim *claim,
+    const struct hocket__store_entry *entry)
+{
+    struct hocket__store_command c = command(HOCKET__STORE_APPEND, claim);
+    c.row.kind = HOCKET__STORE_ROW_ENTRY;
+    c.row.entry = *entry;
+    return entry->n > 0 ? hand_over(s, &c) : HOCKET_EINVAL;
+}
+
+int hocket__store_record(struct hocket__store *s, const struct hocket__store_claim *claim,
+    const struct hocket__store_record *record)
+{
+    struct hocket__store_command c = command(HOCKET__STORE_RECORD, claim);
+    c.row.kind = HOCKET__STORE_ROW_RECORD;
+    c.row.record = *record;
+    return record->seq > 0 ? hand_over(s, &c) : HOCKET_EINVAL;
+}
+
+int hocket__store_file(struct hocket__store *s, const struct hocket__store_file *file)
+{
+    struct hocket__store_command c = command(HOCKET__STORE_FILE, NULL);
+    c.row.kind = HOCKET__STORE_ROW_FILE;
+    c.row.file = *file;
+    return file->generation.n > 0 && file->path.n > 0 ? hand_over(s, &c) : HOCKET_EINVAL;
+}
+
+int hocket__store_message_put(struct hocket__store *s, const struct hocket__store_claim *claim,
+    const struct hocket__store_message *message)
+{
+    struct hocket__store_command c = command(HOCKET__STORE_MESSAGE_PUT, claim);
+    c.row.kind = HOCKET__STORE_ROW_MESSAGE;
+    c.row.message = *message;
+    return hand_over(s, &c);
+}
+
+int hocket__store_message_del(
+    struct hocket__store *s, const struct hocket__store_claim *claim, struct hocket__str message_id)
+{
+    struct hocket__store_command c = command(HOCKET__STORE_MESSAGE_DEL, claim);
+    c.message_id = message_id;
+    return hand_over(s, &c);
+}
+
+int hocket__store_release(struct hocket__store *s, const struct hocket__store_claim *claim)
+{
+    struct hocket__store_command c = command(HOCKET__STORE_RELEASE, claim);
+    return hand_over(s, &c);
+}
