@@ -93,18 +93,9 @@ int hocket__runtime_new(lua_State *L, const struct hocket_options *o, uv_loop_t 
     struct hocket__runtime **out, struct hocket_error *err)
 {
     struct opening op = { o, loop, NULL };
-    if (!lua_checkstack(L, 3))
-        return hocket__error_nomem(err);
-    lua_pushcfunction(L, open_protected);
-    lua_pushlightuserdata(L, &op);
-    if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
-        struct hocket_error e;
-        hocket__to_error(L, -1, &e);
-        lua_pop(L, 1);
-        if (err)
-            *err = e;
-        return e.status;
-    }
+    int rc = hocket__pcall(L, open_protected, &op, err);
+    if (rc < 0)
+        return rc;
     fill(op.rt, o, loop);
     open_handles(op.rt);
     op.rt->closed = false;

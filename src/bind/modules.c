@@ -152,31 +152,13 @@ static int open_all(lua_State *L)
     return 0;
 }
 
-static int protected(lua_State *L, int nargs, struct hocket_error *err)
-{
-    if (lua_pcall(L, nargs, 0, 0) == LUA_OK)
-        return 0;
-    struct hocket_error e;
-    hocket__to_error(L, -1, &e);
-    lua_pop(L, 1);
-    if (err)
-        *err = e;
-    return e.status;
-}
-
 int hocket__modules_open(
     struct hocket__runtime *rt, lua_State *L, const char *path, struct hocket_error *err)
 {
     (void) rt;
-    if (!lua_checkstack(L, 4))
-        return hocket__error_nomem(err);
-    lua_pushcfunction(L, open_all);
-    lua_pushlightuserdata(L, (void *) path);
-    int status = protected(L, 1, err);
-    if (status < 0) {
-        lua_pushcfunction(L, drop_half_box);
-        protected(L, 0, NULL);
-    }
+    int status = hocket__pcall(L, open_all, (void *) path, err);
+    if (status < 0)
+        hocket__pcall(L, drop_half_box, NULL, NULL);
     return status;
 }
 
@@ -196,25 +178,20 @@ void hocket__require(lua_State *L, const char *name)
     lua_remove(L, -2);
 }
 
-/* Protected: (name, open function, both as light userdata: making a string may fail) */
+/* Protected: making a string may fail. */
 static int add_one(lua_State *L)
 {
-    const char *name = lua_touserdata(L, 1);
-    lua_CFunction *open = lua_touserdata(L, 2);
+    const luaL_Reg *m = lua_touserdata(L, 1);
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-    lua_pushstring(L, name);
+    lua_pushstring(L, m->name);
     hocket__runtime_push(L);
-    lua_pushcclosure(L, *open, 1);
+    lua_pushcclosure(L, m->func, 1);
     lua_rawset(L, -3);
     return 0;
 }
 
 int hocket__module_add(lua_State *L, const char *name, lua_CFunction open, struct hocket_error *err)
 {
-    if (!lua_checkstack(L, 4))
-        return hocket__error_nomem(err);
-    lua_pushcfunction(L, add_one);
-    lua_pushlightuserdata(L, (void *) name);
-    lua_pushlightuserdata(L, &open);
-    return protected(L, 2, err);
+    luaL_Reg m = { name, open };
+    return hocket__pcall(L, add_one, &m, err);
 }

@@ -146,6 +146,22 @@ void hocket__to_error(lua_State *L, int idx, struct hocket_error *err)
     }
 }
 
+int hocket__pcall(lua_State *L, lua_CFunction f, void *ud, struct hocket_error *err)
+{
+    struct hocket_error e;
+    if (!lua_checkstack(L, 4))
+        return hocket__error_nomem(err);
+    lua_pushcfunction(L, f);
+    lua_pushlightuserdata(L, ud);
+    if (lua_pcall(L, 1, 0, 0) == LUA_OK)
+        return 0;
+    hocket__to_error(L, -1, &e);
+    lua_pop(L, 1);
+    if (err)
+        *err = e;
+    return e.status;
+}
+
 /* ---- Registering ------------------------------------------------------------ */
 
 void hocket__setfuncs(lua_State *L, const luaL_Reg *funcs)

@@ -32,6 +32,10 @@ void hocket__keep_error_names(lua_State *L);
 /* Reads an error value or any other raised value at idx into *err. */
 void hocket__to_error(lua_State *L, int idx, struct hocket_error *err);
 
+/* Calls f with `ud` as light userdata, from C that nothing would catch an error of: 0, or the status of what was raised,
+ * with *err filled (NULL is fine). */
+int hocket__pcall(lua_State *L, lua_CFunction f, void *ud, struct hocket_error *err);
+
 /* Registers functions into the table on top, with the runtime as first upvalue (which the
  * calling open function has to have as its own first upvalue). */
 HOCKET__PRIVATE void hocket__setfuncs(lua_State *L, const luaL_Reg *funcs);

@@ -29,21 +29,8 @@ static int load_protected(lua_State *L)
 
 static int load(hocket_host *h, struct loading *l, struct hocket_error *err)
 {
-    struct hocket_error e;
     int rc = hocket__host_may_enter(h, err);
-    if (rc < 0)
-        return rc;
-    if (!lua_checkstack(h->L, 4))
-        return hocket__error_nomem(err);
-    lua_pushcfunction(h->L, load_protected);
-    lua_pushlightuserdata(h->L, l);
-    if (lua_pcall(h->L, 1, 0, 0) == LUA_OK)
-        return 0;
-    hocket__to_error(h->L, -1, &e);
-    lua_pop(h->L, 1);
-    if (err)
-        *err = e;
-    return e.status;
+    return rc < 0 ? rc : hocket__pcall(h->L, load_protected, l, err);
 }
 
 int hocket_load_buffer(

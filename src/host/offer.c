@@ -25,7 +25,6 @@ static int offer_protected(lua_State *L)
 
 static int offer(hocket_host *h, struct offering *o, struct hocket_error *err)
 {
-    struct hocket_error e;
     if (!h)
         return hocket__error(err, HOCKET_EINVAL, "an offer needs a host");
     if (h->close_asked)
@@ -33,17 +32,7 @@ static int offer(hocket_host *h, struct offering *o, struct hocket_error *err)
     if (hocket__host_check_process(h) < 0)
         return hocket__error(
             err, HOCKET_ESTATE, "the process was forked after the host had begun to work");
-    if (!lua_checkstack(h->L, 4))
-        return hocket__error_nomem(err);
-    lua_pushcfunction(h->L, offer_protected);
-    lua_pushlightuserdata(h->L, o);
-    if (lua_pcall(h->L, 1, 0, 0) == LUA_OK)
-        return 0;
-    hocket__to_error(h->L, -1, &e);
-    lua_pop(h->L, 1);
-    if (err)
-        *err = e;
-    return e.status;
+    return hocket__pcall(h->L, offer_protected, o, err);
 }
 
 int hocket_offer(hocket_host *h, const char *name, const char *options, struct hocket_error *err)

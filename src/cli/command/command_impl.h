@@ -12,6 +12,10 @@ int cli_stored_call(const char *command, const char *operation, const char *args
 int cli_stored_call_new(const char *command, const char *operation, const char *args_json,
     const char *store, struct cli_result *out);
 
+/* For a command that shows what an operation of that name gives: as JSON, or by `print`. Returns the exit code. */
+int cli_stored_show(const char *name, const char *args_json, const char *store, bool json,
+    void (*print)(const struct cli_result *result, const void *ud), const void *ud);
+
 /* Whether all are UTF-8, which what becomes JSON has to be; else says so. */
 bool cli_stored_utf8(const char *command, char **words, int count);
 

@@ -83,13 +83,13 @@ static int read_text(const struct say *s, char **words, int count, struct cli_bu
     return CLI_GO_ON;
 }
 
-static void print_open(const struct cli_result *result, const char *id)
+static void print_open(const struct cli_result *result, const void *id)
 {
     hocket_json *answer = hocket_json_parse(result->json.p, result->json.n, NULL);
     struct cli_paper p;
     cli_paper_start(&p);
     if (!cli_story_open(&p, hocket_json_get(answer, "waiting_for"), id)) {
-        cli_paper_addf(&p, CLI_PLAIN, "%s waits for nobody: it is ", id);
+        cli_paper_addf(&p, CLI_PLAIN, "%s waits for nobody: it is ", (const char *) id);
         cli_story_state(&p, hocket_json_text(hocket_json_get(answer, "state"), "", NULL));
         cli_paper_line(&p);
     }
@@ -100,20 +100,12 @@ static void print_open(const struct cli_result *result, const char *id)
 static int list_open(const struct say *s, const char *id)
 {
     struct cli_buf args = { 0 };
-    struct cli_result result;
     cli_buf_adds(&args, "{");
     cli_stored_arg(&args, "id", id);
     cli_buf_adds(&args, "}");
-    int rc = cli_stored_call("answer", "answer", args.p, s->store, &result);
+    int rc = cli_stored_show("answer", args.p, s->store, s->json, print_open, id);
     cli_buf_free(&args);
-    if (rc != CLI_EXIT_DONE)
-        return rc;
-    if (s->json)
-        cli_out_line(result.json.p, result.json.n);
-    else
-        print_open(&result, id);
-    cli_result_free(&result);
-    return cli_out_end();
+    return rc;
 }
 
 /* Who has it takes what is said by itself; else somebody has to go on. */

@@ -35,8 +35,9 @@ static int set(void *ud, int id, const char *value)
     return 0;
 }
 
-static void print(const struct cli_result *result)
+static void print(const struct cli_result *result, const void *ud)
 {
+    (void) ud;
     hocket_json *story = hocket_json_parse(result->json.p, result->json.n, NULL);
     struct cli_paper p;
     cli_paper_start(&p);
@@ -48,23 +49,15 @@ static void print(const struct cli_result *result)
 static int show(const struct show *s, const char *id)
 {
     struct cli_buf args = { 0 };
-    struct cli_result result;
     cli_buf_adds(&args, "{");
     cli_stored_arg(&args, "id", id);
     cli_stored_arg(&args, "agent", s->agent);
     if (s->at > 0)
         cli_buf_addf(&args, ",\"at\":%lld", (long long) s->at);
     cli_buf_adds(&args, "}");
-    int rc = cli_stored_call("show", "show", args.p, s->store, &result);
+    int rc = cli_stored_show("show", args.p, s->store, s->json, print, NULL);
     cli_buf_free(&args);
-    if (rc != CLI_EXIT_DONE)
-        return rc;
-    if (s->json)
-        cli_out_line(result.json.p, result.json.n);
-    else
-        print(&result);
-    cli_result_free(&result);
-    return cli_out_end();
+    return rc;
 }
 
 static int main_show(const struct cli_command *self, int argc, char **argv)

@@ -94,14 +94,6 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
     cli_buf_free(&line);
 }
 
-static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
-{
-    struct sim *s = ud;
-    (void) host;
-    (void) run;
-    cli_result_set(&s->result, result);
-}
-
 static void add_args(const struct sim *s, const char *script, struct cli_buf *out)
 {
     cli_buf_addf(out, "{\"port\":%lld,\"latency\":%.9g,\"fault_rate\":%.9g,\"retry_after\":%.9g",
@@ -122,17 +114,7 @@ static void add_args(const struct sim *s, const char *script, struct cli_buf *ou
 /* Being stopped by a signal is how this ends well. */
 static int serve(struct sim *s, hocket_host *host, const char *args)
 {
-    struct hocket_error err;
-    uint64_t id = 0;
-    if (hocket_call_start(host, "sim", args, &id, on_event, on_done, s, &err) < 0)
-        cli_result_fail(&s->result, &err);
-    for (bool stopped = false; !s->result.done;) {
-        if (cli_signal_taken() && !stopped) {
-            stopped = true;
-            hocket_run_cancel(host, id);
-        }
-        hocket_wait(host, -1);
-    }
+    cli_host_serve(host, "sim", args, on_event, s, &s->result);
     if (cli_signal_taken() && s->result.status == HOCKET_ECANCELLED)
         return cli_out_end();
     fprintf(stderr, "hocket sim: %s\n", cli_buf_text(&s->result.message));

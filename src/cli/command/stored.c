@@ -8,6 +8,7 @@
 
 #include "cli/args/args.h"
 #include "cli/exit.h"
+#include "cli/out.h"
 #include "cli/store.h"
 #include "cli/text.h"
 
@@ -48,6 +49,21 @@ int cli_stored_call_new(const char *command, const char *operation, const char *
     if (!o.store)
         return cli_usage(command, "the store is off, or there is no home for it: --store FILE");
     return call(command, operation, args_json, &o, out);
+}
+
+int cli_stored_show(const char *name, const char *args_json, const char *store, bool json,
+    void (*print)(const struct cli_result *result, const void *ud), const void *ud)
+{
+    struct cli_result result;
+    int rc = cli_stored_call(name, name, args_json, store, &result);
+    if (rc != CLI_EXIT_DONE)
+        return rc;
+    if (json)
+        cli_out_line(result.json.p, result.json.n);
+    else
+        print(&result, ud);
+    cli_result_free(&result);
+    return cli_out_end();
 }
 
 bool cli_stored_utf8(const char *command, char **words, int count)

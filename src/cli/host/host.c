@@ -10,6 +10,7 @@
 #include "cli/exit.h"
 #include "cli/host/heap.h"
 #include "cli/out.h"
+#include "cli/signals.h"
 
 static const char *read_env(const char *name, void *ud)
 {
@@ -189,6 +190,41 @@ int cli_host_call_store(const char *name, const char *args_json, const struct ho
         hocket_wait(host, -1);
     hocket_close(host, NULL, NULL);
     return out->status;
+}
+
+struct serving {
+    hocket_event_cb on_event;
+    void *ud;
+    struct cli_result *result;
+};
+
+static void on_served_event(hocket_host *host, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    const struct serving *s = ud;
+    s->on_event(host, run, e, s->ud);
+}
+
+static void on_served(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
+{
+    const struct serving *s = ud;
+    on_done(host, run, result, s->result);
+}
+
+void cli_host_serve(hocket_host *host, const char *name, const char *args_json,
+    hocket_event_cb on_event, void *ud, struct cli_result *out)
+{
+    struct serving s = { on_event, ud, out };
+    struct hocket_error err;
+    uint64_t id = 0;
+    if (hocket_call_start(host, name, args_json, &id, on_served_event, on_served, &s, &err) < 0)
+        cli_result_fail(out, &err);
+    for (bool stopped = false; !out->done;) {
+        if (cli_signal_taken() && !stopped) {
+            stopped = true;
+            hocket_run_cancel(host, id);
+        }
+        hocket_wait(host, -1);
+    }
 }
 
 int cli_host_answer(const char *name, const char *args_json, bool json)

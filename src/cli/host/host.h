@@ -37,6 +37,10 @@ int cli_host_call(const char *name, const char *args_json, struct cli_result *ou
 int cli_host_call_store(const char *name, const char *args_json, const struct hocket_options *store,
     struct cli_result *out);
 
+/* In a host that is open: the operation goes on until it ends, or a signal comes, which cancels it. */
+void cli_host_serve(hocket_host *host, const char *name, const char *args_json,
+    hocket_event_cb on_event, void *ud, struct cli_result *out);
+
 /* For a command that is one operation: its text on stdout, or with `json` its result; what went
  * wrong on stderr. Returns the exit code. */
 int cli_host_answer(const char *name, const char *args_json, bool json);

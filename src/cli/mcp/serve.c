@@ -51,13 +51,6 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
     hocket_json_free(event);
 }
 
-static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
-{
-    (void) host;
-    (void) run;
-    cli_result_set(&((struct serve *) ud)->result, result);
-}
-
 static void add_args(const struct serve *s, const struct cli_args *args, struct cli_buf *out)
 {
     cli_buf_adds(out, "{\"targets\":[");
@@ -77,17 +70,7 @@ static void add_args(const struct serve *s, const struct cli_args *args, struct 
 /* Being stopped by a signal is a way to end well. */
 static int serve(struct serve *s, hocket_host *host, const char *args)
 {
-    struct hocket_error err;
-    uint64_t id = 0;
-    if (hocket_call_start(host, "mcp_serve", args, &id, on_event, on_done, s, &err) < 0)
-        cli_result_fail(&s->result, &err);
-    for (bool stopped = false; !s->result.done;) {
-        if (cli_signal_taken() && !stopped) {
-            stopped = true;
-            hocket_run_cancel(host, id);
-        }
-        hocket_wait(host, -1);
-    }
+    cli_host_serve(host, "mcp_serve", args, on_event, s, &s->result);
     if (s->result.status == 0 || (cli_signal_taken() && s->result.status == HOCKET_ECANCELLED))
         return CLI_EXIT_DONE;
     fprintf(stderr, "hocket mcp serve: %s\n", cli_buf_text(&s->result.message));

@@ -104,21 +104,9 @@ static int name_run(struct hocket__run *r, struct hocket_error *err)
 int hocket__run_begin(
     struct hocket__run *r, const char *name, struct hocket__str args, struct hocket_error *err)
 {
-    lua_State *L = r->host->L;
     struct starting s = { r, name, args };
-    struct hocket_error e;
     int rc = r->name[0] ? 0 : name_run(r, err);
-    if (rc < 0)
-        return rc;
-    lua_pushcfunction(L, start_protected);
-    lua_pushlightuserdata(L, &s);
-    if (lua_pcall(L, 1, 0, 0) == LUA_OK)
-        return 0;
-    hocket__to_error(L, -1, &e);
-    lua_pop(L, 1);
-    if (err)
-        *err = e;
-    return e.status;
+    return rc < 0 ? rc : hocket__pcall(r->host->L, start_protected, &s, err);
 }
 
 int hocket__run_may_start(hocket_host *h, struct hocket_error *err)

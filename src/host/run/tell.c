@@ -60,20 +60,8 @@ struct hocket__run *hocket__run_find(hocket_host *h, uint64_t id)
 
 static int wish(struct telling *t)
 {
-    hocket_host *h = t->run->host;
-    if (!lua_checkstack(h->L, 4))
-        return hocket__error_nomem(t->err);
-    lua_pushcfunction(h->L, tell_protected);
-    lua_pushlightuserdata(h->L, t);
-    if (lua_pcall(h->L, 1, 0, 0) != LUA_OK) {
-        struct hocket_error e;
-        hocket__to_error(h->L, -1, &e);
-        lua_pop(h->L, 1);
-        if (t->err)
-            *t->err = e;
-        return e.status;
-    }
-    return t->status;
+    int rc = hocket__pcall(t->run->host->L, tell_protected, t, t->err);
+    return rc < 0 ? rc : t->status;
 }
 
 int hocket__run_wish(struct hocket__run *r, const char *word, const char *a, struct hocket__str b,
@@ -180,18 +168,8 @@ static int note_protected(lua_State *L)
 
 static int note(const struct hocket__run *r, const char *function)
 {
-    hocket_host *h = r->host;
-    struct hocket_error err;
     struct noting n = { r, function };
-    if (!lua_checkstack(h->L, 4))
-        return HOCKET_ENOMEM;
-    lua_pushcfunction(h->L, note_protected);
-    lua_pushlightuserdata(h->L, &n);
-    if (lua_pcall(h->L, 1, 0, 0) == LUA_OK)
-        return 0;
-    hocket__to_error(h->L, -1, &err);
-    lua_pop(h->L, 1);
-    return err.status;
+    return hocket__pcall(r->host->L, note_protected, &n, NULL);
 }
 
 int hocket__run_wish_stop(struct hocket__run *r)

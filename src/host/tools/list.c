@@ -52,14 +52,8 @@ static int add_to_lua(
 {
     struct adding adding = { spec };
     struct hocket_error e;
-    if (!lua_checkstack(h->L, 4))
-        return hocket__error_nomem(err);
-    lua_pushcfunction(h->L, add_protected);
-    lua_pushlightuserdata(h->L, &adding);
-    if (lua_pcall(h->L, 1, 0, 0) == LUA_OK)
+    if (hocket__pcall(h->L, add_protected, &adding, &e) == 0)
         return 0;
-    hocket__to_error(h->L, -1, &e);
-    lua_pop(h->L, 1);
     /* a bad schema is raised as a script's error; to the program it is a bad argument */
     if (e.status == HOCKET_ELUA)
         e.status = HOCKET_EINVAL;

@@ -1,32 +1,19 @@
 --- Where tokens of MCP servers are kept: one file of mode 0600 in the state directory, by server and issuer.
 local fiber = require "hocket.internal.core.fiber"
 local files = require "hocket.internal.core.files"
-local fs = require "hocket.fs"
-local json = require "hocket.json"
-local state_dir = require "hocket.internal.run.state_dir"
+local state_file = require "hocket.internal.run.state_file"
 
 local tokens = {}
+local file = state_file "mcp-tokens.json"
 
 --- Seconds that another process may take to get a new token, and between two looks whether it has.
 local PATIENCE, LOOK = 30, 0.05
-
-local function path()
-  local dir = state_dir()
-  return dir and dir .. "/mcp-tokens.json", dir
-end
-
-local function all()
-  local file = path()
-  local text = file and fs.read(file, 16 << 20)
-  local value = text and json.decode(text)
-  return type(value) == "table" and value or {}
-end
 
 --- What is known of a server: its issuer, client and tokens.
 ---@param url string
 ---@return table?
 function tokens.get(url)
-  local one = all()[url]
+  local one = file:read()[url]
   return type(one) == "table" and one or nil
 end
 
@@ -37,22 +24,16 @@ end
 ---@param fn fun(): T
 ---@return T
 function tokens.alone(fn)
-  local file, dir = path()
-  if not file or not fs.mkdir(dir) then return fn() end
+  local path = file:make()
+  if not path then return fn() end
   local due = fiber.now() + PATIENCE
-  local held, err = files.lock(file .. ".lock")
+  local held, err = files.lock(path .. ".lock")
   while not held and err.code == "state" and fiber.now() < due do
     fiber.sleep(LOOK)
-    held, err = files.lock(file .. ".lock")
+    held, err = files.lock(path .. ".lock")
   end
   local closing <close> = held
   return (fn())
-end
-
-local function put(url, one, file)
-  local known = all()
-  known[url] = one
-  return fs.write(file, json.encode(known) .. "\n", { private = true })
 end
 
 --- Keeps it; nil forgets the server. Others that keep theirs at the same time are not lost.
@@ -61,18 +42,18 @@ end
 ---@return true? kept
 ---@return hocket.Error?
 function tokens.put(url, one)
-  local file, dir = path()
-  if not file then return nil, { code = "not_found", message = "there is no home to keep tokens in: set HOME or XDG_STATE_HOME" } end
-  local ok, err = fs.mkdir(dir)
-  if not ok then return nil, err end
-  local held = files.lock(file .. ".put")
+  local path, err = file:make()
+  if not path then return nil, err end
+  local held = files.lock(path .. ".put")
   for _ = 1, 40 do
     if held then break end
     if fiber.self() then fiber.sleep(LOOK) end
-    held = files.lock(file .. ".put")
+    held = files.lock(path .. ".put")
   end
   local closing <close> = held
-  return put(url, one, file)
+  local known = file:read()
+  known[url] = one
+  return file:write(known)
 end
 
 return tokens

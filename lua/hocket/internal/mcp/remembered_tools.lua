@@ -1,26 +1,14 @@
 --- What servers' tools said of themselves when they were last used, so that a change is told: a description is what a model goes
 --- by, and a server may change it once it is trusted. Kept as digests in the state directory.
-local fs = require "hocket.fs"
 local json = require "hocket.json"
-local state_dir = require "hocket.internal.run.state_dir"
+local state_file = require "hocket.internal.run.state_file"
 local system = require "hocket.internal.core.system"
 
 local remembered_tools = {}
+local file = state_file "mcp-tools.json"
 
 --- Servers that are remembered.
 local MAX = 1000
-
-local function path()
-  local dir = state_dir()
-  return dir and dir .. "/mcp-tools.json", dir
-end
-
-local function all()
-  local file = path()
-  local text = file and fs.read(file, 16 << 20)
-  local value = text and json.decode(text)
-  return type(value) == "table" and value or {}
-end
 
 -- The one that was not used for longest goes.
 local function forget_oldest(known)
@@ -30,13 +18,6 @@ local function forget_oldest(known)
     if not oldest or (tonumber(one.used) or 0) < (tonumber(known[oldest].used) or 0) then oldest = key end
   end
   if count > MAX then known[oldest] = nil end
-end
-
-local function keep(known)
-  local file, dir = path()
-  if not file or not fs.mkdir(dir) then return end
-  forget_oldest(known)
-  fs.write(file, json.encode(known) .. "\n", { private = true })
 end
 
 local function digests_of(tools)
@@ -50,7 +31,7 @@ end
 ---@param tools hocket.McpTool[]
 ---@return string[] changed Names of those that say something else than before; none the first time.
 function remembered_tools.compare(key, tools)
-  local known, now, changed, differs = all(), digests_of(tools), {}, false
+  local known, now, changed, differs = file:read(), digests_of(tools), {}, false
   key = system.digest(key):sub(1, 24)
   local before = type(known[key]) == "table" and type(known[key].tools) == "table" and known[key].tools or {}
   for name, digest in pairs(now) do
@@ -61,7 +42,8 @@ function remembered_tools.compare(key, tools)
   table.sort(changed)
   if differs then
     known[key] = { tools = now, used = os.time() }
-    keep(known)
+    forget_oldest(known)
+    file:write(known)
   end
   return changed
 end
