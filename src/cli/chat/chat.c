@@ -289,8 +289,8 @@ static int finish(struct cli_chat *c)
     if (status < 0 && status != HOCKET_ECANCELLED) {
         cli_buf_addf(&line, "error: %s", cli_buf_text(&c->result.message));
         cli_screen_say(&c->screen, CLI_BAD, line.p);
-        cli_buf_free(&line);
     }
+    cli_buf_free(&line);
     close_sink(c);
     cli_signals_end();
     cli_host_close(c->host);

@@ -18,7 +18,7 @@ tool.set("mcp", function(env)
   toolset.set_admission(require("hocket.internal.runner.trust").admit_server)
   return toolset.tools(env)
 end)
-tool.set("mcp_of_run", function(env) -- servers that whoever started the run has named: its option `mcp`
+tool.set("servers_of_run", function(env) -- servers that whoever started the run has named: its option `mcp`
   local agent = setmetatable({ mcp = env.run.options.mcp or {} }, { __index = env.agent })
   return require("hocket.internal.mcp.toolset").tools(setmetatable({ agent = agent }, { __index = env }))
 end)

@@ -115,7 +115,7 @@ local function options_of(self, cwd, mode, servers)
   local options = {}
   for name, value in pairs(self.options) do options[name] = value end
   options.workdir, options.cwd, options.typed, options.approve = cwd, cwd, true, approve_of(self, mode)
-  if #servers > 0 then options.mcp, options.tools = servers, json.array { "mcp_of_run" } end
+  if #servers > 0 then options.mcp, options.tools = servers, json.array { "servers_of_run" } end
   return options
 end
 
