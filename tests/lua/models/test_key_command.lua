@@ -10,7 +10,7 @@ local model = require "model"
 local resolve = require("hocket.model").resolve
 local t = require "harness"
 
-local dir = t.dir()
+local dir <close> = t.dir()
 local good = model.chunk "Yes." .. model.chunk(nil, "stop") .. "data: [DONE]\n\n"
 
 -- A program of these lines; what it has run as stands in `log`.
