@@ -232,7 +232,15 @@ with_server("requests that are none are refused in the protocol's words, and non
     t.equal(status, 400, "request " .. i)
     t.equal(got.error.type, "invalid_request_error")
   end
-  t.equal((s:post("/v1/chat/completions", "x", { ["content-type"] = "text/plain" })), 415)
+  local log, logged = system.log, nil
+  function system.log(level, text) logged = text return log(level, text) end -- what the server itself has failed at
+  for _, path in ipairs { "/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens" } do
+    t.equal((s:post(path, "x", { ["content-type"] = "text/plain" })), 415, path)
+    t.equal((s:post(path, "[1]")), 400, path)
+    t.equal((s:post(path, "{")), 400, path)
+  end
+  system.log = log
+  t.equal(logged, nil)
   t.equal(s.desk.counts.started, 0)
   local status, got = s:post("/v1/chat/completions", chat { model = "nobody", messages = "x" })
   t.equal(status, 404)

@@ -255,13 +255,15 @@ local function count_tokens(made)
   return math.max(1, math.floor(rest))
 end
 
+-- What fn makes of the body; nil where the answer was what is wrong with it.
 local function checked(request, response, fn)
   local body, err = request:json()
-  if not body then return response:fail(err) end
-  local ok, result, wrong_ = pcall(fn, body)
-  if ok then return result, wrong_ end
-  if type(result) == "table" and result.code == "invalid" then return response:fail(result) and nil end
-  error(result, 0)
+  local ok, result = false, err
+  if body then ok, result = pcall(fn, body) end
+  if ok then return result end
+  if type(result) ~= "table" or not result.code then error(result, 0) end
+  response:fail(result)
+  return nil
 end
 
 return function(server)
