@@ -2,6 +2,7 @@
  * and streams, while a file changes; in a child that was forked. Every run ends, once, and nothing is left. */
 
 #include "host/run_util.h"
+#include "support/tsan.h"
 
 #include <lauxlib.h>
 #include <lualib.h>

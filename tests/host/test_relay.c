@@ -5,6 +5,7 @@
 #include "support/alloc.h"
 #include "support/server.h"
 #include "support/temp.h"
+#include "support/tsan.h"
 
 #include <dirent.h>
 #include <errno.h>

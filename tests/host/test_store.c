@@ -4,6 +4,7 @@
 #include "bind/store/store.h"
 #include "host/host.h"
 #include "support/fill.h"
+#include "support/tsan.h"
 
 #include <sys/stat.h>
 

@@ -13,14 +13,7 @@
 #include <cmocka.h>
 
 #include "support/temp.h"
-
-/* libuv closes descriptors by bare system calls, of which the thread sanitizer does not hear: a number that
- * another thread is given next looks to it as if both had the descriptor at once. */
-const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void)
-{
-    return "race:open_listener\n";
-}
+#include "support/tsan.h"
 
 static const char text[] =
     "local hocket = require 'hocket'\n"

@@ -1,6 +1,7 @@
 /* Tools of the program, answered at once, later, from other threads, or never. */
 
 #include "host/run_util.h"
+#include "support/tsan.h"
 
 #include <pthread.h>
 #include <time.h>
