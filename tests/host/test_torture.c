@@ -23,7 +23,7 @@ enum { EVENTS = 8 << 20, TEXT = 1 << 20, AT_ONCE = 8, LIVES = 40 };
 struct seen {
     char name[32], error[1024], warnings[4096];
     int done, status, asked[8];
-    bool paused, going, lost, told_store; /* its disk; its last words; its host opened a store */
+    bool paused, going, lost; /* its disk; what it did at last */
     unsigned ops;
     size_t n_events;
     char text[TEXT], outcome[TEXT], events[EVENTS];

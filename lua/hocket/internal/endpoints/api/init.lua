@@ -1,8 +1,8 @@
 --- hocket's own interface: agents, runs, what they wait for, and what can be said to them. openapi.lua describes it for others.
-local api_feed = require "hocket.internal.endpoints.api_feed"
-local api_events = require "hocket.internal.endpoints.api_events"
-local api_runs = require "hocket.internal.endpoints.api_runs"
-local api_say = require "hocket.internal.endpoints.api_say"
+local api_feed = require "hocket.internal.endpoints.api.feed"
+local api_events = require "hocket.internal.endpoints.api.events"
+local api_runs = require "hocket.internal.endpoints.api.runs"
+local api_say = require "hocket.internal.endpoints.api.say"
 local idempotency = require "hocket.internal.endpoints.idempotency"
 local json = require "hocket.json"
 local openapi = require "hocket.internal.base.lazy" "hocket.internal.endpoints.openapi"

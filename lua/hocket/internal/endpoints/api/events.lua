@@ -10,7 +10,7 @@ local fiber = require "hocket.internal.core.fiber"
 local records = require "hocket.internal.endpoints.records"
 local responses = require "hocket.internal.endpoints.response"
 local story = require "hocket.internal.commands.story"
-local api_runs = require "hocket.internal.endpoints.api_runs"
+local api_runs = require "hocket.internal.endpoints.api.runs"
 
 local api_events = {}
 

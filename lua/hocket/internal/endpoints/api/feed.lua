@@ -2,7 +2,7 @@
 ---
 --- The newest are kept, so that a client that comes again with Last-Event-ID misses none; one that was away for longer, or was another server's,
 --- hears `resync` first: it lists again.
-local api_runs = require "hocket.internal.endpoints.api_runs"
+local api_runs = require "hocket.internal.endpoints.api.runs"
 local fiber = require "hocket.internal.core.fiber"
 local responses = require "hocket.internal.endpoints.response"
 local system = require "hocket.internal.core.system"

@@ -3,7 +3,7 @@
 --- To a run that goes on here it is said at once. For one that goes on in another process, or in none, it is put into the store; one that
 --- nobody has is gone on with here, so that what a person answers days later does what it would have done.
 local answer = require "hocket.internal.commands.answer"
-local api_runs = require "hocket.internal.endpoints.api_runs"
+local api_runs = require "hocket.internal.endpoints.api.runs"
 local json = require "hocket.json"
 local signal = require "hocket.internal.commands.signal"
 local store = require "hocket.internal.core.store"
