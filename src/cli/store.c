@@ -55,6 +55,12 @@ void cli_store_options(struct hocket_options *o, const char *store, const char *
     o->store_bytes = BYTES;
 }
 
+void cli_store_for_runs(struct hocket_options *o, const char *store, const char *durability)
+{
+    cli_store_options(o, store, durability);
+    o->store_optional = !store && !getenv("HOCKET_STORE");
+}
+
 bool cli_store_look(struct hocket_options *o, const char *command, const char *store)
 {
     cli_store_options(o, store, NULL);

@@ -17,6 +17,8 @@
  * relative to the current directory, so ask before that changes. Nothing is made: the store makes its directory and
  * its file, for the user alone, when it is opened to keep the first run. */
 void cli_store_options(struct hocket_options *o, const char *store, const char *durability);
+/* The same for commands that make runs: a store that nobody named is done without where it cannot be used. */
+void cli_store_for_runs(struct hocket_options *o, const char *store, const char *durability);
 
 /* The same for a command that only looks: nothing is removed because it is old. False after having said on
  * stderr that there is nothing to look at; then nothing is to be opened, which would make it. */

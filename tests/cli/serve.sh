@@ -113,4 +113,13 @@ run hocket serve --listen nonsense smith.md; expect 2
 chmod 644 "$HOME/.local/state/hocket/serve-token"
 run hocket serve --listen 127.0.0.1:0 smith.md; expect 1; has err 'chmod 600'
 run hocket serve --listen 127.0.0.1:0 --no-token none.md; [ $code != 0 ] || fail "there is no none.md"
+
+# a store that nobody named and that cannot be used is done without, as by `hocket run`
+mkdir deaf; : >deaf/.local
+what="a server without a store"
+(unset HOCKET_STORE XDG_STATE_HOME; HOME=$PWD/deaf; export HOME; exec "$HOCKET" serve --listen 127.0.0.1:0 --no-token smith.md >out 2>serving) & server=$!
+until_true grep -qs '^serving' serving
+url=$(sed -n 's/^serving //p' serving)
+same "$(status -H 'Content-Type: application/json' -d '{"model":"smith","messages":[{"role":"user","content":"Hello"}]}' "$url/v1/chat/completions")" 200
+stop; has serving 'runs are not kept'
 finish

@@ -68,8 +68,7 @@ static int start(struct acp *s, const char *target)
     struct cli_buf json = { 0 };
     int rc = CLI_EXIT_DONE;
     struct hocket_options store = { 0 };
-    cli_store_options(&store, s->run.store, s->run.durability);
-    store.store_optional = !s->run.store && !getenv("HOCKET_STORE");
+    cli_store_for_runs(&store, s->run.store, s->run.durability);
     hocket_host *host = cli_host_open_store(NULL, &store, &rc);
     if (!host)
         return rc;

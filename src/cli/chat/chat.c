@@ -303,11 +303,11 @@ static int finish(struct cli_chat *c)
 static int chat(struct cli_chat *c)
 {
     struct hocket_options store = { 0 };
-    cli_store_options(&store, c->args.store, c->args.durability);
+    cli_store_for_runs(&store, c->args.store, c->args.durability);
+    store.store_optional &= !c->args.resume;
     int rc = open_sink(c);
     if (rc == CLI_GO_ON && c->args.workdir && chdir(c->args.workdir) != 0)
         rc = cli_usage("chat", "cannot work in '%s': %s", c->args.workdir, strerror(errno));
-    store.store_optional = !c->args.store && !getenv("HOCKET_STORE") && !c->args.resume;
     c->host = rc == CLI_GO_ON ? cli_host_open_store(&c->screen, &store, &rc) : NULL;
     if (!c->host) {
         close_sink(c);

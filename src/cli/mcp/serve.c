@@ -88,22 +88,6 @@ static int check_words(const struct cli_args *args)
     return 0;
 }
 
-/* The targets are looked up from here, and so is the store, wherever the runs will work. */
-static int change_directory(struct serve *s, struct cli_args *args)
-{
-    cli_store_options(&s->store, s->run.store, s->run.durability);
-    s->store.store_optional = !s->run.store && !getenv("HOCKET_STORE");
-    if (!s->run.workdir)
-        return 0;
-    for (int i = 0; i < args->count; i++) {
-        char *path = realpath(args->words[i], NULL);
-        args->words[i] = path ? path : args->words[i]; /* kept until the program ends */
-    }
-    if (chdir(s->run.workdir) == 0)
-        return 0;
-    return cli_usage("mcp serve", "cannot work in '%s': %s", s->run.workdir, strerror(errno));
-}
-
 static int start(struct serve *s, const struct cli_args *args)
 {
     struct cli_buf json = { 0 };
@@ -129,8 +113,9 @@ static int main_serve(const struct cli_command *self, int argc, char **argv)
     s.run.command = "mcp serve";
     s.run.input_from_stdin = true; /* what comes from there is nobody's typing */
     int rc = cli_args_read(self, argc, argv, &args);
+    cli_store_for_runs(&s.store, s.run.store, s.run.durability); /* from here, wherever runs work */
     if (rc == CLI_GO_ON && (rc = check_words(&args)) == 0
-        && (rc = change_directory(&s, &args)) == 0)
+        && (rc = cli_run_args_enter(&s.run, &args)) == 0)
         rc = start(&s, &args);
     cli_run_args_free(&s.run);
     cli_result_free(&s.result);

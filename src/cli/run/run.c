@@ -368,22 +368,16 @@ static void run_on_changes(struct job *j)
     }
 }
 
-/* What nobody named may be done without. */
-static hocket_host *open_host(struct job *j, struct hocket_options *store, int *code)
-{
-    store->store_optional = !j->args.store && !getenv("HOCKET_STORE") && !j->args.resume;
-    return cli_host_open_store(&j->screen, store, code);
-}
-
 static int run(struct job *j)
 {
     char *target = NULL;
     struct hocket_options store = { 0 };
-    cli_store_options(&store, j->args.store, j->args.durability);
+    cli_store_for_runs(&store, j->args.store, j->args.durability);
+    store.store_optional &= !j->args.resume;
     int rc = open_sink(j);
     if (rc == CLI_GO_ON)
         rc = change_directory(j, &target);
-    j->host = rc == CLI_GO_ON ? open_host(j, &store, &rc) : NULL;
+    j->host = rc == CLI_GO_ON ? cli_host_open_store(&j->screen, &store, &rc) : NULL;
     if (!j->host) {
         close_sink(j);
         free(target);

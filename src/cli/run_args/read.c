@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -130,4 +131,17 @@ void cli_run_args_free(struct cli_run_args *a)
     cli_buf_free(&a->record_path);
     cli_buf_free(&a->replay_path);
     cli_buf_free(&a->store_path);
+}
+
+int cli_run_args_enter(const struct cli_run_args *a, struct cli_args *targets)
+{
+    if (!a->workdir)
+        return 0;
+    for (int i = 0; i < targets->count; i++) {
+        char *path = realpath(targets->words[i], NULL);
+        targets->words[i] = path ? path : targets->words[i]; /* kept until the program ends */
+    }
+    if (chdir(a->workdir) == 0)
+        return 0;
+    return cli_usage(a->command, "cannot work in '%s': %s", a->workdir, strerror(errno));
 }

@@ -48,6 +48,10 @@ int cli_run_args_read(
     const struct cli_command *self, int argc, char **argv, struct cli_run_args *out);
 void cli_run_args_free(struct cli_run_args *a);
 
+/* Changes to the folder that runs work in, where one is given; the targets are still looked up from here. 0, or the
+ * exit code after having said why not. */
+int cli_run_args_enter(const struct cli_run_args *a, struct cli_args *targets);
+
 int cli_run_args_set(void *ud, int id, const char *value);
 
 /* The options of the run as the host wants them: one JSON object. */

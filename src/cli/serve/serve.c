@@ -302,26 +302,12 @@ static int open_log(struct serve *s)
     return cli_usage("serve", "'--access-log %s': %s", s->access_log, strerror(errno));
 }
 
-/* The targets are looked up from here, wherever the runs will work. */
-static int change_directory(const struct serve *s, struct cli_args *args)
-{
-    if (!s->run.workdir)
-        return 0;
-    for (int i = 0; i < args->count; i++) {
-        char *path = realpath(args->words[i], NULL);
-        args->words[i] = path ? path : args->words[i]; /* kept until the program ends */
-    }
-    if (chdir(s->run.workdir) == 0)
-        return 0;
-    return cli_usage("serve", "cannot work in '%s': %s", s->run.workdir, strerror(errno));
-}
-
 static int start(struct serve *s, struct cli_args *args, int fd)
 {
     struct cli_buf json = { 0 };
     struct hocket_options store = { 0 };
-    cli_store_options(&store, s->run.store, s->run.durability);
-    int rc = change_directory(s, args);
+    cli_store_for_runs(&store, s->run.store, s->run.durability);
+    int rc = cli_run_args_enter(&s->run, args);
     if (rc != 0)
         return rc;
     hocket_host *host = cli_host_open_store(NULL, &store, &rc);
