@@ -41,6 +41,9 @@ set_target_properties(hocket_store_static PROPERTIES
 if(HOCKET_LINK_SQLITE OR HOCKET_SANITIZE)
   target_link_libraries(hocket_store_static INTERFACE PkgConfig::SQLITE)
 endif()
+if(HOCKET_LINK_SSL OR HOCKET_SANITIZE)
+  target_link_libraries(hocket_serve_static INTERFACE PkgConfig::SSL)
+endif()
 set_target_properties(hocket_static PROPERTIES OUTPUT_NAME hocket)
 set_target_properties(hocket_serve_static PROPERTIES
   OUTPUT_NAME hocket-serve EXPORT_NAME serve_static)
@@ -66,7 +69,11 @@ if(HOCKET_SHARED)
   set_target_properties(hocket_shared PROPERTIES OUTPUT_NAME hocket EXPORT_NAME hocket)
   hocket_shared_library(hocket_serve_shared libhocket-serve.map ${hocket_serve_objects})
   target_link_libraries(hocket_serve_shared
-    PUBLIC hocket_shared PRIVATE hocket_flags hocket_base PkgConfig::LUA PkgConfig::UV)
+    PUBLIC hocket_shared PRIVATE hocket_flags hocket_base PkgConfig::LUA PkgConfig::UV
+    Threads::Threads ${CMAKE_DL_LIBS})
+  if(HOCKET_LINK_SSL OR HOCKET_SANITIZE)
+    target_link_libraries(hocket_serve_shared PRIVATE PkgConfig::SSL)
+  endif()
   set_target_properties(hocket_serve_shared PROPERTIES
     OUTPUT_NAME hocket-serve EXPORT_NAME serve)
   # Loaded by libhocket when a store is opened; it uses nothing of it.

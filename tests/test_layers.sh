@@ -116,6 +116,12 @@ for file in $(grep -rlE '^#include <sqlite3\.h>' src include); do
     *) complain "$file includes SQLite, which belongs to src/store/sqlite" ;;
     esac
 done
+for file in $(grep -rlE '^#include <openssl/' src include); do
+    case $file in
+    src/serve/tls/*.[ch]) ;;
+    *) complain "$file includes OpenSSL, which belongs to src/serve/tls" ;;
+    esac
+done
 for file in $(grep -rlE '^#include [<"](lua|lauxlib|lualib)\.' src include); do
     case $file in
     src/bind/* | src/host/* | src/module/*) ;;

@@ -19,7 +19,8 @@
 #define MAX_BREAKS 3
 
 /* Handlers know nothing but this. */
-static volatile sig_atomic_t taken, resized, resumed, view_on, soft, patient, wishes, breaks;
+static volatile sig_atomic_t taken, resized, resumed, view_on, soft, patient, wishes, breaks,
+    reload;
 static hocket_host *volatile waiting;
 static pthread_t pumping;
 
@@ -81,6 +82,15 @@ static void on_stop(int signo)
         _exit(cli_exit_of_signal(signo));
     }
     taken = signo;
+    wake();
+    errno = saved;
+}
+
+static void on_reload(int signo)
+{
+    int saved = errno;
+    (void) signo;
+    reload = 1;
     wake();
     errno = saved;
 }
@@ -147,6 +157,19 @@ void cli_signals_start(hocket_host *host)
 void cli_signals_patient(void)
 {
     patient = 1;
+}
+
+void cli_signals_reload(void)
+{
+    if (!is_ignored(SIGHUP))
+        handle(SIGHUP, on_reload);
+}
+
+bool cli_signal_reload(void)
+{
+    bool was = reload;
+    reload = 0;
+    return was;
 }
 
 void cli_signals_end(void)

@@ -26,6 +26,10 @@ bool cli_signal_interrupted(void);
 /* From now on a first signal leaves what is at work alone: nothing is broken into. */
 void cli_signals_patient(void);
 
+/* From now on SIGHUP ends nothing: it asks to read files again, which cli_signal_reload tells of once. */
+void cli_signals_reload(void);
+bool cli_signal_reload(void);
+
 int cli_signal_taken(void); /* the first one's number, or 0 */
 
 /* The live view hides the cursor between these. */

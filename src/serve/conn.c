@@ -6,7 +6,7 @@
  * Time is on the client's side as rarely as possible: one that sends its head slowly, that does not
  * read its answer, or that stays without a request, is ended by one of two deadlines. While a
  * handler thinks there is none. */
-#include "serve/conn.h"
+#include "serve/wire.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -14,14 +14,23 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define READ_AHEAD 65536 /* of pipelined requests, while one is open */
-#define KEEP       8192  /* buffers larger than this are not kept for the next request */
+#define READ_AHEAD  65536 /* of pipelined requests, while one is open */
+#define MAX_SHAKING 256   /* handshakes at once */
+#define KEEP        8192  /* buffers larger than this are not kept for the next request */
 
 /* ---- Time ------------------------------------------------------------------------ */
 
 static void no_deadline(struct hocket__conn *c)
 {
     hocket__list_del(&c->timed);
+}
+
+static void set_state(struct hocket__conn *c, enum hocket__conn_state state)
+{
+    struct hocket__server *s = c->server;
+    s->n_shaking -= c->state == HOCKET__CONN_SHAKE;
+    s->n_shaking += state == HOCKET__CONN_SHAKE;
+    c->state = state;
 }
 
 static void set_deadline(struct hocket__conn *c, struct hocket__deadlines *d)
@@ -32,9 +41,11 @@ static void set_deadline(struct hocket__conn *c, struct hocket__deadlines *d)
     hocket__server_arm(c->server, c->deadline);
 }
 
+/* A handshake has one deadline, whatever comes meanwhile. */
 static void touch(struct hocket__conn *c)
 {
-    set_deadline(c, &c->server->waiting);
+    if (c->state != HOCKET__CONN_SHAKE)
+        set_deadline(c, &c->server->waiting);
 }
 
 /* ---- The end --------------------------------------------------------------------- */
@@ -47,6 +58,7 @@ static void on_handle_closed(uv_handle_t *handle)
     hocket__buf_deinit(&c->text);
     hocket__buf_deinit(&c->content);
     hocket__outq_deinit(&c->out);
+    hocket__wire_free(c);
     hocket__head_deinit(&c->head, s->a);
     hocket__free(s->a, c, sizeof *c);
     hocket__server_handle_closed(s);
@@ -66,7 +78,7 @@ void hocket__conn_close(struct hocket__conn *c, bool reset)
 {
     if (c->state == HOCKET__CONN_CLOSED)
         return;
-    c->state = HOCKET__CONN_CLOSED;
+    set_state(c, HOCKET__CONN_CLOSED);
     forget_request(c);
     hocket__list_del(&c->all);
     hocket__list_del(&c->ready);
@@ -82,7 +94,7 @@ void hocket__conn_close(struct hocket__conn *c, bool reset)
 
 /* The client has left: whoever works on its request is told, once, and only if there is one that
  * was handed on. */
-static void gone(struct hocket__conn *c)
+void hocket__conn_gone(struct hocket__conn *c)
 {
     struct hocket__server *s = c->server;
     uint64_t id = c->id;
@@ -97,7 +109,7 @@ void hocket__conn_end(struct hocket__conn *c)
 {
     forget_request(c);
     shutdown(c->fd, SHUT_WR);
-    c->state = HOCKET__CONN_DRAIN;
+    set_state(c, HOCKET__CONN_DRAIN);
     hocket__buf_deinit(&c->in);
     hocket__outq_deinit(&c->out);
     set_deadline(c, &c->server->draining);
@@ -108,7 +120,7 @@ void hocket__conn_end(struct hocket__conn *c)
 
 static void next_request(struct hocket__conn *c)
 {
-    c->state = HOCKET__CONN_HEAD;
+    set_state(c, HOCKET__CONN_HEAD);
     c->begun = c->chunked = c->bodyless = c->raw = false;
     touch(c);
     if (c->in.len > 0 && !c->busy)
@@ -119,12 +131,14 @@ static void next_request(struct hocket__conn *c)
 /* What is not sent yet decides first; then whether the connection goes on. */
 static void settle(struct hocket__conn *c)
 {
-    if (hocket__outq_len(&c->out) > 0)
+    if (hocket__outq_len(&c->out) > 0) {
         hocket__conn_watch(c);
-    else if (c->keep_alive && !c->server->muted)
+    } else if (c->keep_alive && !c->server->muted) {
         next_request(c);
-    else
+    } else {
+        hocket__wire_bye(c);
         hocket__conn_end(c);
+    }
 }
 
 void hocket__conn_finish(struct hocket__conn *c)
@@ -143,7 +157,7 @@ static void break_down(struct hocket__conn *c)
 int hocket__conn_send(struct hocket__conn *c, const struct iovec *pieces, size_t n, size_t spare)
 {
     bool idle = hocket__outq_len(&c->out) == 0;
-    int rc = hocket__outq_push(&c->out, c->fd, pieces, n, spare);
+    int rc = hocket__wire_push(c, pieces, n, spare);
     if (rc == HOCKET_ELIMIT)
         return rc;
     if (rc < 0) {
@@ -157,11 +171,10 @@ int hocket__conn_send(struct hocket__conn *c, const struct iovec *pieces, size_t
     return 0;
 }
 
-/* An answer of our own to a request that nobody else gets to see. */
-static void refuse(struct hocket__conn *c, int status)
+void hocket__conn_refuse(struct hocket__conn *c, int status, const char *words)
 {
     struct hocket__server *s = c->server;
-    const char *reason = hocket__server_reason(status);
+    const char *reason = words ? words : hocket__server_reason(status);
     struct hocket__server_header plain = { HOCKET__STR("Content-Type"), HOCKET__STR("text/plain") };
     struct hocket__answer_head h = { .status = status,
         .headers = &plain,
@@ -170,7 +183,7 @@ static void refuse(struct hocket__conn *c, int status)
         .close = true };
     hocket__server_log(s, HOCKET_LOG_DEBUG, "request refused: %d %s", status, reason);
     c->keep_alive = false;
-    c->state = HOCKET__CONN_FLUSH;
+    set_state(c, HOCKET__CONN_FLUSH);
     hocket__server_write_head(s, &h);
     hocket__buf_adds(&s->line, reason);
     hocket__buf_addc(&s->line, '\n');
@@ -324,7 +337,7 @@ static void work(struct hocket__conn *c)
     }
     c->busy = false;
     if (rc > 0)
-        refuse(c, rc);
+        hocket__conn_refuse(c, rc, NULL);
     else if (rc < 0)
         break_down(c);
     else
@@ -339,16 +352,16 @@ static bool drips(const struct hocket__conn *c)
 }
 
 /* Slow clients: time counts anew with each piece of a body, but for a head from its first byte on. */
-static void take_input(struct hocket__conn *c, const char *p, size_t n)
+void hocket__conn_take(struct hocket__conn *c, const char *p, size_t n)
 {
     if (c->state == HOCKET__CONN_DRAIN)
         return;
     if (c->state == HOCKET__CONN_BODY || (c->state == HOCKET__CONN_HEAD && c->in.len == 0))
         touch(c);
     if (hocket__buf_add(&c->in, p, n))
-        gone(c);
+        hocket__conn_gone(c);
     else if (drips(c))
-        refuse(c, 408);
+        hocket__conn_refuse(c, 408, NULL);
     else
         work(c);
 }
@@ -358,9 +371,9 @@ static void read_some(struct hocket__conn *c)
     struct hocket__server *s = c->server;
     ssize_t n = recv(c->fd, s->scratch, sizeof s->scratch, MSG_DONTWAIT);
     if (n > 0)
-        take_input(c, s->scratch, (size_t) n);
+        hocket__wire_take(c, s->scratch, (size_t) n);
     else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
-        gone(c);
+        hocket__conn_gone(c);
 }
 
 /* ---- The loop -------------------------------------------------------------------- */
@@ -370,6 +383,7 @@ static void read_some(struct hocket__conn *c)
 static bool wants_input(const struct hocket__conn *c)
 {
     switch (c->state) {
+    case HOCKET__CONN_SHAKE:
     case HOCKET__CONN_HEAD:
     case HOCKET__CONN_BODY: return !c->server->paused;
     case HOCKET__CONN_OPEN:
@@ -384,7 +398,7 @@ static void write_some(struct hocket__conn *c)
 {
     struct hocket__server *s = c->server;
     if (hocket__outq_flush(&c->out, c->fd)) {
-        gone(c);
+        hocket__conn_gone(c);
     } else if (hocket__outq_len(&c->out) > 0) {
         touch(c);
     } else if (c->state == HOCKET__CONN_FLUSH) {
@@ -403,7 +417,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 {
     struct hocket__conn *c = hocket__container_of(handle, struct hocket__conn, poll);
     if (status < 0) {
-        gone(c);
+        hocket__conn_gone(c);
         return;
     }
     if (events & UV_WRITABLE)
@@ -413,7 +427,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
     if (wants_input(c) && (events & (UV_READABLE | UV_DISCONNECT)))
         read_some(c);
     else if (events & UV_DISCONNECT)
-        gone(c);
+        hocket__conn_gone(c);
 }
 
 void hocket__conn_watch(struct hocket__conn *c)
@@ -439,39 +453,65 @@ void hocket__conn_wake(struct hocket__conn *c)
 void hocket__conn_run(struct hocket__conn *c)
 {
     if (c->broken)
-        gone(c);
+        hocket__conn_gone(c);
     else
         work(c);
 }
 
 void hocket__conn_expire(struct hocket__conn *c)
 {
-    bool reading = c->state == HOCKET__CONN_HEAD || c->state == HOCKET__CONN_BODY;
-    if (reading && c->server->paused) {
-        touch(c); /* it is us who does not listen */
+    bool shaking = c->state == HOCKET__CONN_SHAKE;
+    bool reading = shaking || c->state == HOCKET__CONN_HEAD || c->state == HOCKET__CONN_BODY;
+    if (reading && c->server->paused) { /* it is us who does not listen */
+        set_deadline(c, shaking ? &c->server->shaking : &c->server->waiting);
     } else if (c->state == HOCKET__CONN_BODY || (reading && c->in.len > 0)) {
-        refuse(c, 408);
+        hocket__conn_refuse(c, 408, NULL);
     } else if (reading || c->state == HOCKET__CONN_DRAIN) {
         hocket__conn_close(c, false);
     } else {
         hocket__server_log(c->server, HOCKET_LOG_WARN, "a client does not read its answer");
-        gone(c);
+        hocket__conn_gone(c);
     }
 }
 
-void hocket__conn_open(struct hocket__server *s, int fd, bool refused)
+void hocket__conn_shaken(struct hocket__conn *c)
+{
+    next_request(c);
+    if (c->full)
+        hocket__conn_refuse(c, 503, NULL);
+}
+
+/* Many that have begun to shake hands and do not go on would keep out those that do: the oldest goes. */
+static void begin_to_shake(struct hocket__conn *c)
+{
+    struct hocket__server *s = c->server;
+    if (s->n_shaking >= MAX_SHAKING) {
+        hocket__server_log(s, HOCKET_LOG_DEBUG, "a handshake is given up for a newer one");
+        hocket__conn_close(
+            hocket__container_of(s->shaking.list.next, struct hocket__conn, timed), false);
+    }
+    s->n_shaking++; /* SHAKE is how a connection begins */
+    set_deadline(c, &s->shaking);
+    hocket__conn_watch(c);
+}
+
+void hocket__conn_open(struct hocket__server *s, int fd, bool full)
 {
     int on = 1;
     struct hocket__conn *c = hocket__zero(s->a, sizeof *c);
-    if (!c || uv_poll_init(s->loop, &c->poll, fd)) {
+    if (c)
+        c->server = s;
+    if (!c || !hocket__wire_open(c) || uv_poll_init(s->loop, &c->poll, fd)) {
         hocket__server_log(s, HOCKET_LOG_WARN, "out of memory for a connection");
+        if (c)
+            hocket__wire_free(c);
         hocket__free(s->a, c, sizeof *c);
         close(fd);
         return;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    c->server = s;
     c->fd = fd;
+    c->full = full;
     hocket__buf_init(&c->in, s->a, 0);
     hocket__buf_init(&c->text, s->a, 0);
     hocket__buf_init(&c->content, s->a, s->max_body);
@@ -481,7 +521,10 @@ void hocket__conn_open(struct hocket__server *s, int fd, bool refused)
     hocket__list_add(&s->conns, &c->all);
     s->n_conns++;
     s->n_handles++;
-    next_request(c);
-    if (refused)
-        refuse(c, 503);
+    if (c->tls) {
+        begin_to_shake(c);
+    } else {
+        c->state = HOCKET__CONN_HEAD;
+        hocket__conn_shaken(c);
+    }
 }

@@ -1,9 +1,10 @@
 /* One connection: reads requests from its socket one after the other, hands each on when
  * it is whole, and takes its answer out.
  *
- *   HEAD ─> BODY ─> OPEN ─> FLUSH ─┬─> HEAD (kept alive)
- *     └── refused ───────────^     └─> DRAIN ─> CLOSED (from any state)
+ *   (SHAKE ─>) HEAD ─> BODY ─> OPEN ─> FLUSH ─┬─> HEAD (kept alive)
+ *                └── refused ───────────^     └─> DRAIN ─> CLOSED (from any state)
  *
+ * SHAKE: the handshake of TLS, where there is TLS (wire.c).
  * DRAIN: our side is shut down and what still comes is thrown away for a while. Closing
  * with unread input would reset the connection and could take the answer with it.
  *
@@ -17,6 +18,7 @@
 #include "serve/state.h"
 
 enum hocket__conn_state {
+    HOCKET__CONN_SHAKE,
     HOCKET__CONN_HEAD,
     HOCKET__CONN_BODY,
     HOCKET__CONN_OPEN,
@@ -34,6 +36,9 @@ struct hocket__conn {
     enum hocket__conn_state state;
     bool busy;   /* its input is being worked through further up the stack */
     bool broken; /* the peer is gone, or memory was; the loop is going to find out */
+    bool heard;  /* something has come */
+    bool full;   /* there is no room for it: told so when it can be told */
+    struct hocket__tls_session *tls;
 
     struct hocket__buf in;   /* read, not yet looked at */
     struct hocket__buf text; /* the head of the request */
@@ -50,13 +55,21 @@ struct hocket__conn {
 
 /* Takes over the descriptor. `refuse`: answers 503, whatever is asked. */
 void hocket__conn_open(struct hocket__server *s, int fd, bool refuse);
+/* Cuts it now; whoever works on its request is told. */
+void hocket__conn_gone(struct hocket__conn *c);
 /* Cuts it now, without a callback. */
 void hocket__conn_close(struct hocket__conn *c, bool reset);
 /* Sends or queues. 0, ELIMIT, ECLOSED, ENOMEM (the last two: it goes down soon). */
 int hocket__conn_send(struct hocket__conn *c, const struct iovec *pieces, size_t n, size_t spare);
+/* The handshake is done. */
+void hocket__conn_shaken(struct hocket__conn *c);
+/* Plain bytes have come. */
+void hocket__conn_take(struct hocket__conn *c, const char *p, size_t n);
+/* Answers what nobody else gets to see, and ends the connection; words: NULL, those of the status. */
+void hocket__conn_refuse(struct hocket__conn *c, int status, const char *words);
 /* The answer is whole: flush, then the next request or the end. */
 void hocket__conn_finish(struct hocket__conn *c);
-/* Ends it in order: sends an end of input, drops what is queued. */
+/* Sends an end of input, drops what is queued. With TLS the client sees that it was cut, unless hocket__wire_bye came before. */
 void hocket__conn_end(struct hocket__conn *c);
 /* Tells libuv what to wait for; after a change of state or of server->paused. */
 void hocket__conn_watch(struct hocket__conn *c);

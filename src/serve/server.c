@@ -12,10 +12,12 @@
 
 #include "serve/conn.h"
 
-#define ACCEPT_BATCH 64   /* per turn of the loop, so that open answers get theirs */
-#define RETRY_MS     100  /* after descriptors ran out */
-#define DRAIN_MS     2000 /* how long a client has to take the end of its answer */
-#define MAX_REFUSED  64   /* connections past the limit that are told so */
+#define ACCEPT_BATCH 64    /* per turn of the loop, so that open answers get theirs */
+#define RETRY_MS     100   /* after descriptors ran out */
+#define DRAIN_MS     2000  /* how long a client has to take the end of its answer */
+#define SHAKE_MS     10000 /* how long it has for the handshake of TLS */
+#define LOOK_MS      2000  /* between two looks at the files of the certificate */
+#define MAX_REFUSED  64    /* connections past the limit that are told so */
 
 struct hocket__str hocket__server_request_header(
     const struct hocket__server_request *r, const char *name)
@@ -68,6 +70,7 @@ static void on_sweep(uv_timer_t *timer)
     struct hocket__server *s = hocket__container_of(timer, struct hocket__server, sweep);
     sweep(s, &s->waiting);
     sweep(s, &s->draining);
+    sweep(s, &s->shaking);
 }
 
 /* ---- Connections that have something to do ------------------------------------------ */
@@ -136,7 +139,8 @@ static void turn_away(struct hocket__server *s)
     close(s->reserve);
     int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
-        send(fd, busy, sizeof(busy) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (!s->tls)
+            send(fd, busy, sizeof(busy) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
         close(fd);
     }
     s->reserve = -1;
@@ -146,6 +150,44 @@ static void turn_away(struct hocket__server *s)
 static bool is_transient(int error)
 {
     return error == ECONNABORTED || error == EINTR || error == EPROTO || error == EPERM;
+}
+
+static void tell_expired(struct hocket__server *s)
+{
+    if (hocket__tls_expired(s->tls))
+        hocket__server_log(s, HOCKET_LOG_WARN, "the certificate of the server has expired");
+}
+
+int hocket__server_refresh(struct hocket__server *s, struct hocket_error *err)
+{
+    if (!s->tls)
+        return hocket__error(err, HOCKET_ESTATE, "the server has no certificate");
+    int rc = hocket__tls_reload(s->tls, err);
+    if (rc == 0)
+        tell_expired(s);
+    return rc;
+}
+
+bool hocket__server_certified(const struct hocket__server *s, struct hocket__str host)
+{
+    return s->tls && hocket__tls_is_for(s->tls, host);
+}
+
+/* Certificates are renewed while we run; whoever comes next gets the new one. */
+static void look_at_files(struct hocket__server *s)
+{
+    struct hocket_error err;
+    uint64_t now = uv_now(s->loop);
+    if (!s->tls || now - s->looked < LOOK_MS)
+        return;
+    s->looked = now;
+    if (!hocket__tls_changed(s->tls))
+        return;
+    if (hocket__server_refresh(s, &err) < 0)
+        hocket__server_log(
+            s, HOCKET_LOG_ERROR, "the certificate from before stays: %s", err.message);
+    else
+        hocket__server_log(s, HOCKET_LOG_INFO, "the certificate has changed: it was read again");
 }
 
 /* Returns whether to try for one more.
@@ -178,6 +220,7 @@ static void on_listener(uv_poll_t *handle, int status, int events)
         take_break(s, -status);
         return;
     }
+    look_at_files(s);
     for (int i = 0; i < ACCEPT_BATCH && accept_one(s); i++)
         ;
 }
@@ -218,7 +261,7 @@ void hocket__server_mute(struct hocket__server *s)
     for (struct hocket__list *l = s->conns.next, *next; l != &s->conns; l = next) {
         struct hocket__conn *c = hocket__container_of(l, struct hocket__conn, all);
         next = l->next;
-        if (c->state == HOCKET__CONN_HEAD && c->in.len == 0)
+        if (c->state <= HOCKET__CONN_HEAD && c->in.len == 0)
             hocket__conn_close(c, false);
     }
 }
@@ -328,14 +371,17 @@ static void init(struct hocket__server *s, const struct hocket__server_options *
     s->max_connections = or_default(o->max_connections, 1024);
     s->waiting.ms = o->idle_ms > 0 ? (uint64_t) o->idle_ms : 60000;
     s->draining.ms = DRAIN_MS;
+    s->shaking.ms = SHAKE_MS < s->waiting.ms ? SHAKE_MS : s->waiting.ms;
     hocket__map_init(&s->requests, s->a);
     hocket__buf_init(&s->line, s->a, 0);
+    hocket__buf_init(&s->joined, s->a, 0);
     hocket__buf_init(&s->key, s->a, 0);
     hocket__buf_addstr(&s->key, o->key);
     hocket__list_init(&s->conns);
     hocket__list_init(&s->ready);
     hocket__list_init(&s->waiting.list);
     hocket__list_init(&s->draining.list);
+    hocket__list_init(&s->shaking.list);
 }
 
 /* What fails here has to be the first: handles that were initialised would have to be closed by the
@@ -356,29 +402,54 @@ static int start(struct hocket__server *s)
     return 0;
 }
 
-int hocket__server_new(
-    const struct hocket__server_options *o, struct hocket__server **out, struct hocket_error *err)
+static void free_server(struct hocket__server *s)
+{
+    hocket__map_deinit(&s->requests);
+    hocket__buf_deinit(&s->line);
+    hocket__buf_deinit(&s->joined);
+    hocket__buf_deinit(&s->key);
+    hocket__tls_free(s->tls);
+    hocket__free(s->a, s, sizeof *s);
+}
+
+/* 0, or what is said in *err. */
+static int open_all(
+    struct hocket__server *s, const struct hocket__server_options *o, struct hocket_error *err)
 {
     const char *address = o->address ? o->address : "127.0.0.1";
     struct sockaddr_storage sa = { 0 };
     socklen_t len = 0;
+    if (!o->cert != !o->key_file)
+        return hocket__error(err, HOCKET_EINVAL, "a certificate and its key go together");
+    int rc = o->cert ? hocket__tls_new(s->a, o->cert, o->key_file, &s->tls, err) : 0;
+    if (rc < 0)
+        return rc;
     int error = o->fd ? 0 : parse_address(address, o->port, &sa, &len);
-    if (error)
-        return open_error(err, error, address, o->port);
+    if (error == 0) {
+        s->fd = o->fd ? take_listener(o->fd - 1) : open_listener(&sa, len);
+        error = s->fd < 0 ? errno : s->key.status ? ENOMEM : start(s);
+    }
+    return error ? open_error(err, error, address, o->port) : 0;
+}
+
+int hocket__server_new(
+    const struct hocket__server_options *o, struct hocket__server **out, struct hocket_error *err)
+{
     struct hocket__server *s = hocket__zero(o->alloc, sizeof *s);
     if (!s)
         return hocket__error_nomem(err);
     init(s, o);
     s->given = o->fd > 0;
-    s->fd = o->fd ? take_listener(o->fd - 1) : open_listener(&sa, len);
-    error = s->fd < 0 ? errno : s->key.status ? ENOMEM : start(s);
-    if (error) {
+    s->fd = -1;
+    int rc = open_all(s, o, err);
+    if (rc < 0) {
         if (s->fd >= 0)
             close(s->fd);
-        hocket__buf_deinit(&s->key);
-        hocket__free(o->alloc, s, sizeof *s);
-        return open_error(err, error, address, o->port);
+        free_server(s);
+        return rc;
     }
+    if (s->tls)
+        tell_expired(s);
     *out = s;
     return 0;
 }
@@ -392,10 +463,7 @@ void hocket__server_handle_closed(struct hocket__server *s)
         return;
     void (*on_closed)(void *ud) = s->on_closed;
     void *ud = s->closed_ud;
-    hocket__map_deinit(&s->requests);
-    hocket__buf_deinit(&s->line);
-    hocket__buf_deinit(&s->key);
-    hocket__free(s->a, s, sizeof *s);
+    free_server(s);
     if (on_closed)
         on_closed(ud);
 }

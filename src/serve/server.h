@@ -1,5 +1,5 @@
-/* A small HTTP/1.1 server on the caller's event loop, for loopback: the scripted model
- * and the dashboard are served by it.
+/* A small HTTP/1.1 server on the caller's event loop, with TLS where it has a
+ * certificate: the scripted model and `hocket serve` are served by it.
  *
  * An actor: answers go in by request id, requests and disconnections come out. Its
  * callbacks run from the loop only, never inside one of the functions below. Any of the
@@ -75,8 +75,9 @@ struct hocket__server_options {
     const char *address;                  /* a numeric address; NULL: "127.0.0.1" */
     int port;                             /* 0: any that is free */
     int fd; /* 0, or 1 more than a socket that listens already: taken over in place of both */
-    size_t max_header; /* bytes of a request's head; 0: 64 KiB */
-    size_t max_body;   /* bytes of a decoded body; 0: 32 MiB */
+    const char *cert, *key_file; /* of TLS, both or none: files in PEM (serve/tls/tls.h) */
+    size_t max_header;           /* bytes of a request's head; 0: 64 KiB */
+    size_t max_body;             /* bytes of a decoded body; 0: 32 MiB */
     /* What a client brings as `Authorization: Bearer KEY` or `X-Api-Key: KEY`; copied. Of who does not a body has
      * max_stranger bytes (0: 64 KiB), so that strangers cannot fill the memory; whether such a request is
      * answered is the handler's to say. p NULL: all are alike. */
@@ -94,11 +95,17 @@ struct hocket__server_options {
 };
 
 /* Listens. On success the server has to be closed. Fails with ENOMEM, EINVAL (address,
- * port), EEXIST (the port is taken), EDENIED, EIO. */
+ * port), EEXIST (the port is taken), EDENIED, EIO, and as hocket__tls_new does. */
 int hocket__server_new(
     const struct hocket__server_options *o, struct hocket__server **out, struct hocket_error *err);
 
 int hocket__server_port(const struct hocket__server *s);
+
+/* Reads certificate and key again; where that fails those before stay. It is done by itself when one of the files
+ * has changed. ESTATE: the server has none; else as hocket__tls_new. */
+int hocket__server_refresh(struct hocket__server *s, struct hocket_error *err);
+/* Whether it has a certificate for that host, a name or an address without a port. */
+bool hocket__server_certified(const struct hocket__server *s, struct hocket__str host);
 
 /* Connections that are open now. */
 size_t hocket__server_connections(const struct hocket__server *s);

@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "serve/server.h"
+#include "serve/tls/tls.h"
 
 #include <uv.h>
 
@@ -36,13 +37,17 @@ struct hocket__server {
     struct hocket__map requests; /* id -> its connection */
     uint64_t last_id;
     struct hocket__list conns, ready;
-    struct hocket__deadlines waiting, draining;
-    size_t n_conns;
+    struct hocket__deadlines waiting, draining, shaking;
+    size_t n_conns, n_shaking;
     bool paused, closing;
     bool muted; /* it listens no more */
     bool given; /* its socket was opened by others */
     void (*on_closed)(void *ud);
     void *closed_ud;
+
+    struct hocket__tls *tls;   /* NULL: none */
+    uint64_t looked;           /* when its files were last looked at */
+    struct hocket__buf joined; /* pieces that become one record */
 
     struct hocket__buf line; /* a head while it is written */
     char scratch[65536];     /* what a socket is read into */

@@ -85,6 +85,7 @@ told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 told.bind("told")
 pid = os.fork()
 if pid == 0:
+    os.setsid()
     os.dup2(listener.fileno(), 3)
     os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()), NOTIFY_SOCKET=os.path.abspath("told"), WATCHDOG_USEC="200000")
     os.execv(sys.argv[1], [sys.argv[1], "serve", "--store", "off", "smith.md"])
@@ -95,6 +96,8 @@ port = listener.getsockname()[1]
 words.append(urllib.request.urlopen("http://127.0.0.1:%d/healthz" % port).read())
 while words[-1] != b"WATCHDOG=1":
     words.append(told.recv(100))
+os.kill(pid, signal.SIGHUP)
+words.append(urllib.request.urlopen("http://127.0.0.1:%d/healthz" % port).read())
 os.kill(pid, signal.SIGTERM)
 while words[-1] != b"STOPPING=1":
     words.append(told.recv(100))

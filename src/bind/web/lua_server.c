@@ -188,14 +188,16 @@ static void on_runtime_close(struct hocket__closer *c)
         close_server(s);
 }
 
-/* new{port=, address=, fd=, tells_gone=, max_body=, max_header=, max_queue=, max_connections=, idle=} -> server | nil, error.
- * fd: a socket that listens already, in place of address and port; it is the server's from then on. tells_gone: accept
+/* new{port=, address=, fd=, tls_cert=, tls_key=, tells_gone=, max_body=, max_header=, max_queue=, max_connections=, idle=} -> server | nil, error.
+ * fd: a socket that listens already, in place of address and port; it is the server's from then on. tls_cert, tls_key:
+ * files in PEM, for TLS. tells_gone: accept
  * also gives {id, gone = true} for a request whose client went before it had its answer. key: of who does not bring
  * it a body has 64 KiB at most. The limits are bytes, and seconds of idle (serve/server.h has what they are otherwise). */
 static int l_new(lua_State *L)
 {
-    static const char *const names[] = { "port", "address", "fd", "tells_gone", "max_body",
-        "max_header", "max_queue", "max_connections", "idle", "key", NULL };
+    static const char *const names[] = { "port", "address", "fd", "tls_cert", "tls_key",
+        "tells_gone", "max_body", "max_header", "max_queue", "max_connections", "idle", "key",
+        NULL };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
     hocket__opt_only(L, 1, names);
@@ -213,6 +215,8 @@ static int l_new(lua_State *L)
         .address = hocket__opt_str(L, 1, "address").p,
         .port = (int) hocket__opt_int(L, 1, "port", 0, 0, 65535),
         .fd = (int) hocket__opt_int(L, 1, "fd", -1, 0, INT_MAX) + 1,
+        .cert = hocket__opt_str(L, 1, "tls_cert").p,
+        .key_file = hocket__opt_str(L, 1, "tls_key").p,
         .max_body = (size_t) hocket__opt_int(L, 1, "max_body", 0, 1, INT64_MAX),
         .max_header = (size_t) hocket__opt_int(L, 1, "max_header", 0, 1, INT64_MAX),
         .max_queue = (size_t) hocket__opt_int(L, 1, "max_queue", 0, 1, INT64_MAX),
@@ -462,6 +466,24 @@ static int l_mute(lua_State *L)
     return 0;
 }
 
+/* s:refresh() -> true | nil, error: reads the certificate and its key again */
+static int l_refresh(lua_State *L)
+{
+    struct hocket_error err;
+    if (hocket__server_refresh(check_server(L)->server, &err) < 0)
+        return hocket__fail(L, &err);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+/* s:certified(host) -> whether its certificate is for a name or an address */
+static int l_certified(lua_State *L)
+{
+    struct server *s = check_server(L);
+    lua_pushboolean(L, hocket__server_certified(s->server, hocket__check_str(L, 2)));
+    return 1;
+}
+
 static int l_connections(lua_State *L)
 {
     lua_pushinteger(L, (lua_Integer) hocket__server_connections(check_server(L)->server));
@@ -485,6 +507,8 @@ static const luaL_Reg methods[] = {
     { "drain", l_drain },
     { "abort", l_abort },
     { "mute", l_mute },
+    { "refresh", l_refresh },
+    { "certified", l_certified },
     { "connections", l_connections },
     { "give_up", l_give_up },
     { "port", l_port },

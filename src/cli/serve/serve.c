@@ -28,6 +28,8 @@ enum {
     TOKEN_FILE,
     NO_TOKEN,
     BEHIND_PROXY,
+    TLS_CERT,
+    TLS_KEY,
     NAME,
     ORIGIN,
     MAX_RUNS,
@@ -41,11 +43,15 @@ enum {
 static const struct cli_option own[] = {
     { LISTEN, 'l', "listen", "ADDRESS:PORT",
         "where it listens: 127.0.0.1:7333 unless given; port 0 is one that is free. Another\n"
-        "address than this machine's own only with --behind-proxy" },
+        "address than this machine's own only with --tls-cert or --behind-proxy" },
     { TOKEN_FILE, 0, "token-file", "FILE",
         "the token that clients have to send (Authorization: Bearer …), else\n"
         "HOCKET_SERVE_TOKEN, else serve-token in the state directory; made when it is not there" },
     { NO_TOKEN, 0, "no-token", NULL, "let in every program of this machine" },
+    { TLS_CERT, 0, "tls-cert", "FILE",
+        "serve with TLS (https): the certificate and its chain, in PEM; read again when it\n"
+        "changes. Clients may use its names" },
+    { TLS_KEY, 0, "tls-key", "FILE", "the certificate's private key, which nobody else may read" },
     { BEHIND_PROXY, 0, "behind-proxy", NULL,
         "a proxy stands in front, which alone can reach ADDRESS and ends TLS" },
     { NAME, 0, "name", "HOST",
@@ -73,7 +79,7 @@ static const struct cli_option own[] = {
 struct serve {
     struct cli_run_args run;
     struct cli_result result;
-    struct cli_buf address, token_file;
+    struct cli_buf address, token_file, tls_cert, tls_key;
     int64_t port, max_runs, max_queue;
     double grace;
     const char *access_log;
@@ -137,6 +143,14 @@ static int set_webhook(struct serve *s, const char *value)
     return 0;
 }
 
+static int set_file(struct cli_buf *out, const char *name, const char *value)
+{
+    if (!*value)
+        return cli_usage("serve", "'--%s' needs a file's name", name);
+    cli_reach_path(out, value); /* before the directory changes */
+    return 0;
+}
+
 static int set(void *ud, int id, const char *value)
 {
     struct serve *s = ud;
@@ -151,6 +165,8 @@ static int set(void *ud, int id, const char *value)
         cli_buf_adds(&s->token_file, value);
         return *value ? 0 : cli_usage("serve", "'--token-file' needs a file's name");
     case NO_TOKEN: return s->no_token = true, 0;
+    case TLS_CERT: return set_file(&s->tls_cert, "tls-cert", value);
+    case TLS_KEY: return set_file(&s->tls_key, "tls-key", value);
     case BEHIND_PROXY: return s->behind_proxy = true, 0;
     case NAME: return set_name(s, value);
     case ORIGIN: return set_origin(s, value);
@@ -166,27 +182,34 @@ static int set(void *ud, int id, const char *value)
     }
 }
 
-static bool is_loopback(const char *address)
+/* Others can reach it: they have to bring the token, over what nobody can read. */
+static int check_reach(const struct serve *s)
 {
-    return !*address || strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+    bool is_private = s->tls_cert.n > 0 || s->behind_proxy;
+    if (!is_private)
+        return cli_usage("serve",
+            "others can reach %s, and what goes there is not encrypted: give it a certificate "
+            "(--tls-cert, --tls-key), or put a proxy with TLS in front, and say --behind-proxy "
+            "(docs/serve.md has one for nginx and one for Caddy)",
+            s->address.n > 0 ? s->address.p : "the socket that was handed over");
+    if (s->no_token)
+        return cli_usage("serve", "--no-token is for programs of this machine alone");
+    return 0;
 }
 
 /* What may not be asked for together. */
-static int check(const struct serve *s, const struct cli_args *args)
+static int check(const struct serve *s, const struct cli_args *args, int fd)
 {
     for (int i = 0; i < args->count; i++)
         if (!cli_text_is_utf8(args->words[i], strlen(args->words[i])))
             return cli_usage("serve", "a target's name is not valid UTF-8");
-    if (!is_loopback(cli_buf_text(&s->address)) && !s->behind_proxy)
-        return cli_usage("serve",
-            "others can reach %s, and what goes there is not encrypted: put a proxy with TLS in "
-            "front, and say --behind-proxy (docs/serve.md has one for nginx and one for Caddy)",
-            cli_buf_text(&s->address));
+    if ((s->tls_cert.n > 0) != (s->tls_key.n > 0))
+        return cli_usage("serve", "--tls-cert and --tls-key go together");
     if (s->no_token && (s->behind_proxy || s->names.n > 0 || s->origins.n > 0))
         return cli_usage("serve", "--no-token is for programs of this machine alone");
     if (s->no_token && s->token_file.n > 0)
         return cli_usage("serve", "--no-token and --token-file exclude each other");
-    return 0;
+    return cli_reach_is_local(cli_buf_text(&s->address), fd) ? 0 : check_reach(s);
 }
 
 /* ---- What it tells ---------------------------------------------------------------- */
@@ -252,6 +275,10 @@ static void add_args(
         add_text(out, "address", s->address.p);
     if (s->token_file.n > 0)
         add_text(out, "token_file", s->token_file.p);
+    if (s->tls_cert.n > 0) {
+        add_text(out, "tls_cert", s->tls_cert.p);
+        add_text(out, "tls_key", s->tls_key.p);
+    }
     cli_buf_adds(out, ",\"options\":");
     cli_run_args_json(&s->run, out);
     cli_buf_adds(out, "}");
@@ -278,6 +305,8 @@ static int serve(struct serve *s, hocket_host *host, const char *args)
             stopped = true;
             shut_down(s, host, id);
         }
+        if (cli_signal_reload())
+            hocket_run_answer(host, id, "refresh", "", 0, NULL);
         hocket_wait(host, watchdog > 0 ? (int) (watchdog / 2) : -1);
         if (watchdog > 0)
             cli_notify("WATCHDOG=1");
@@ -315,6 +344,8 @@ static int start(struct serve *s, struct cli_args *args, int fd)
         return rc;
     cli_signals_start(host);
     cli_signals_patient();
+    if (!cli_reach_has_terminal())
+        cli_signals_reload();
     add_args(s, args, fd, store.store != NULL, &json);
     rc = cli_host_offer(host, "serve", s->run.attach);
     if (rc == CLI_EXIT_DONE)
@@ -333,7 +364,7 @@ static int main_serve(const struct cli_command *self, int argc, char **argv)
     s.run.command = "serve";
     s.run.input_from_stdin = true; /* what comes in is nobody's typing */
     int rc = cli_args_read(self, argc, argv, &args);
-    if (rc == CLI_GO_ON && (rc = check(&s, &args)) == 0 && (rc = open_log(&s)) == 0)
+    if (rc == CLI_GO_ON && (rc = check(&s, &args, fd)) == 0 && (rc = open_log(&s)) == 0)
         rc = fd == -2 ? CLI_EXIT_USAGE : start(&s, &args, fd);
     if (s.log)
         fclose(s.log);
@@ -341,6 +372,8 @@ static int main_serve(const struct cli_command *self, int argc, char **argv)
     cli_result_free(&s.result);
     cli_buf_free(&s.address);
     cli_buf_free(&s.token_file);
+    cli_buf_free(&s.tls_cert);
+    cli_buf_free(&s.tls_key);
     cli_buf_free(&s.names);
     cli_buf_free(&s.origins);
     cli_buf_free(&s.webhooks);

@@ -2,11 +2,13 @@
 ---
 ---     serving {url, token_file?}                     it listens
 ---     run:answer("shutdown", seconds) ──> …          what is at work may end within so many seconds, the rest is parked
+---     run:answer("refresh", "")                      certificate and key are read again
 local desks = require "hocket.internal.endpoints.desk"
 local fiber = require "hocket.internal.core.fiber"
 local offered = require "hocket.internal.serve.offered"
 local runs = require "hocket.internal.run.run"
 local servers = require "hocket.internal.endpoints.server"
+local system = require "hocket.internal.core.system"
 local tokens = require "hocket.internal.endpoints.token"
 local webhooks = require "hocket.internal.base.lazy" "hocket.internal.endpoints.webhooks"
 
@@ -14,17 +16,27 @@ local function add_interfaces(server)
   for _, add in ipairs(require "hocket.internal.endpoints.interfaces") do add(server) end
 end
 
+local function refresh(listener)
+  local ok, err = listener:refresh()
+  system.log(ok and "info" or "error", ok and "the certificate was read again" or "the certificate from before stays: " .. err.message)
+end
+
 -- What the program says to it comes as answers.
-local function hear_program(run, stopping)
+local function hear_program(run, listener, has_certificate, stopping)
   run.answer = function(_, question, text)
-    if question ~= "shutdown" then return nil, { code = "not_found", message = "there is no such question" } end
-    stopping(tonumber(text) or 0)
+    if question == "refresh" then
+      if has_certificate then refresh(listener) end
+    elseif question == "shutdown" then
+      stopping(tonumber(text) or 0)
+    else
+      return nil, { code = "not_found", message = "there is no such question" }
+    end
     return true
   end
 end
 
-local function url_of(address, port)
-  return ("http://%s:%d"):format(address:find ":" and "[" .. address .. "]" or address, port)
+local function url_of(scheme, address, port)
+  return ("%s://%s:%d"):format(scheme, address:find ":" and "[" .. address .. "]" or address, port)
 end
 
 local function set_of(list)
@@ -34,7 +46,7 @@ local function set_of(list)
 end
 
 ---@async
----@param args {targets: string[], options?: table, all?: boolean, address?: string, port?: integer, fd?: integer, token_file?: string, no_token?: boolean, hosts?: string[], origins?: string[], max_runs?: integer, max_queue?: integer, kept?: boolean, access_log?: boolean, webhooks?: string[]}
+---@param args {targets: string[], options?: table, all?: boolean, address?: string, port?: integer, fd?: integer, tls_cert?: string, tls_key?: string, token_file?: string, no_token?: boolean, hosts?: string[], origins?: string[], max_runs?: integer, max_queue?: integer, kept?: boolean, access_log?: boolean, webhooks?: string[]}
 ---@param journal userdata
 return function(args, journal, id)
   local token, file
@@ -62,17 +74,17 @@ return function(args, journal, id)
   }
   add_interfaces(server)
   local port
-  port, err = server:listen { port = args.port or 7333, address = args.address or "127.0.0.1", fd = args.fd, key = token, max_connections = 4096 }
+  port, err = server:listen { port = args.port or 7333, address = args.address or "127.0.0.1", fd = args.fd, tls_cert = args.tls_cert, tls_key = args.tls_key, key = token, max_connections = 4096 }
   if not port then return nil, err end
   desk:open()
   if secret then webhooks.new({ urls = hooks, key = secret, desk = desk }):open() end
   run = runs.new { journal = journal, id = id, options = {} }
   local serving, me, grace = fiber.spawn(server.serve, server), fiber.self(), nil
-  hear_program(run, function(seconds)
+  hear_program(run, server.listener, args.tls_cert ~= nil, function(seconds)
     grace = seconds
     me:wake()
   end)
-  run:emit("serving", { url = url_of(args.address or "127.0.0.1", port), token_file = file })
+  run:emit("serving", { url = url_of(args.tls_cert and "https" or "http", args.address or "127.0.0.1", port), token_file = file })
   serving:watch()
   while not grace and serving:status() ~= "done" do fiber.park_for_program() end
   server.listener:mute()

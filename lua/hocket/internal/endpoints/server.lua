@@ -162,6 +162,13 @@ local function show_life(self)
   end
 end
 
+-- The names of the certificate are ours as well; which they are may change with it.
+local function certified(hosts, listener)
+  return setmetatable({}, {
+    __index = function(_, host) return hosts[host] or listener:certified(host:match "^%[(.*)%]$" or host) or nil end,
+  })
+end
+
 --- Listens. The socket is there when this returns.
 ---@param options table As hocket.internal.core.server.new takes them.
 ---@return integer? port
@@ -171,6 +178,7 @@ function Server:listen(options)
   local listener, err = require("hocket.internal.core.server").new(options)
   if not listener then return nil, err end
   self.listener = listener
+  if options.tls_cert then self.hosts = certified(self.hosts or {}, listener) end
   return listener:port()
 end
 

@@ -1,0 +1,64 @@
+/* OpenSSL as a table of functions, loaded when a server has a certificate (lib.h). Written once per process, under
+ * the lock, and read-only from then on. */
+#include "serve/tls/lib.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+
+#define LIBRARY "libssl.so.3" /* which brings libcrypto: its functions are found through it */
+
+static struct {
+    pthread_mutex_t lock;
+    bool there;
+    struct hocket__ssl lib;
+} loaded = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+int hocket__ssl_open(const char *library, struct hocket__ssl *lib, struct hocket_error *err)
+{
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+        return hocket__error(err, HOCKET_EUNSUPPORTED,
+            "serving with TLS needs OpenSSL (Debian package libssl3): %s", dlerror());
+    void *address;
+/* POSIX lets a data pointer carry a function's address; ISO C has no cast for it. */
+#define LOOK_UP(name)                                                                              \
+    if (!(address = dlsym(handle, #name)))                                                         \
+        goto missing;                                                                              \
+    memcpy(&lib->name, &address, sizeof(address));
+    HOCKET__SSL_MAP(LOOK_UP)
+#undef LOOK_UP
+    return 0;
+missing:
+    hocket__error(err, HOCKET_EUNSUPPORTED,
+        "%s is not an OpenSSL that can be served with (Debian package libssl3): %s", library,
+        dlerror());
+    dlclose(handle);
+    return HOCKET_EUNSUPPORTED;
+}
+
+static int fill(struct hocket__ssl *lib, struct hocket_error *err)
+{
+#if HOCKET_SSL_LINKED
+#define TAKE(name) lib->name = name;
+    HOCKET__SSL_MAP(TAKE)
+#undef TAKE
+    (void) err;
+    return 0;
+#else
+    return hocket__ssl_open(LIBRARY, lib, err);
+#endif
+}
+
+const struct hocket__ssl *hocket__ssl_load(struct hocket_error *err)
+{
+    pthread_mutex_lock(&loaded.lock);
+    bool there = loaded.there = loaded.there || fill(&loaded.lib, err) == 0;
+    pthread_mutex_unlock(&loaded.lock);
+    return there ? &loaded.lib : NULL;
+}
+
+const struct hocket__ssl *hocket__ssl(void)
+{
+    return &loaded.lib;
+}
