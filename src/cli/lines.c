@@ -389,6 +389,18 @@ static void on_team_end(const struct about *a)
     add_member(a, "reason", DETAIL);
 }
 
+/* Once more over all of it: in a store that somebody else has written names may be anything, too. */
+static void show_line(struct cli_line *line)
+{
+    struct cli_buf who = { 0 }, text = { 0 };
+    cli_text_show(&who, line->who, strlen(line->who), false);
+    cli_text_show(&text, cli_buf_text(&line->text), line->text.n, false);
+    snprintf(line->who, sizeof(line->who), "%s", cli_buf_text(&who));
+    cli_buf_free(&who);
+    cli_buf_free(&line->text);
+    line->text = text;
+}
+
 void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char *type,
     const hocket_json *event, double now)
 {
@@ -430,4 +442,5 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (strcmp(table[i].type, type) == 0)
             table[i].describe(&a);
+    show_line(out);
 }

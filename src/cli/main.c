@@ -27,6 +27,7 @@ static const struct cli_command *const commands[] = {
     &cli_attach,
     &cli_runs,
     &cli_show,
+    &cli_watch,
     &cli_answer_run,
     &cli_signal,
     &cli_fork,

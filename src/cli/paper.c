@@ -28,12 +28,22 @@ void cli_paper_start(struct cli_paper *p)
         p->screen.columns = size.ws_col < 40 ? 40 : size.ws_col;
 }
 
+void cli_paper_start_on(struct cli_paper *p, struct cli_screen *screen)
+{
+    *p = (struct cli_paper){ .screen = *screen, .onto = screen, .terminal = screen->terminal };
+    if (!p->terminal)
+        p->screen.columns = COLUMNS;
+    else if (p->screen.columns < 40)
+        p->screen.columns = 40;
+}
+
 void cli_paper_end(struct cli_paper *p)
 {
     if (p->line.n > 0)
         cli_paper_line(p);
     cli_buf_free(&p->line);
-    cli_screen_end(&p->screen);
+    if (!p->onto)
+        cli_screen_end(&p->screen);
 }
 
 static void put(struct cli_paper *p, enum cli_tone tone, const char *text, size_t n)
@@ -110,7 +120,10 @@ void cli_paper_line(struct cli_paper *p)
     while (p->line.n > 0 && p->line.p[p->line.n - 1] == ' ')
         p->line.n--;
     cli_buf_adds(&p->line, "\n");
-    cli_out_styled(p->line.p, p->line.n);
+    if (p->onto)
+        cli_screen_put(p->onto, &p->line);
+    else
+        cli_out_styled(p->line.p, p->line.n);
     cli_buf_reset(&p->line);
 }
 

@@ -8,12 +8,15 @@
 #include "cli/screen.h"
 
 struct cli_paper {
-    struct cli_screen screen; /* of stdout: what it can show */
+    struct cli_screen screen; /* of stdout, or of *onto: what it can show */
+    struct cli_screen *onto;  /* where lines go; NULL: stdout */
     struct cli_buf line;      /* that is being written */
     bool terminal;
 };
 
 void cli_paper_start(struct cli_paper *p);
+/* On stderr, above the rows of a live view. */
+void cli_paper_start_on(struct cli_paper *p, struct cli_screen *screen);
 void cli_paper_end(struct cli_paper *p);
 
 /* What is ours, in the tone; `text` may hold anything, on one line, cut to `columns` (0: not). */

@@ -289,10 +289,11 @@ static void add_terminal_line(
     cli_buf_free(&named);
 }
 
-static void add_plain_line(struct cli_buf *b, enum cli_tone tone, const char *who, const char *text)
+static void add_plain_line(const struct cli_screen *s, struct cli_buf *b, enum cli_tone tone,
+    const char *who, const char *text)
 {
     char clock[16] = "";
-    time_t now = time(NULL);
+    time_t now = s->at ? s->at : time(NULL);
     struct tm parts;
     if (localtime_r(&now, &parts))
         strftime(clock, sizeof(clock), "%H:%M:%S ", &parts);
@@ -308,7 +309,7 @@ void cli_screen_line(struct cli_screen *s, enum cli_tone tone, const char *who, 
     if (s->terminal)
         add_terminal_line(s, &b, tone, who, text);
     else
-        add_plain_line(&b, tone, who, text);
+        add_plain_line(s, &b, tone, who, text);
     if (!s->held)
         put_above(s, &b);
     else if (s->waiting.n < WAITING_MAX)

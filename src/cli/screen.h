@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 
 #include "cli/buf.h"
 
@@ -32,6 +33,7 @@ struct cli_screen {
     struct cli_rows shown; /* what stands on the screen now; count 0: nothing */
     double drawn_at;
     unsigned frame;
+    time_t at;     /* the time of plain lines; 0: now */
     bool mid_line; /* stdout, on this terminal, stands in the middle of a line */
     bool in_text;  /* an answer is coming: no rows below it */
     bool held;     /* a person is typing: lines wait in `waiting` */

@@ -327,15 +327,19 @@ static void say_how(struct cli_paper *p, const hocket_json *one, const char *id)
     cli_paper_line(p);
 }
 
+void cli_story_open_one(struct cli_paper *p, const hocket_json *one, const char *id)
+{
+    say_who(p, one);
+    say_what(p, one);
+    say_how(p, one, id);
+}
+
 bool cli_story_open(struct cli_paper *p, const hocket_json *open, const char *id)
 {
     if (!hocket_json_first(open))
         return false;
-    for (const hocket_json *q = hocket_json_first(open); q; q = hocket_json_next(q)) {
-        say_who(p, q);
-        say_what(p, q);
-        say_how(p, q, id);
-    }
+    for (const hocket_json *q = hocket_json_first(open); q; q = hocket_json_next(q))
+        cli_story_open_one(p, q, id);
     return true;
 }
 

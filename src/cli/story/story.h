@@ -15,3 +15,5 @@ void cli_story_state(struct cli_paper *p, const char *state);
 void cli_story_age(struct cli_buf *out, double seconds);
 /* What a run waits for, and how that is answered; false where nothing is open. `id` is as the person wrote it. */
 bool cli_story_open(struct cli_paper *p, const hocket_json *open, const char *id);
+/* One of them. */
+void cli_story_open_one(struct cli_paper *p, const hocket_json *one, const char *id);

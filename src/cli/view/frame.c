@@ -64,16 +64,17 @@ static const char *spinner(const struct cli_screen *s)
 static void add_agent(const struct cli_screen *s, const struct cli_progress *p,
     const struct cli_agent *agent, double now, struct cli_rows *rows)
 {
-    struct cli_buf doing = { 0 }, shown = { 0 }, took = { 0 };
+    struct cli_buf doing = { 0 }, shown = { 0 }, took = { 0 }, name = { 0 };
     struct row r = begin(s, rows);
     cli_progress_activity(p, agent, &doing);
     cli_text_show(&shown, cli_buf_text(&doing), doing.n, false);
+    cli_text_show(&name, agent->name, strlen(agent->name), false);
     cli_text_elapsed(&took, now - agent->since);
     escape(&r, s->color ? "\033[36m" : "");
     add(&r, spinner(s), 1);
     escape(&r, cli_screen_plain(s));
     pad(&r, 2);
-    add(&r, agent->name, s->name_width);
+    add(&r, cli_buf_text(&name), s->name_width);
     pad(&r, s->name_width + 4);
     size_t tail = cli_text_width(took.p, took.n) + 2;
     add(&r, cli_buf_text(&shown), r.room > r.width + tail ? r.room - r.width - tail : 0);
@@ -82,6 +83,7 @@ static void add_agent(const struct cli_screen *s, const struct cli_progress *p,
     add(&r, took.p, r.room);
     escape(&r, cli_screen_plain(s));
     end(&r);
+    cli_buf_free(&name);
     cli_buf_free(&doing);
     cli_buf_free(&shown);
     cli_buf_free(&took);

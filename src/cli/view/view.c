@@ -121,14 +121,13 @@ static bool is_simulated(const struct hocket_event *e)
            && memmem(e->json + e->json_len - n, n, mark, sizeof(mark) - 1);
 }
 
-void cli_feed_event(struct cli_feed *f, const struct hocket_event *e)
+void cli_feed_event_at(struct cli_feed *f, const struct hocket_event *e, double now)
 {
     bool simulated = !f->noted_sim && is_simulated(e);
     bool warning = f->quiet && strcmp(e->type, "warning") == 0;
     if (f->quiet && !simulated && !warning)
         return;
     hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
-    double now = cli_now();
     if (simulated)
         note_simulated(f, event);
     if (warning)
@@ -139,6 +138,11 @@ void cli_feed_event(struct cli_feed *f, const struct hocket_event *e)
         cli_progress_take(&f->progress, e->type, event, now);
     }
     hocket_json_free(event);
+}
+
+void cli_feed_event(struct cli_feed *f, const struct hocket_event *e)
+{
+    cli_feed_event_at(f, e, cli_now());
 }
 
 void cli_feed_turn(struct cli_feed *f)
@@ -160,9 +164,9 @@ void cli_feed_turn(struct cli_feed *f)
     f->screen->drawn_at = now;
 }
 
-void cli_feed_summary(struct cli_feed *f, const hocket_json *usage)
+static void say_totals(
+    struct cli_feed *f, long long calls, long long input, long long output, double seconds)
 {
-    long long calls = hocket_json_int(hocket_json_get(usage, "calls"), 0);
     struct cli_buf b = { 0 };
     if (f->quiet || calls == 0)
         return;
@@ -170,11 +174,23 @@ void cli_feed_summary(struct cli_feed *f, const hocket_json *usage)
     cli_buf_adds(&b, ", ");
     cli_text_plural(&b, calls, "model call");
     cli_buf_adds(&b, ", ");
-    cli_text_count(&b, hocket_json_int(hocket_json_get(usage, "input"), 0));
+    cli_text_count(&b, input);
     cli_buf_adds(&b, " tokens in, ");
-    cli_text_count(&b, hocket_json_int(hocket_json_get(usage, "output"), 0));
+    cli_text_count(&b, output);
     cli_buf_adds(&b, " out, ");
-    cli_text_seconds(&b, cli_now() - f->began);
+    cli_text_seconds(&b, seconds);
     cli_screen_say(f->screen, CLI_DIM, b.p);
     cli_buf_free(&b);
+}
+
+void cli_feed_summary(struct cli_feed *f, const hocket_json *usage)
+{
+    say_totals(f, hocket_json_int(hocket_json_get(usage, "calls"), 0),
+        hocket_json_int(hocket_json_get(usage, "input"), 0),
+        hocket_json_int(hocket_json_get(usage, "output"), 0), cli_now() - f->began);
+}
+
+void cli_feed_counted(struct cli_feed *f, double seconds)
+{
+    say_totals(f, f->progress.calls, f->progress.input, f->progress.output, seconds);
 }

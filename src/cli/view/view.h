@@ -18,6 +18,8 @@ void cli_feed_start(struct cli_feed *f, struct cli_screen *screen, bool quiet, b
 void cli_feed_end(struct cli_feed *f);
 
 void cli_feed_event(struct cli_feed *f, const struct hocket_event *event);
+/* The same for one that came at another time of cli_now's clock. */
+void cli_feed_event_at(struct cli_feed *f, const struct hocket_event *event, double now);
 
 /* To be called when the events of one turn are through: writes what was held back, and draws the
  * view when it is due. */
@@ -26,5 +28,7 @@ void cli_feed_turn(struct cli_feed *f);
 /* "4 agents, 19 model calls, 7.2k tokens in, 1.3k out, 4.2 s", as the result's `usage` has it: calls that
  * were cancelled have no reply, and count. */
 void cli_feed_summary(struct cli_feed *f, const hocket_json *usage);
+/* The same of what the feed has counted itself, for a run that took so long. */
+void cli_feed_counted(struct cli_feed *f, double seconds);
 
 double cli_now(void); /* seconds on a clock that never goes back */

@@ -41,6 +41,7 @@ local operations = {
   serve = "hocket.internal.endpoints.serve",
   runs = "hocket.internal.commands.runs",
   show = "hocket.internal.commands.show",
+  follow = "hocket.internal.commands.follow",
   answer = "hocket.internal.commands.answer",
   signal = "hocket.internal.commands.signal",
   fork = "hocket.internal.commands.fork",
