@@ -254,12 +254,15 @@ local function start(bed, o)
 end
 
 local function size(_, o)
-  local copy = o.tmp .. "/stripped"
-  os.execute(("strip -o '%s' '%s'"):format(copy, o.hocket))
-  local file = assert(io.open(copy, "rb"), "strip failed (package binutils)")
-  local bytes = file:seek "end"
-  file:close()
-  return { { what = "the program, stripped", unit = "KB", ours = bytes / 1000, value = bytes / 1000, limit = 1000 } }
+  local copy, rows = o.tmp .. "/stripped", {}
+  for _, one in ipairs { { "the program, stripped", o.hocket, 3000 }, { "libhocket.so, stripped: at most 1.1 MiB", o.build .. "/libhocket.so", 1153 } } do
+    os.execute(("strip -o '%s' '%s'"):format(copy, one[2]))
+    local file = assert(io.open(copy, "rb"), "strip failed (package binutils)")
+    local bytes = file:seek "end"
+    file:close()
+    rows[#rows + 1] = { what = one[1], unit = "KB", ours = bytes / 1000, value = bytes / 1000, limit = one[3] }
+  end
+  return rows
 end
 
 -- ---- Modules alone ------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ local meaning = [[
 ## What the rows are
 
 - **hocket --version**, **first request on the wire**: a cold start, until the server has the first request whole.
-- **the program, stripped**: Lua scripts, agents and templates are in it; Lua, libuv, cJSON and libyaml are not.
+- **the program, stripped**: Lua scripts, agents and templates are in it, the page as well; Lua, libuv, cJSON and libyaml are not.
 - **one agent, 20 tool turns**: model, tool, model …; each answer is a tool call in 21 fragments. **facilitator**: it plans,
   sends eight specialists to work side by side, who write into one document, and answers: 36 turns.
 - **the transport alone**: a C program (`bench/bench_transport.c`) holds the same kind of conversation through `net/llm/llm.h`:

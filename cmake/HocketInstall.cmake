@@ -18,7 +18,8 @@ set(hocket_objects
   $<TARGET_OBJECTS:hocket_bind> $<TARGET_OBJECTS:hocket_host>)
 # The front of all stores is in both: it holds no state.
 set(hocket_store_objects $<TARGET_OBJECTS:hocket_store_sqlite>)
-set(hocket_serve_objects $<TARGET_OBJECTS:hocket_serve> $<TARGET_OBJECTS:hocket_serve_host>)
+set(hocket_serve_objects $<TARGET_OBJECTS:hocket_serve> $<TARGET_OBJECTS:hocket_serve_host>
+  $<TARGET_OBJECTS:hocket_pack_serve>)
 set(hocket_needs PkgConfig::LUA PkgConfig::UV PkgConfig::CJSON PkgConfig::YAML
   Threads::Threads ${CMAKE_DL_LIBS} m)
 if(HOCKET_LINK_CURL OR HOCKET_SANITIZE)

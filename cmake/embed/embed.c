@@ -1,17 +1,17 @@
-/* Turns files into one C source, as rows of struct hocket__asset (src/bind/assets.h), sorted by
- * name and packed (src/base/unpack.h). A program of the build, not of the product.
+/* Turns files into one C source, hocket__pack_NAME (src/bind/assets.h): rows sorted by name, and
+ * packed (src/base/unpack.h). A program of the build, not of the product.
  *
- *   hocket_embed LIST OUT      LIST: lines "name|path" or "*name|path"
+ *   hocket_embed NAME LIST OUT [BYTECODE]      LIST: lines "name|path" or "*name|path"
  *
  * Of Lua the lines that are comments and the indentation are left out; lines keep their numbers. A
  * file with a long bracket, or with a string that goes on in the next line, stays as it is: only a
  * Lua parser could tell there what is a comment.
  *
- * A script whose name has a star before it is compiled as well: its bytecode stands behind it, as
- * "hocket/flow.luac". It is for the release of Lua that made it, which is said beside.
+ * A script whose name has a star before it is compiled as well: its bytecode goes to the C source BYTECODE,
+ * hocket__pack_bytecode, as "hocket/flow.luac". It is for the release of Lua that made it, which is said beside.
  *
  * The dictionary that all files are packed against is made of the largest scripts: what is in it
- * costs next to nothing as a file of its own. It is packed itself. */
+ * costs next to nothing as a file of its own. It is packed itself, and the bytecode uses it too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,7 +217,7 @@ static void write_codes(FILE *out, const struct codes *codes)
     fputs("{\n", out);
     write_numbers(out, symbols, 1 << SYMBOL_BITS);
     write_numbers(out, distances, 1 << DISTANCE_BITS);
-    fputs("},\n", out);
+    fputs("}\n", out);
 }
 
 /* One array for all: each of its own would be padded. */
@@ -230,39 +230,42 @@ static void write_bytes(FILE *out, const struct file *f)
 
 static void write_row(FILE *out, const struct file *f, size_t at)
 {
-    fprintf(out, "{ \"%s\", %zu, %zu, %zu, %d }", f->name, at, f->n_packed, f->n,
-        ends(f->name, ".luac"));
+    fprintf(out, "{ \"%s\", %zu, %zu, %zu }", f->name, at, f->n_packed, f->n);
 }
 
-static void write_rows(FILE *out)
+/* Behind the dictionary, where there is one. */
+static void write_rows(FILE *out, const struct set *set)
 {
-    size_t at = dictionary.n_packed;
-    fputs("const struct hocket__asset hocket__asset_dictionary = ", out);
-    write_row(out, &dictionary, 0);
-    fputs(";\nconst struct hocket__asset hocket__assets[] = {\n", out);
-    for (size_t i = 0; i < n_files; at += files[i++].n_packed) {
-        write_row(out, &files[i], at);
+    size_t at = 0;
+    fputs("static const struct hocket__asset files[] = {\n", out);
+    for (size_t i = 0; i < set->n; at += set->files[i++]->n_packed) {
+        if (set->files[i] == &dictionary)
+            continue;
+        write_row(out, set->files[i], at);
         fputs(",\n", out);
     }
-    fputs("{ NULL, 0, 0, 0, 0 },\n};\n", out);
+    fputs("{ NULL, 0, 0, 0 },\n};\n", out);
 }
 
-static void write_all(const char *path, const struct codes *text, const struct codes *bytecode)
+/* `base`: the pack whose dictionary this one's files were packed against. */
+static void write_pack(
+    const char *path, const char *name, const char *base, const struct set *set, const char *lua)
 {
     FILE *out = fopen(path, "w");
     if (!out)
         die(path);
     fputs("/* Made by hocket_embed. */\n#include \"bind/assets.h\"\n\n", out);
-    fprintf(out, "const char hocket__asset_lua[] = \"%s\";\n", lua_ident ? lua_ident : "");
-    fputs("const struct hocket__unpack_code hocket__asset_codes[2] = {\n", out);
-    write_codes(out, text);
-    write_codes(out, bytecode);
-    fputs("};\nconst unsigned char hocket__asset_bytes[] = {\n", out);
-    write_bytes(out, &dictionary);
-    for (size_t i = 0; i < n_files; i++)
-        write_bytes(out, &files[i]);
+    fputs("static const struct hocket__unpack_code code =\n", out);
+    write_codes(out, &set->codes);
+    fputs(";\nstatic const unsigned char bytes[] = {\n", out);
+    for (size_t i = 0; i < set->n; i++)
+        write_bytes(out, set->files[i]);
     fputs("};\n", out);
-    write_rows(out);
+    write_rows(out, set);
+    fprintf(out, "const struct hocket__pack hocket__pack_%s = {\n", name);
+    fprintf(out, "files, bytes, &code, &hocket__pack_%s, ", base);
+    write_row(out, &dictionary, 0);
+    fprintf(out, ", \"%s\" };\n", lua);
     if (fclose(out) != 0)
         die(path);
 }
@@ -286,18 +289,21 @@ static void say_sizes(const struct set *set, const char *what)
 int main(int argc, char **argv)
 {
     static struct set text, bytecode;
-    if (argc != 3) {
-        fputs("usage: hocket_embed LIST OUT\n", stderr);
+    if (argc < 4 || argc > 5) {
+        fputs("usage: hocket_embed NAME LIST OUT [BYTECODE]\n", stderr);
         return 2;
     }
-    read_list(argv[1]);
+    read_list(argv[2]);
     make_dictionary();
     put_into(&text, &dictionary);
     for (size_t i = 0; i < n_files; i++)
         put_into(ends(files[i].name, ".luac") ? &bytecode : &text, &files[i]);
     pack_all(&text);
-    pack_all(&bytecode);
-    write_all(argv[2], &text.codes, &bytecode.codes);
+    write_pack(argv[3], argv[1], argv[1], &text, "");
+    if (argc == 5) {
+        pack_all(&bytecode);
+        write_pack(argv[4], "bytecode", argv[1], &bytecode, lua_ident ? lua_ident : "");
+    }
     if (getenv("HOCKET_EMBED_SIZES")) {
         say_sizes(&text, "texts and their dictionary");
         say_sizes(&bytecode, "bytecode");

@@ -497,7 +497,7 @@ HOCKET_API int hocket_withdraw(hocket_host *host, const char *name, struct hocke
  * over this process's standard input and output, until the input ends or the run is cancelled. With
  * "transport":"events" the program carries the messages: what a client sends is hocket_run_answer(host,
  * id, "message", text, …), what is to be sent comes as events {"type":"mcp_message","text":…}, and an
- * empty message ends it. With "port" it is an HTTP server (hocket_serve_attach). */
+ * empty message ends it. With "port" it is an HTTP server. It stands in hocket-serve (hocket_serve_attach). */
 
 /* ---- Tools -------------------------------------------------------------- */
 
@@ -570,10 +570,11 @@ HOCKET_API int hocket_stats(hocket_host *host, struct hocket_stats *out);
  * ends the process. Call it before anything opens a file, starts a thread or parses arguments. */
 HOCKET_API void hocket_launcher_main(int argc, char **argv);
 
-/* ---- The scripted model's server, an optional component ------------------ */
+/* ---- Servers, an optional component --------------------------------------- */
 
-/* Makes `sim` models and hocket_call_start(…, "sim", …) available in a host.
- * Stands in the library hocket-serve, which needs no other than hocket itself does. */
+/* Makes available in a host what stands in the library hocket-serve: `sim` models, and the operations "sim", "faults", "serve",
+ * "mcp_serve", "acp", "mcp", "doctor", "models" and "new"; without it these end with EUNSUPPORTED. The library needs no other than
+ * hocket itself does. */
 HOCKET_API int hocket_serve_attach(hocket_host *host, struct hocket_error *err);
 
 /* ---- JSON, for reading events and results -------------------------------- */

@@ -165,7 +165,10 @@ local function sim_base()
   if cassette.replays() then return "http://sim.invalid/v1" end
   local ok, sim = pcall(require, "hocket.sim")
   if not ok and caught.no_memory(sim) then error(sim, 0) end
-  if not ok then return failure("unsupported", "the simulated model is not part of this program: " .. tostring(sim)) end
+  if not ok then
+    local why = require("hocket.internal.base.component").missing "hocket.sim" or tostring(sim)
+    return failure("unsupported", "the simulated model is not part of this program: " .. why)
+  end
   return sim.base()
 end
 

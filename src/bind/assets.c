@@ -1,62 +1,63 @@
-/* Finds and unpacks what the build compiled in. The table is sorted by name at build time, for
- * bsearch, and each script is followed by its bytecode (NAMEc) where there is one. */
+/* Finds and unpacks what the build compiled in. Tables are sorted by name at build time, for bsearch. */
 #include "bind/assets.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <lauxlib.h>
+
 static int by_name(const void *key, const void *row)
 {
     return strcmp(key, ((const struct hocket__asset *) row)->name);
 }
 
-const struct hocket__asset *hocket__asset_find(const char *name)
+const struct hocket__asset *hocket__asset_find(const struct hocket__pack *p, const char *name)
 {
     size_t n = 0;
-    while (hocket__assets[n].name)
+    while (p->files[n].name)
         n++;
-    return bsearch(name, hocket__assets, n, sizeof(hocket__assets[0]), by_name);
+    return bsearch(name, p->files, n, sizeof(p->files[0]), by_name);
 }
 
-static void unpack(
-    lua_State *L, const struct hocket__asset *a, struct hocket__str dictionary, char *out)
+static void unpack(lua_State *L, const struct hocket__pack *p, const struct hocket__asset *a,
+    struct hocket__str dictionary, char *out)
 {
-    struct hocket__str packed =
-        hocket__str((const char *) hocket__asset_bytes + a->at, a->n_packed);
-    if (!hocket__unpack(packed, &hocket__asset_codes[a->bytecode], dictionary, out, a->len))
+    struct hocket__str packed = hocket__str((const char *) p->bytes + a->at, a->n_packed);
+    if (!hocket__unpack(packed, p->code, dictionary, out, a->len))
         luaL_error(L, "this program is damaged: '%s' cannot be unpacked", a->name);
 }
 
-/* Pushes the dictionary, which is unpacked once for a Lua state, and kept: 32 KB. */
-static struct hocket__str push_dictionary(lua_State *L)
+/* Pushes a pack's dictionary, which is unpacked once for a Lua state, and kept: 32 KB. */
+static struct hocket__str push_dictionary(lua_State *L, const struct hocket__pack *p)
 {
-    const struct hocket__asset *a = &hocket__asset_dictionary;
-    if (lua_getfield(L, LUA_REGISTRYINDEX, "hocket.dictionary") == LUA_TNIL) {
-        unpack(L, a, HOCKET__STR(""), lua_newuserdatauv(L, a->len, 0));
+    const struct hocket__asset *a = &p->dictionary;
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, p) == LUA_TNIL) {
+        unpack(L, p, a, HOCKET__STR(""), lua_newuserdatauv(L, a->len, 0));
         lua_replace(L, -2);
         lua_pushvalue(L, -1);
-        lua_setfield(L, LUA_REGISTRYINDEX, "hocket.dictionary");
+        lua_rawsetp(L, LUA_REGISTRYINDEX, p);
     }
     return hocket__str(lua_touserdata(L, -1), a->len);
 }
 
-void hocket__asset_push(lua_State *L, const struct hocket__asset *a)
+void hocket__asset_push(lua_State *L, const struct hocket__pack *p, const struct hocket__asset *a)
 {
     luaL_Buffer b;
-    struct hocket__str dictionary = push_dictionary(L);
-    unpack(L, a, dictionary, luaL_buffinitsize(L, &b, a->len));
+    struct hocket__str dictionary = push_dictionary(L, p->base);
+    unpack(L, p, a, dictionary, luaL_buffinitsize(L, &b, a->len));
     luaL_pushresultsize(&b, a->len);
     lua_remove(L, -2);
 }
 
 /* Bytecode is for the very Lua that compiled it: the process may have another build of 5.4, whose
  * opcodes or constants differ. Then the source is taken. */
-const struct hocket__asset *hocket__asset_for(const struct hocket__asset *a, const char *lua)
+const struct hocket__asset *hocket__asset_compiled(
+    const struct hocket__asset *script, const char *lua)
 {
-    const struct hocket__asset *next = a + 1;
-    size_t n = strlen(a->name);
-    bool compiled =
-        next->name && strncmp(next->name, a->name, n) == 0 && strcmp(next->name + n, "c") == 0;
-    return compiled && lua && strcmp(lua, hocket__asset_lua) == 0 ? next : a;
+    char name[260];
+    if (!&hocket__pack_bytecode || !lua || strcmp(lua, hocket__pack_bytecode.lua) != 0)
+        return NULL;
+    snprintf(name, sizeof(name), "%sc", script->name);
+    return hocket__asset_find(&hocket__pack_bytecode, name);
 }

@@ -63,21 +63,35 @@ static const luaL_Reg c_modules[] = {
 /* Of the Lua that runs, whichever the process has; NULL where it does not say. */
 extern const char lua_ident[] __attribute__((weak));
 
-/* Upvalues: the asset, the directory or nil. Arguments: the module's name. */
+/* Pushes the text of a script, or its bytecode, and how it is to be loaded. */
+static const char *push_form(
+    lua_State *L, const struct hocket__pack *pack, const struct hocket__asset *script)
+{
+    const struct hocket__asset *compiled =
+        pack == &hocket__pack_library ? hocket__asset_compiled(script, lua_ident) : NULL;
+    if (compiled)
+        hocket__asset_push(L, &hocket__pack_bytecode, compiled);
+    else
+        hocket__asset_push(L, pack, script);
+    return compiled ? "b" : "t";
+}
+
+/* Upvalues: the pack, the script, the directory or nil. Arguments: the module's name. */
 static int load_script(lua_State *L)
 {
-    const struct hocket__asset *a = lua_touserdata(L, lua_upvalueindex(1));
-    const char *path = lua_tostring(L, lua_upvalueindex(2));
+    const struct hocket__pack *pack = lua_touserdata(L, lua_upvalueindex(1));
+    const struct hocket__asset *a = lua_touserdata(L, lua_upvalueindex(2));
+    const char *path = lua_tostring(L, lua_upvalueindex(3));
     int status;
     if (path) {
         lua_pushfstring(L, "%s/%s", path, a->name);
         status = luaL_loadfilex(L, lua_tostring(L, -1), "t");
     } else {
-        const struct hocket__asset *form = hocket__asset_for(a, lua_ident);
-        hocket__asset_push(L, form);
+        const char *mode = push_form(L, pack, a);
+        size_t n;
+        const char *text = lua_tolstring(L, -1, &n);
         lua_pushfstring(L, "@%s", a->name);
-        status = luaL_loadbufferx(
-            L, lua_tostring(L, -2), form->len, lua_tostring(L, -1), form == a ? "t" : "b");
+        status = luaL_loadbufferx(L, text, n, lua_tostring(L, -1), mode);
     }
     if (status != LUA_OK)
         return lua_error(L);
@@ -122,6 +136,22 @@ static void make_box(lua_State *L)
     lua_pop(L, 1);
 }
 
+static const char scripts_key; /* registry: the directory of scripts, or nil */
+
+/* Into the table on top; `path`: the index of the directory of scripts, or of nil. */
+static void add_scripts(lua_State *L, const struct hocket__pack *pack, int path)
+{
+    for (const struct hocket__asset *a = pack->files; a->name; a++) {
+        if (!push_module_name(L, a->name))
+            continue;
+        lua_pushlightuserdata(L, (void *) pack);
+        lua_pushlightuserdata(L, (void *) a);
+        lua_pushvalue(L, path);
+        lua_pushcclosure(L, load_script, 3);
+        lua_rawset(L, -3);
+    }
+}
+
 /* Protected: (path as light userdata, or NULL) */
 static int open_all(lua_State *L)
 {
@@ -130,20 +160,15 @@ static int open_all(lua_State *L)
     make_box(L);
     lua_pushstring(L, lua_touserdata(L, 1)); /* nil without a path */
     lua_replace(L, 1);
+    lua_pushvalue(L, 1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &scripts_key);
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
     for (const luaL_Reg *m = c_modules; m->name; m++) {
         hocket__runtime_push(L);
         lua_pushcclosure(L, m->func, 1);
         lua_setfield(L, -2, m->name);
     }
-    for (const struct hocket__asset *a = hocket__assets; a->name; a++) {
-        if (!push_module_name(L, a->name))
-            continue;
-        lua_pushlightuserdata(L, (void *) a);
-        lua_pushvalue(L, 1);
-        lua_pushcclosure(L, load_script, 2);
-        lua_rawset(L, -3);
-    }
+    add_scripts(L, &hocket__pack_library, 1);
     static const char *const at_once[] = { "hocket.internal.core.fiber",
         "hocket.internal.core.journal", "hocket.json" };
     for (size_t i = 0; i < sizeof(at_once) / sizeof(at_once[0]); i++)
@@ -188,6 +213,25 @@ static int add_one(lua_State *L)
     lua_pushcclosure(L, m->func, 1);
     lua_rawset(L, -3);
     return 0;
+}
+
+/* Protected: the pack */
+static int add_pack(lua_State *L)
+{
+    const struct hocket__pack *pack = lua_touserdata(L, 1);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &scripts_key);
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    add_scripts(L, pack, 2);
+    return 0;
+}
+
+int hocket__modules_add_pack(struct hocket__runtime *rt, lua_State *L,
+    const struct hocket__pack *pack, struct hocket_error *err)
+{
+    int rc = hocket__pcall(L, add_pack, (void *) pack, err);
+    if (rc == 0)
+        rt->pack = pack;
+    return rc;
 }
 
 int hocket__module_add(lua_State *L, const char *name, lua_CFunction open, struct hocket_error *err)

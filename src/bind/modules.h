@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/private.h"
+#include "bind/assets.h"
 #include "bind/runtime.h"
 
 /* Puts loaders for all modules into package.preload of L and returns 0, or fails with ELUA. With
@@ -16,3 +17,7 @@ void hocket__require(lua_State *L, const char *name);
 /* Adds one C module to package.preload, its open function with the runtime as upvalue. */
 HOCKET__PRIVATE int hocket__module_add(
     lua_State *L, const char *name, lua_CFunction open, struct hocket_error *err);
+
+/* Adds an optional component's scripts to package.preload; the runtime knows one such pack. */
+HOCKET__PRIVATE int hocket__modules_add_pack(struct hocket__runtime *rt, lua_State *L,
+    const struct hocket__pack *pack, struct hocket_error *err);

@@ -20,6 +20,7 @@ struct hocket__relay;
 struct hocket__runtime_store;
 struct hocket__fiber;
 struct hocket__kept;
+struct hocket__pack;
 
 /* Something else that has handles in the loop (a server). `close` is called when the runtime
  * closes and has to lead to hocket__runtime_release, at once or later. */
@@ -77,6 +78,7 @@ struct hocket__runtime {
     void *secret_ud;
     hocket_wakeup_cb wakeup_cb; /* from any thread */
     void *wakeup_ud;
+    const struct hocket__pack *pack; /* scripts of an optional component, or NULL */
     const char *launcher; /* held by the userdata; NULL: no programs can be started */
     struct hocket__launchers launchers;
     struct hocket__own own; /* by this process */

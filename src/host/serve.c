@@ -13,5 +13,7 @@ int hocket_serve_attach(hocket_host *host, struct hocket_error *err)
         rc = hocket__module_add(host->L, "hocket.internal.core.runs", hocket__open_runs, err);
     if (rc == 0)
         rc = hocket__module_add(host->L, "hocket.internal.core.server", hocket__open_server, err);
+    if (rc == 0)
+        rc = hocket__modules_add_pack(host->rt, host->L, &hocket__pack_serve, err);
     return rc;
 }

@@ -100,26 +100,47 @@ static int l_secret(lua_State *L)
     return 1;
 }
 
+#define N_PACKS 3
+
+/* NULL: this process has no such pack. */
+static const struct hocket__pack *pack_at(const struct hocket__runtime *rt, size_t i)
+{
+    const struct hocket__pack *all[N_PACKS] = { &hocket__pack_library, &hocket__pack_bytecode,
+        rt->pack };
+    return all[i];
+}
+
 /* asset(name) -> the text of a compiled-in file, or nil */
 static int l_asset(lua_State *L)
 {
-    const struct hocket__asset *a = hocket__asset_find(luaL_checkstring(L, 1));
-    if (a)
-        hocket__asset_push(L, a);
-    return a ? 1 : 0;
+    struct hocket__runtime *rt = hocket__runtime(L);
+    const char *name = luaL_checkstring(L, 1);
+    for (size_t i = 0; i < N_PACKS; i++) {
+        const struct hocket__pack *pack = pack_at(rt, i);
+        const struct hocket__asset *a = pack ? hocket__asset_find(pack, name) : NULL;
+        if (a) {
+            hocket__asset_push(L, pack, a);
+            return 1;
+        }
+    }
+    return 0;
 }
 
 /* assets(prefix) -> names that begin with it */
 static int l_assets(lua_State *L)
 {
+    struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__str prefix = hocket__check_str(L, 1);
     lua_newtable(L);
     lua_Integer n = 0;
-    for (const struct hocket__asset *a = hocket__assets; a->name; a++)
-        if (strncmp(a->name, prefix.p, prefix.n) == 0) {
-            lua_pushstring(L, a->name);
-            lua_rawseti(L, -2, ++n);
-        }
+    for (size_t i = 0; i < N_PACKS; i++) {
+        const struct hocket__pack *pack = pack_at(rt, i);
+        for (const struct hocket__asset *a = pack ? pack->files : NULL; a && a->name; a++)
+            if (strncmp(a->name, prefix.p, prefix.n) == 0) {
+                lua_pushstring(L, a->name);
+                lua_rawseti(L, -2, ++n);
+            }
+    }
     return 1;
 }
 

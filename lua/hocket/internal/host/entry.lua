@@ -1,6 +1,7 @@
 --- Where C enters: `start` runs one of the host's operations in a fiber of its own and answers
 --- in plain values. See hocket_call_start in the public header.
 local caught = require "hocket.internal.base.caught"
+local component = require "hocket.internal.base.component"
 local json = require "hocket.json"
 
 local host = {}
@@ -67,6 +68,8 @@ end
 function host.start(name, args, journal, id)
   local module = operations[name]
   if not module then return "not_found", "", "{}", ("there is no operation '%s'"):format(name) end
+  local why = component.missing(module)
+  if why then return "unsupported", "", "{}", ("operation '%s': %s"):format(name, why) end
   local ok, result, err, partial = pcall(require(module), json.decode(args), journal, id)
   if require("hocket.internal.core.fiber").self():cancelled() then
     return "cancelled", "", ok and to_json(partial) or "{}", "cancelled"
