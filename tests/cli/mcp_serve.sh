@@ -82,7 +82,7 @@ printf -- '---\nname: late\ndescription: Takes long\n---\nYou wait.\n' >asks/lat
 printf 'return function() return { text = "late", latency = 600 } end\n' >asks/sim.lua
 listed() { # as the store has them, until there is such a one
     n=0
-    until "$HOCKET" runs --store late.db 2>/dev/null | grep -q "$1" || [ $((n += 1)) -gt 600 ]; do sleep 0.1; done
+    until "$HOCKET" runs --store "${2:-late.db}" 2>/dev/null | grep -q "$1" || [ $((n += 1)) -gt 600 ]; do sleep 0.1; done
 }
 (call late; listed running; printf '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n'; listed cancelled) |
     hocket mcp serve --trust --store late.db asks >out 2>err
@@ -100,6 +100,7 @@ if command -v curl >/dev/null; then
     printf '{"mcpServers": {"here": {"url": "%s/mcp", "headers": {"Authorization": "Bearer %s"}}}}' "$url" "$token" >.mcp.json
     run hocket mcp tools here; expect 0; has out 'Writes poems'
     run hocket mcp call here poet '{"input": "Snow"}'; expect 0; has out 'You said: Snow'
+    listed done served.db
     run hocket runs --store served.db; has out done
     post -d '{}' >out; has out '"jsonrpc"'; has heads ' 401 '
     post -H "Authorization: Bearer $token" -H 'Origin: https://evil.example' -d '{}' >out; has heads ' 403 '

@@ -82,17 +82,12 @@ static void take_store(struct hocket_options *o, const struct hocket_options *st
     o->store_optional = store->store_optional;
 }
 
-hocket_host *cli_host_open(struct cli_screen *screen, int *code)
-{
-    return cli_host_open_store(screen, NULL, code);
-}
-
-hocket_host *cli_host_open_store(
-    struct cli_screen *screen, const struct hocket_options *store, int *code)
+/* NULL with *err filled when it cannot be opened. */
+static hocket_host *open_host(
+    struct cli_screen *screen, const struct hocket_options *store, struct hocket_error *err)
 {
     struct hocket_options o;
     hocket_options_init(&o, sizeof(o));
-    struct hocket_error err;
     hocket_host *host = NULL;
     raise_descriptor_limit();
     cli_heap_prepare();
@@ -104,13 +99,27 @@ hocket_host *cli_host_open_store(
     o.launcher = "/proc/self/exe";
     o.lua_path = getenv("HOCKET_LUA_PATH");
     take_store(&o, store);
-    int rc = hocket_open(&o, &host, &err);
-    if (rc == 0 && (rc = hocket_serve_attach(host, &err)) == 0)
+    if (hocket_open(&o, &host, err) == 0 && hocket_serve_attach(host, err) == 0)
+        return host;
+    hocket_close(host, NULL, NULL);
+    return NULL;
+}
+
+hocket_host *cli_host_open(struct cli_screen *screen, int *code)
+{
+    return cli_host_open_store(screen, NULL, code);
+}
+
+hocket_host *cli_host_open_store(
+    struct cli_screen *screen, const struct hocket_options *store, int *code)
+{
+    struct hocket_error err;
+    hocket_host *host = open_host(screen, store, &err);
+    if (host)
         return host;
     fprintf(stderr, "hocket: %s\n", err.message);
-    hocket_close(host, NULL, NULL);
-    *code =
-        rc == HOCKET_ELUA ? CLI_EXIT_AGENT : cli_exit_of(rc); /* the scripts of HOCKET_LUA_PATH */
+    *code = err.status == HOCKET_ELUA ? CLI_EXIT_AGENT /* the scripts of HOCKET_LUA_PATH */
+                                      : cli_exit_of(err.status);
     return NULL;
 }
 
@@ -180,9 +189,8 @@ int cli_host_call(const char *name, const char *args_json, struct cli_result *ou
 int cli_host_call_store(const char *name, const char *args_json, const struct hocket_options *store,
     struct cli_result *out)
 {
-    struct hocket_error err = { .status = HOCKET_EIO, .message = "the host cannot be opened" };
-    int code;
-    hocket_host *host = cli_host_open_store(NULL, store, &code);
+    struct hocket_error err;
+    hocket_host *host = open_host(NULL, store, &err);
     *out = (struct cli_result){ 0 };
     if (!host || hocket_call_start(host, name, args_json, NULL, NULL, on_done, out, &err) < 0)
         cli_result_fail(out, &err);
