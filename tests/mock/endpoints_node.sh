@@ -21,8 +21,11 @@ return function(q)
   return "You said: " .. q.last.text
 end
 LUA
-HOCKET_STORE=off "$HOCKET" serve --trust --no-token --model sim --listen 127.0.0.1:0 "$folder/agents" 2>"$folder/err" &
+HOCKET_STORE=$folder/runs.db "$HOCKET" serve --trust --no-token --model sim --listen 127.0.0.1:0 "$folder/agents" 2>"$folder/err" &
 server=$!
 until grep -q 'http://' "$folder/err"; do kill -0 $server || { cat "$folder/err"; exit 1; }; sleep 0.1; done
 base=$(sed -n 's/.*\(http:[^ ]*\).*/\1/p' "$folder/err" | head -1)
-timeout 120 "$node" "$here/endpoints_node.mjs" "$base" "$modules" || { tail -5 "$folder/err"; exit 1; }
+for one in endpoints_node:@ag-ui/client endpoints_a2a:@a2a-js/sdk endpoints_openai:openai endpoints_anthropic:@anthropic-ai/sdk; do
+  [ -d "$modules/${one#*:}" ] || { echo "passed over: there is no ${one#*:}"; continue; }
+  timeout 120 "$node" "$here/${one%:*}.mjs" "$base" "$modules" || { echo "FAILED: ${one#*:}"; tail -5 "$folder/err"; exit 1; }
+done

@@ -103,8 +103,9 @@ try:
     async def a2a():
         async with httpx.AsyncClient(timeout=30) as http:
             card = await A2ACardResolver(http, base).get_agent_card()
-            for streaming in (False, True):
-                agent = ClientFactory(ClientConfig(httpx_client=http, streaming=streaming)).create(card)
+            for streaming, binding in ((False, "JSONRPC"), (True, "JSONRPC"), (False, "HTTP+JSON"), (True, "HTTP+JSON")):
+                config = ClientConfig(httpx_client=http, streaming=streaming, supported_protocol_bindings=[binding])
+                agent = ClientFactory(config).create(card)
                 message = a2a_types.Message(message_id="m1", role=a2a_types.Role.ROLE_USER, parts=[a2a_types.Part(text="Hello")])
                 told = [one async for one in agent.send_message(a2a_types.SendMessageRequest(message=message))]
                 assert "You said: Hello" in "".join(str(one) for one in told), told
@@ -112,6 +113,7 @@ try:
                 assert last.state == a2a_types.TaskState.TASK_STATE_COMPLETED, told
 
     asyncio.run(a2a())
+    subprocess.run([sys.executable, os.path.join(os.path.dirname(__file__), "endpoints_frameworks.py"), base], check=True, timeout=100)
 finally:
     server.terminate()
     server.wait(60)

@@ -265,6 +265,7 @@ static void add_args(
     cli_buf_addf(out, "],\"all\":%s,\"port\":%lld,\"max_runs\":%lld,\"max_queue\":%lld",
         s->all ? "true" : "false", (long long) s->port, (long long) s->max_runs,
         (long long) s->max_queue);
+    cli_buf_addf(out, ",\"behind_proxy\":%s", s->behind_proxy ? "true" : "false");
     cli_buf_addf(out, ",\"no_token\":%s,\"access_log\":%s,\"kept\":%s",
         s->no_token ? "true" : "false", s->access_log ? "true" : "false", kept ? "true" : "false");
     cli_buf_addf(out, ",\"hosts\":[%s],\"origins\":[%s],\"webhooks\":[%s]", cli_buf_text(&s->names),

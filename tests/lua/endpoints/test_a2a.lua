@@ -155,5 +155,99 @@ with_server("what fails is a failed task; what is no request is refused in the p
   t.equal((s:post("/a2a/nobody", { jsonrpc = "2.0", id = 1, method = "SendMessage" })), 404)
 end)
 
+local V1 = { ["a2a-version"] = "1.0" }
+
+with_server("by REST: the same, as paths and statuses", function(s)
+  local status, answer, headers = s:post("/a2a/guide/message:send", message "Hello", V1)
+  t.equal(status, 200)
+  t.equal(headers["content-type"], "application/a2a+json")
+  local task = answer.task
+  t.equal(task.artifacts[1].parts[1].text, "You said: Hello")
+  status, answer = s:get("/a2a/guide/tasks/" .. task.id .. "?historyLength=0", V1)
+  t.equal(status, 200)
+  t.equal(answer.id, task.id)
+  t.equal(answer.history, nil)
+  t.equal(select(2, s:get("/a2a/guide/tasks?pageSize=1&includeArtifacts=true&contextId=" .. task.contextId, V1)).tasks[1].artifacts[1].parts[1].text, "You said: Hello")
+  t.equal(select(2, s:get("/a2a/guide/tasks?statusTimestampAfter=2020-01-01T00:00:00Z&status=TASK_STATE_COMPLETED", V1)).totalSize, 1)
+  t.equal(select(2, s:get("/a2a/guide/tasks?statusTimestampAfter=2999-01-01T00:00:00.000Z", V1)).totalSize, 0)
+  for path, reason in pairs { ["tasks/none"] = "TASK_NOT_FOUND", ["tasks?statusTimestampAfter=yesterday"] = "INVALID_PARAMS", ["tasks?pageSize=many"] = "INVALID_PARAMS",
+    ["tasks/x/pushNotificationConfigs"] = "PUSH_NOTIFICATION_NOT_SUPPORTED", extendedAgentCard = "EXTENDED_AGENT_CARD_NOT_CONFIGURED" } do
+    status, answer = s:get("/a2a/guide/" .. path, V1)
+    t.equal(status, reason == "TASK_NOT_FOUND" and 404 or 400, path)
+    t.equal(answer.error.code, status)
+    t.equal(answer.error.details[1].reason, reason)
+  end
+  status, answer = s:post("/a2a/guide/tasks/" .. task.id .. ":cancel", {}, V1)
+  t.equal(answer.error.details[1].reason, "TASK_NOT_CANCELABLE")
+  status, answer = s:get("/a2a/guide/tasks/" .. task.id .. ":subscribe", V1)
+  t.equal(answer.error.details[1].reason, "UNSUPPORTED_OPERATION")
+  status, answer = s:post("/a2a/guide/message:send", "{", V1)
+  t.equal(status, 400)
+  t.equal(select(2, s:post("/a2a/guide/message:send", message "x")).error.details[1].reason, "VERSION_NOT_SUPPORTED")
+  status, answer = s:post("/a2a/nobody/message:send", message "x", V1)
+  t.equal(status, 404)
+  t.equal(answer.error.code, 404)
+  status, answer = s:post("/a2a/guide/message:stream", message "Hello", V1)
+  t.equal(status, 200)
+  t.has(answer, 'data: {"task":')
+  t.has(answer, 'TASK_STATE_COMPLETED')
+  t.equal((s:post("/a2a/guide/message:stream", { message = 7 }, V1)), 400)
+end)
+
+with_server("a client of 0.3 finds the names and shapes of 0.3", function(s)
+  local _, card = s:get "/a2a/guide/.well-known/agent-card.json"
+  t.equal(card.protocolVersion, "0.3.0")
+  t.equal(card.url, s.base .. "/a2a/guide")
+  t.equal(card.preferredTransport, "JSONRPC")
+  t.equal(card.securitySchemes.token.type, "http")
+  local function old(method, params)
+    local _, answer = s:post("/a2a/guide", { jsonrpc = "2.0", id = 1, method = method, params = params })
+    return answer.result, answer.error
+  end
+  local function say(parts, more)
+    local made = { kind = "message", messageId = system.token(8), role = "user", parts = parts }
+    for name, value in pairs(more or {}) do made[name] = value end
+    return { message = made }
+  end
+  local task = assert(old("message/send", say { { kind = "text", text = "Hello" } }))
+  t.equal(task.kind, "task")
+  t.equal(task.status.state, "completed")
+  t.same(task.artifacts[1].parts[1], { kind = "text", text = "You said: Hello" })
+  t.equal(task.history[1].role, "user")
+  t.equal(task.history[1].parts[1].kind, "text")
+  t.equal(assert(old("tasks/get", { id = task.id, historyLength = 0 })).history[1].kind, "message")
+  task = assert(old("message/send", say({ { kind = "text", text = "ask" } }, { contextId = task.contextId })))
+  t.equal(task.status.state, "input-required")
+  t.equal(task.status.message.parts[1].text, "Which?")
+  task = assert(old("message/send", say({ { kind = "text", text = "the first" } }, { taskId = task.id })))
+  t.equal(task.artifacts[1].parts[1].text, "It said: the first")
+  t.has(assert(old("message/send", say { { kind = "data", data = { a = 1 } } })).artifacts[1].parts[1].text, '{"a":1}')
+  t.equal(select(2, old("message/send", say { { kind = "file", file = { uri = "http://x" } } })).code, -32005)
+  t.ok(old("message/send", say { { kind = "text", text = "see" }, { kind = "file", file = { bytes = "aGVsbG8=", mimeType = "text/plain", name = "a.txt" } } }))
+  t.equal(select(2, old("tasks/get", { id = "none" })).code, -32001)
+  t.equal(select(2, old("tasks/cancel", { id = task.id })).code, -32002)
+  t.equal(select(2, old("tasks/pushNotificationConfig/set", {})).code, -32003)
+  t.equal(select(2, old("SendMessage", message "x")).code, -32009)
+  for i, params in ipairs { {}, { message = 7 }, { message = { parts = 7 } }, say { 7 }, say { { kind = "file", file = 7 } }, { message = say({}).message, configuration = 7 } } do
+    t.equal((select(2, old("message/send", params)) or {}).code, -32602, "message " .. i)
+  end
+  local _, list = s:stream("/a2a/guide", { jsonrpc = "2.0", id = 7, method = "message/stream", params = say { { kind = "text", text = "Hello" } } })
+  t.equal(list[1].data.result.kind, "task")
+  local last = list[#list].data.result
+  t.equal(last.kind, "status-update")
+  t.equal(last.final, true)
+  t.equal(last.status.state, "completed")
+end)
+
+with_server("an address is told as the client sees it: a proxy's word counts where there is one", function(s)
+  local forwarded = { ["x-forwarded-proto"] = "https" }
+  t.has(select(2, s:get("/.well-known/agent-card.json", forwarded)).url, "http://")
+  s.server.behind_proxy = true
+  t.has(select(2, s:get("/.well-known/agent-card.json", forwarded)).url, "https://")
+  local status, _, headers = s:get "/.well-known/agent-card.json"
+  t.equal(status, 200)
+  t.equal((s:get("/.well-known/agent-card.json", { ["if-none-match"] = headers.etag })), 304)
+end)
+
 served.close()
 return t.finish()

@@ -30,11 +30,11 @@ local PARTING = 2
 local Server = {}
 Server.__index = Server
 
----@param options {token?: string, hosts?: table<string, true>, origins?: table<string, true>, desk: hocket.Desk, log?: fun(entry: table)}
+---@param options {token?: string, scheme?: "https", behind_proxy?: boolean, hosts?: table<string, true>, origins?: table<string, true>, desk: hocket.Desk, log?: fun(entry: table)}
 ---@return hocket.EndpointServer
 function server.new(options)
   return setmetatable({
-    token = options.token, hosts = options.hosts, origins = options.origins, desk = options.desk, log = options.log,
+    token = options.token, scheme = options.scheme or "http", behind_proxy = options.behind_proxy, hosts = options.hosts, origins = options.origins, desk = options.desk, log = options.log,
     router = routers.new(), streams = {}, n_streams = 0, open = {}, public = {}, counts = {}, began = fiber.now(),
   }, Server)
 end
@@ -87,6 +87,14 @@ local function preflight(response, methods)
   return response:send(204, "", {
     allow = list, ["access-control-allow-methods"] = list, ["access-control-allow-headers"] = ALLOWED, ["access-control-max-age"] = "600",
   })
+end
+
+--- Where a client has found this server: "https://agents.example.org". What a proxy says of it counts only where there is one.
+---@param request hocket.Request
+---@return string
+function Server:base(request)
+  local said = self.behind_proxy and (request.headers["x-forwarded-proto"] or ""):match "^%s*(https?)%s*$"
+  return ("%s://%s"):format(said or self.scheme, request.headers.host or "127.0.0.1")
 end
 
 -- ---- One request -----------------------------------------------------------------------------------

@@ -33,6 +33,12 @@ local function timestamp(seconds)
   return os.date("!%Y-%m-%dT%H:%M:%S.000Z", seconds)
 end
 
+--- When its state changed last, in UTC.
+---@return string
+function Task:timestamp()
+  return timestamp(self.changed)
+end
+
 local function status_of(self)
   return { state = "TASK_STATE_" .. self.state, message = self.message, timestamp = timestamp(self.changed) }
 end
