@@ -37,6 +37,25 @@ t.test("packed for those that take it", function()
   t.equal(ask({ ["accept-encoding"] = "gzip", ["if-none-match"] = '"abc-gzip"' }).status, 304)
 end)
 
+t.test("what is there packed alone goes to all that do not refuse it", function()
+  local what = { gzip = "packed", type = "text/html", etag = "abc" }
+  for _, words in ipairs { "gzip", "*", "br, *;q=0.1", "deflate, gzip;q=0.2", false } do
+    local got = ask({ ["accept-encoding"] = words or nil }, "GET", what)
+    t.equal(got.status, 200, words)
+    t.equal(got.body, "packed")
+    t.equal(got.headers["content-encoding"], "gzip")
+    t.equal(got.headers["accept-ranges"], "none")
+  end
+  for _, words in ipairs { "", "identity", "br", "gzip;q=0", "*;q=0", "gzip;q=0, *" } do
+    local refused
+    local response = { fail = function(_, err) refused = err end }
+    content.send({ method = "GET", headers = { ["accept-encoding"] = words } }, response, what)
+    t.equal(refused and refused.status, 406, words)
+  end
+  t.equal(ask({ range = "bytes=0-1" }, "GET", what).status, 200, "there are no parts of it")
+  t.equal(ask({ ["if-none-match"] = '"abc-gzip"' }, "GET", what).status, 304)
+end)
+
 t.test("parts", function()
   local parts = { ["bytes=0-0"] = "0", ["bytes=2-4"] = "234", ["bytes=7-"] = "789", ["bytes=-3"] = "789", ["bytes=-99"] = text, ["bytes=5-99"] = "56789" }
   for range, part in pairs(parts) do

@@ -6,7 +6,7 @@
 local content = {}
 
 ---@class hocket.Content
----@field bytes string
+---@field bytes? string nil: there is only what is packed, which goes to all that do not refuse it.
 ---@field gzip? string The same, packed.
 ---@field type string
 ---@field etag string Letters and digits that are others when the bytes are.
@@ -29,6 +29,13 @@ local function takes_gzip(header)
     if word == "gzip" or word == "x-gzip" then return tonumber(rest:match "q=([%d.]+)" or 1) > 0 end
   end
   return false
+end
+
+-- Whether a client says that it takes some, and gzip is none of them: who says nothing takes any (RFC 9110, 12.5.3).
+local function refuses_gzip(header)
+  if not header then return false end
+  local all = header:lower():match "%*([^,]*)"
+  return not takes_gzip(header) and not (all and tonumber(all:match "q=([%d.]+)" or 1) > 0 and not header:lower():find "gzip")
 end
 
 -- First and last byte of a single range, counted from 0. nil: it is to be ignored; false: there are none of these.
@@ -54,8 +61,9 @@ end
 ---@return hocket.Error?
 function content.send(request, response, what)
   local packed = what.gzip and takes_gzip(request.headers["accept-encoding"]) and not request.headers.range
+  if not what.bytes then packed = not refuses_gzip(request.headers["accept-encoding"]) end
   local tag = packed and what.etag .. "-gzip" or what.etag
-  local headers = { etag = '"' .. tag .. '"', ["cache-control"] = what.cache or "no-cache", ["x-content-type-options"] = "nosniff", ["accept-ranges"] = "bytes" }
+  local headers = { etag = '"' .. tag .. '"', ["cache-control"] = what.cache or "no-cache", ["x-content-type-options"] = "nosniff", ["accept-ranges"] = what.bytes and "bytes" or "none" }
   for name, value in pairs(what.headers or {}) do headers[name] = value end
   if what.gzip then headers.vary = "Accept-Encoding" end
   if lists(request.headers["if-none-match"], tag) then return response:send(304, "", headers) end
@@ -63,6 +71,8 @@ function content.send(request, response, what)
   if packed then
     headers["content-encoding"] = "gzip"
     return response:send(200, what.gzip, headers)
+  elseif not what.bytes then
+    return response:fail({ code = "unsupported", status = 406, message = "this is there packed with gzip alone, which Accept-Encoding refuses" }, { vary = "Accept-Encoding" })
   end
   local wanted = request.headers["if-range"]
   local from, to
