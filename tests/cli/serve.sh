@@ -42,6 +42,29 @@ same "$(ask -o body -w '%{http_code}' -H 'Origin: null' "$url/api/agents")" 403
 same "$(ask -o body -w '%{http_code}' -H "Origin: http://localhost:1" "$url/api/agents")" 403
 same "$(ask -o body -w '%{http_code}' -H "Origin: $url" "$url/api/agents")" 200
 
+# the page: for anybody who asks this machine, packed, with nothing of anybody in it
+until_true grep -qs "^page: $url/\$" serving
+same "$(status -D head -H 'Accept-Encoding: gzip' "$url/")" 200
+gunzip <body >page.html
+has page.html '<script type="module" src="/page/main.js"></script>'
+for line in 'content-encoding: gzip' 'content-type: text/html; charset=utf-8' 'x-content-type-options: nosniff' 'referrer-policy: no-referrer' \
+  "content-security-policy: default-src 'self'" "script-src 'self';" "frame-ancestors 'none'" 'cross-origin-resource-policy: same-origin' 'cache-control: no-cache'; do
+  has head "$line"
+done
+hasnt head unsafe
+tag=$(sed -n 's/^etag: \(".*"\).*/\1/p' head)
+same "$(status -H 'Accept-Encoding: gzip' -H "If-None-Match: $tag" "$url/")" 304
+same "$(curl -sS --max-time 120 -I -o head -w '%{http_code} %{size_download}' "$url/page/main.js")" "200 0"
+has head 'content-type: text/javascript; charset=utf-8'
+for name in $(grep -o '/page/[a-z.]*' page.html); do same "$(status "$url$name")" 200; done
+same "$(status -H 'Accept-Encoding: identity' "$url/")" 406
+same "$(status "$url/page/nothing.js")" 404
+same "$(status "$url/page/..%2f..%2fmain.js")" 404
+same "$(status "$url/page/")" 404
+same "$(status -H 'Host: evil.example' "$url/")" 403
+same "$(status -H 'Host: evil.example' "$url/page/main.js")" 403
+same "$(status "$url/pages")" 401
+
 # a run
 same "$(ask -o body -w '%{http_code}' -d '{}' "$url/api/runs")" 415
 same "$(ask -o body -w '%{http_code}' -H 'Content-Type: application/json' -d '{"target":"smit"}' "$url/api/runs")" 404
@@ -69,6 +92,21 @@ same "$(ask -o body -w '%{http_code}' --path-as-is "$url/api/../../../etc/passwd
 same "$(ask -o body -w '%{http_code}' "$url/api/runs/%00")" 400
 same "$(ask -o body -w '%{http_code}' "$url/api/runs/$id/files/..%2f..%2fsecret")" 404
 
+stop
+# a person on a terminal gets an address that has the token; a log never does (above)
+if "$PTY" -- true >/dev/null 2>&1; then
+  run "$PTY" -w "#token=" key:3 -- "$HOCKET" serve --listen 127.0.0.1:0 --store off smith.md
+  has out "/#token=$token"
+  run "$PTY" -w "page: " key:3 -- "$HOCKET" serve --listen 127.0.0.1:0 --store off --no-token smith.md
+  hasnt out "#token="
+fi
+
+mkdir own
+echo '<p>mine' >own/index.html
+export HOCKET_PAGE_DIR=own; serve smith.md; unset HOCKET_PAGE_DIR
+curl -sS --max-time 120 "$url/" >body
+same "$(cat body)" '<p>mine'
+same "$(status "$url/page/main.js")" 404
 stop
 hasnt log sesame
 hasnt serving sesame

@@ -13,6 +13,7 @@
 #include "cli/command/command.h"
 #include "cli/exit.h"
 #include "cli/host/host.h"
+#include "cli/page/page.h"
 #include "cli/run_args/run_args.h"
 #include "cli/serve/serve.h"
 #include "cli/signals.h"
@@ -214,12 +215,39 @@ static int check(const struct serve *s, const struct cli_args *args, int fd)
 
 /* ---- What it tells ---------------------------------------------------------------- */
 
-static void on_serving(const hocket_json *event)
+/* The token as it stands in its file, else in its variable; "" where that cannot be said. */
+static void read_token(const char *file, char *out, size_t size)
+{
+    const char *given = getenv("HOCKET_SERVE_TOKEN");
+    FILE *f = file ? fopen(file, "re") : NULL;
+    out[0] = 0;
+    if (f && !fgets(out, (int) size, f))
+        out[0] = 0;
+    else if (!file && given)
+        snprintf(out, size, "%s", given);
+    out[strcspn(out, " \t\r\n")] = 0;
+    if (f)
+        fclose(f);
+}
+
+/* The address of the page. With the token only where a person reads it, and no log: it stands behind '#',
+ * which browsers send to nobody. */
+static void tell_page(const struct serve *s, const char *url, const char *file)
+{
+    char token[512] = "";
+    if (!s->no_token && isatty(STDERR_FILENO))
+        read_token(file, token, sizeof(token));
+    fprintf(stderr, "page: %s/%s%s\n", url, token[0] ? "#token=" : "", token);
+}
+
+static void on_serving(const struct serve *s, const hocket_json *event)
 {
     const char *file = hocket_json_text(hocket_json_get(event, "token_file"), NULL, NULL);
-    fprintf(stderr, "serving %s\n", hocket_json_text(hocket_json_get(event, "url"), "", NULL));
+    const char *url = hocket_json_text(hocket_json_get(event, "url"), "", NULL);
+    fprintf(stderr, "serving %s\n", url);
     if (file)
         fprintf(stderr, "token: in %s (Authorization: Bearer …)\n", file);
+    tell_page(s, url, file);
     cli_notify("READY=1");
 }
 
@@ -234,7 +262,7 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
         fflush(s->log);
     } else if (strcmp(e->type, "serving") == 0) {
         hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
-        on_serving(event);
+        on_serving(s, event);
         hocket_json_free(event);
     }
 }
@@ -280,6 +308,8 @@ static void add_args(
         add_text(out, "tls_cert", s->tls_cert.p);
         add_text(out, "tls_key", s->tls_key.p);
     }
+    cli_buf_adds(out, ",\"page\":");
+    cli_page_json(out);
     cli_buf_adds(out, ",\"options\":");
     cli_run_args_json(&s->run, out);
     cli_buf_adds(out, "}");

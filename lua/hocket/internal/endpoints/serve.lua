@@ -46,7 +46,7 @@ local function set_of(list)
 end
 
 ---@async
----@param args {targets: string[], options?: table, all?: boolean, address?: string, port?: integer, fd?: integer, tls_cert?: string, tls_key?: string, behind_proxy?: boolean, token_file?: string, no_token?: boolean, hosts?: string[], origins?: string[], max_runs?: integer, max_queue?: integer, kept?: boolean, access_log?: boolean, webhooks?: string[]}
+---@param args {targets: string[], options?: table, all?: boolean, address?: string, port?: integer, fd?: integer, tls_cert?: string, tls_key?: string, behind_proxy?: boolean, token_file?: string, no_token?: boolean, hosts?: string[], origins?: string[], max_runs?: integer, max_queue?: integer, kept?: boolean, access_log?: boolean, webhooks?: string[], page?: table}
 ---@param journal userdata
 return function(args, journal, id)
   local token, file
@@ -72,6 +72,7 @@ return function(args, journal, id)
     desk = desk, token = token, scheme = args.tls_cert and "https" or nil, behind_proxy = args.behind_proxy, hosts = set_of(args.hosts), origins = set_of(args.origins),
     log = args.access_log and function(entry) run:emit("request", entry) end,
   }
+  server.page = args.page
   add_interfaces(server)
   local port
   port, err = server:listen { port = args.port or 7333, address = args.address or "127.0.0.1", fd = args.fd, tls_cert = args.tls_cert, tls_key = args.tls_key, key = token, max_connections = 4096 }

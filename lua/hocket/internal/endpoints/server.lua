@@ -24,6 +24,7 @@ local PARTING = 2
 
 ---@class hocket.EndpointServer
 ---@field router hocket.Router
+---@field page? table The files of the page by their names, as the program has them.
 ---@field desk hocket.Desk
 ---@field streams table<integer, hocket.EventStream>
 ---@field n_streams integer
@@ -35,7 +36,7 @@ Server.__index = Server
 function server.new(options)
   return setmetatable({
     token = options.token, scheme = options.scheme or "http", behind_proxy = options.behind_proxy, hosts = options.hosts, origins = options.origins, desk = options.desk, log = options.log,
-    router = routers.new(), streams = {}, n_streams = 0, open = {}, public = {}, counts = {}, began = fiber.now(),
+    router = routers.new(), streams = {}, n_streams = 0, open = {}, public = {}, public_below = {}, counts = {}, began = fiber.now(),
   }, Server)
 end
 
@@ -43,6 +44,20 @@ end
 ---@param path string
 function Server:make_public(path)
   self.public[path] = true
+end
+
+--- The same for all that is below a path, as in "/page/".
+---@param prefix string
+function Server:make_public_below(prefix)
+  self.public_below[#self.public_below + 1] = prefix
+end
+
+local function is_public(self, path)
+  if self.public[path] then return true end
+  for _, prefix in ipairs(self.public_below) do
+    if path:sub(1, #prefix) == prefix then return true end
+  end
+  return false
 end
 
 -- ---- Who is let in -------------------------------------------------------------------------------
@@ -62,7 +77,7 @@ local function refused(self, request)
     return { code = "denied", message = "the Host header names another machine" }
   elseif not from_own_page(self, request) then
     return { code = "denied", message = "pages of other origins are not let in" }
-  elseif not self.public[request.path] and request.method ~= "OPTIONS" and not admission.token(request.headers, self.token) then
+  elseif not is_public(self, request.path) and request.method ~= "OPTIONS" and not admission.token(request.headers, self.token) then
     return { code = "auth", message = "the token is missing, or another one (Authorization: Bearer …)" }
   end
 end

@@ -1,0 +1,116 @@
+// What a run waits for, and the answer to it: a question, leave for a call with all that it would do, what a conversation hears next.
+import { button, unified, verbatim, who } from "./parts.js";
+import { h } from "./view.js";
+import { markdown } from "./markdown.js";
+import * as format from "./format.js";
+
+const drafts = new Map(); // what was typed so far, by run and question
+
+const keyOf = (open) => open.run + " " + open.id;
+
+function draftOf(open) {
+  const key = keyOf(open);
+  if (!drafts.has(key)) drafts.set(key, { text: "", reason: "", arguments: null });
+  return drafts.get(key);
+}
+
+async function answer(app, open, text, words) {
+  const draft = draftOf(open);
+  if (draft.busy || text === "") return;
+  draft.busy = true;
+  app.redraw();
+  const done = await app.tell(`/api/runs/${open.run}/answers`, { question: open.id, text }, words);
+  draft.busy = false;
+  if (done) drafts.delete(keyOf(open));
+  app.runs.askInbox();
+  app.session?.refresh();
+  if (done && app.session?.id === open.run && app.session.link === "over") app.session.reopen();
+  app.redraw();
+}
+
+function compact(text) {
+  try {
+    const value = JSON.parse(text);
+    return value !== null && typeof value === "object" && !Array.isArray(value) ? JSON.stringify(value) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What is said to a call: "allow", "deny", "always" as `hocket answer` knows them. */
+export function decide(app, open, decision) {
+  const draft = draftOf(open);
+  if (decision === "always") return answer(app, open, "always", "Allowed, always");
+  if (decision === "deny") return answer(app, open, draft.reason.trim() ? "deny: " + draft.reason.trim() : "deny", "Denied");
+  if (draft.arguments === null || draft.arguments === format.pretty(open.arguments)) return answer(app, open, "allow", "Allowed");
+  const given = compact(draft.arguments);
+  if (given === null) return app.notice("The arguments have to be one JSON object", "bad");
+  return answer(app, open, "edit " + given, "Allowed as you changed it");
+}
+
+// A plan is a question whose last words are these: then yes and no are enough.
+const isPlan = (asked) => asked.length > 1 && format.text(asked[asked.length - 1]).startsWith("Go ahead?");
+
+function question(app, open) {
+  const draft = draftOf(open);
+  const asked = Array.isArray(open.questions) ? open.questions : [];
+  const plan = isPlan(asked);
+  const submit = (event) => {
+    event?.preventDefault();
+    answer(app, open, draft.text.trim(), "Answered");
+  };
+  return h("form.answer", { onsubmit: submit },
+    h("div.asked", null, asked.length > 0 ? asked.map((one) => markdown(one?.question ?? one)) : open.kind === "input" ? h("p", null, "It waits for what you say next.") : null),
+    h("textarea", { rows: 2, value: draft.text, placeholder: plan ? "What to change" : open.kind === "input" ? "Say something" : "Your answer", aria: { label: "Answer" }, oninput: (e) => { draft.text = e.target.value; }, onkeydown: (e) => e.key === "Enter" && (e.ctrlKey || e.metaKey) && submit(e) }),
+    h("div.actions", null,
+      plan ? [button("Go ahead", () => answer(app, open, "yes", "The plan is approved"), { kind: "primary", disabled: draft.busy === true }), button("Refuse", () => answer(app, open, "no", "The plan is refused"), { kind: "bad", disabled: draft.busy === true })] : null,
+      h("button.button", { type: "submit", class: plan ? "quiet" : "primary", disabled: draft.busy === true }, plan ? "Ask for changes" : open.kind === "input" ? "Say it" : "Answer", h("kbd", { aria: { hidden: "true" } }, "Ctrl ↵"))));
+}
+
+function changed(change) {
+  if (change === null || typeof change !== "object") return null;
+  const lines = [change.added !== undefined ? `+${change.added}` : null, change.removed !== undefined ? `−${change.removed}` : null].filter(Boolean).join(" ");
+  return h("div.change", null,
+    h("p", null, format.words(change.kind), " ", h("code", null, change.from ? `${change.from} → ${change.path}` : change.path), lines ? h("span.of", null, " " + lines) : null),
+    change.refused ? h("p.bad", null, "This call would fail: " + change.refused) : null,
+    change.diff ? unified(change.diff) : null,
+    change.cut || change.left_out ? h("p.attention-words", null, `Not all of it is shown${change.left_out ? ` (${change.left_out} lines more)` : ""}: the arguments have all.`) : null,
+    change.note ? h("p.note", null, change.note) : null);
+}
+
+function approval(app, open) {
+  const draft = draftOf(open);
+  const editing = draft.arguments !== null;
+  const edit = () => {
+    draft.arguments = editing ? null : format.pretty(open.arguments);
+    app.redraw();
+  };
+  return h("div.answer", null,
+    h("p", null, who(open.agent ?? "?"), " wants to call ", h("code.tool", null, open.tool ?? "?"), open.reason ? h("span.about", null, " — " + open.reason) : null),
+    changed(open.change),
+    editing ? h("textarea.code", { rows: Math.min(20, draft.arguments.split("\n").length + 1), value: draft.arguments, spellcheck: "false", aria: { label: "Arguments" }, oninput: (e) => { draft.arguments = e.target.value; } })
+      : h("details", { open: !open.change }, h("summary", null, "The whole call"), verbatim(format.pretty(open.arguments), { most: 200000 })),
+    h("label.field", null, h("span.field-name", null, "Why not, or what instead"), h("input", { type: "text", value: draft.reason, placeholder: "is told to the agent when you deny", oninput: (e) => { draft.reason = e.target.value; } })),
+    h("div.actions", null,
+      button(editing ? "Allow as changed" : "Allow", () => decide(app, open, "allow"), { kind: "primary", hint: "a", disabled: draft.busy === true }),
+      button("Deny", () => decide(app, open, "deny"), { kind: "bad", hint: "d", disabled: draft.busy === true }),
+      open.always ? button("Always", () => decide(app, open, "always"), { kind: "quiet", title: open.always, disabled: draft.busy === true }) : null,
+      button(editing ? "As it was" : "Edit", edit, { kind: "quiet", hint: "e" })),
+    open.always ? h("p.note", null, "Always: " + open.always) : null);
+}
+
+/** One thing that a run waits for: `open` as /api/inbox has it. */
+export function openCard(app, open, { chosen = false, onchoose, head } = {}) {
+  const kind = open.kind === "approval" ? "leave" : open.kind === "input" ? "your turn" : open.kind;
+  return h("article.card.open", { key: keyOf(open), class: (chosen ? "chosen " : "") + "kind-" + open.kind, onfocusin: onchoose, onclick: onchoose, tabindex: -1 },
+    h("header", null, h("span.tag.attention", null, kind), open.agent && open.kind !== "approval" ? who(open.agent) : null, head),
+    open.kind === "approval" ? approval(app, open) : open.kind === "signal" || open.kind === "tool" ? h("p", null, "It waits for ", h("code", null, open.name ?? open.tool ?? open.id), " from a program.") : question(app, open));
+}
+
+/** Begins to change the arguments of a call. */
+export function startEditing(app, open) {
+  if (open.kind !== "approval") return;
+  const draft = draftOf(open);
+  draft.arguments ??= format.pretty(open.arguments);
+  app.redraw();
+}

@@ -1,0 +1,368 @@
+// A run's state out of its records: one function for a run that goes on, one that is over, and any moment of it in between.
+//
+//     const state = newState();
+//     for (const record of records) fold(state, record);      docs/events.md says what records there are
+//
+// It knows no page and no clock. A record costs what is new in it, so that 100,000 of them take a moment: lists grow at their ends, what is
+// looked for stands in maps, and nothing is copied. Records are a stranger's: a member that is of another type is none.
+import { addReply, newUsage } from "./usage.js";
+
+const text = (value) => (typeof value === "string" ? value : undefined);
+const list = (value) => (Array.isArray(value) ? value : []);
+const object = (value) => (value !== null && typeof value === "object" && !Array.isArray(value) ? value : {});
+const whole = (value, otherwise) => (Number.isInteger(value) ? value : otherwise);
+
+export function newState() {
+  return {
+    at: 0, time: null, began: null, ended: null, message: "", answer: null, error: null, simulated: false, stopped: false, outcome: null,
+    agents: [], byOp: new Map(), boards: [], documents: [], jobs: new Map(), open: new Map(), usage: newUsage(), models: new Map(),
+    notes: [], streams: new Map(), plan: null, turns: 0, types: new Map(),
+  };
+}
+
+// ---- Agents at work ------------------------------------------------------------------------------------------
+
+function newAgent(state, record) {
+  const agent = {
+    op: record.op, number: state.agents.length, name: text(record.agent) ?? record.op, display: undefined, caller: undefined, trigger: undefined, message: undefined,
+    began: state.time, ended: null, last: state.time, state: "waiting", model: undefined, usage: newUsage(), spans: [], items: [], call: null, ready: state.time,
+    waits: new Map(), children: [], error: undefined, answer: undefined, doing: "", board: undefined, taskIds: [], turns: 0, retries: 0, cut: undefined,
+  };
+  state.agents.push(agent);
+  state.byOp.set(record.op, agent);
+  return agent;
+}
+
+function agentOf(state, record) {
+  const op = text(record.op);
+  if (!op) return undefined;
+  const agent = state.byOp.get(op) ?? newAgent(state, record);
+  agent.last = state.time;
+  return agent;
+}
+
+function span(agent, kind, from, to, record, more) {
+  const made = { kind, from: from ?? to, to, seq: record.seq, record, ...more };
+  agent.spans.push(made);
+  return made;
+}
+
+function startAgent(state, agent, record) {
+  if (!agent) return;
+  agent.name = text(record.agent) ?? agent.name;
+  agent.display = text(record.display_name);
+  agent.trigger = text(record.trigger);
+  agent.message = text(record.message);
+  agent.board = whole(record.board, undefined);
+  agent.taskIds = list(record.task_ids).filter(Number.isInteger);
+  const caller = state.byOp.get(text(record.caller));
+  if (caller && caller !== agent && agent.caller === undefined) {
+    agent.caller = caller.op;
+    caller.children.push(agent);
+  }
+  agent.items.push(record);
+}
+
+function beginJob(state, agent, record) {
+  state.jobs.set(record.task, { state: "running", op: agent?.op });
+  if (agent && agent.state === "waiting") {
+    agent.state = "working";
+    agent.began = agent.ready = state.time;
+  }
+}
+
+function closeSpans(state, agent) {
+  if (agent.call) agent.call.to = state.time;
+  agent.call = null;
+  for (const wait of agent.waits.values()) wait.to ??= state.time;
+  agent.waits.clear();
+  state.streams.delete(agent.op);
+}
+
+function endAgent(outcome) {
+  return (state, agent, record) => {
+    if (record.task !== undefined) state.jobs.set(record.task, { state: outcome === "finished" ? "completed" : outcome, op: agent?.op });
+    if (!agent) return;
+    agent.ended ??= state.time;
+    if (agent.state === "working" || agent.state === "waiting" || outcome !== "finished") agent.state = outcome;
+    agent.error = text(record.error) ?? agent.error;
+    agent.doing = "";
+    closeSpans(state, agent);
+    const result = text(record.result);
+    if (result === undefined && !agent.error) return;
+    agent.answer = result ?? agent.answer;
+    const last = agent.items[agent.items.length - 1];
+    if (!(last && text(last.content) === result)) agent.items.push(record);
+  };
+}
+
+// ---- Models, tools, waits ------------------------------------------------------------------------------------------
+
+function askModel(state, agent, record) {
+  state.simulated ||= record.simulated === true;
+  if (!agent) return;
+  if (agent.call) agent.call.to = state.time;
+  agent.model = text(record.model) ?? agent.model;
+  agent.turns = whole(record.turn, agent.turns + 1);
+  agent.doing = "asks " + (agent.model ?? "the model");
+  agent.call = span(agent, "model", state.time, null, record, { first: null, reply: null, retries: [], name: agent.model ?? "model" });
+  state.streams.delete(agent.op);
+}
+
+function replyOfModel(state, agent, record) {
+  const model = text(record.model) ?? agent?.model ?? "unknown";
+  if (!state.models.has(model)) state.models.set(model, newUsage());
+  addReply(state.usage, record);
+  addReply(state.models.get(model), record);
+  if (!agent) return;
+  addReply(agent.usage, record);
+  const ms = typeof record.seconds === "number" ? record.seconds * 1000 : 0;
+  const call = agent.call ?? span(agent, "model", state.time === null ? null : state.time - ms, null, record, { first: null, reply: null, retries: [], name: model });
+  call.to = state.time;
+  call.reply = record;
+  call.name = model;
+  // The last attempt began so long ago; what was before are retries.
+  if (typeof record.first_seconds === "number" && state.time !== null) call.first = Math.max(call.from, state.time - ms + record.first_seconds * 1000);
+  agent.call = null;
+  agent.ready = state.time;
+  agent.doing = "";
+}
+
+function retryModel(state, agent, record) {
+  if (!agent) return;
+  agent.retries++;
+  agent.call?.retries.push(record);
+  agent.items.push(record);
+  agent.doing = "tries again: " + (text(record.reason) ?? "");
+}
+
+function callTool(state, agent, record) {
+  state.usage.toolCalls++;
+  if (!agent) return void state.notes.push(record);
+  agent.usage.toolCalls++;
+  // Calls of one answer are side by side: each began when the answer was there, or when what it waited for was.
+  span(agent, "tool", agent.ready, state.time, record, { name: text(record.tool) ?? "tool", failed: record.error === true });
+  agent.items.push(record);
+  agent.doing = "";
+}
+
+function ask(kind) {
+  return (state, agent, record) => {
+    const id = text(record.id);
+    if (!id) return;
+    state.open.set(id, { id, kind, record, op: agent?.op });
+    if (!agent) return void state.notes.push(record);
+    agent.items.push(record);
+    agent.waits.set(id, span(agent, "wait", state.time, null, record, { name: text(record.tool) ?? kind }));
+    agent.doing = kind === "approval" ? "waits for leave" : "waits for an answer";
+  };
+}
+
+function answered(state, agent, record) {
+  const id = text(record.id);
+  const asked = state.open.get(id);
+  state.open.delete(id);
+  const who = agent ?? state.byOp.get(asked?.op);
+  if (!who) return void state.notes.push(record);
+  const wait = who.waits.get(id);
+  if (wait) wait.to = state.time;
+  who.waits.delete(id);
+  who.items.push(record);
+  who.ready = state.time;
+  who.doing = "";
+}
+
+// ---- Boards, documents --------------------------------------------------------------------------------------------
+
+function numbered(all, number, make) {
+  const n = whole(number, 1);
+  let one = all.find((other) => other.number === n);
+  if (!one) all.push(one = { number: n, ...make() });
+  return one;
+}
+
+function taskOf(state, record, id) {
+  const board = numbered(state.boards, record.board, () => ({ tasks: [], byId: new Map() }));
+  const key = whole(id, null) ?? text(id);
+  if (key === undefined) return undefined;
+  let task = board.byId.get(key);
+  if (!task) {
+    task = { id: key, text: "", agent: undefined, status: "pending", attempts: 0, board: board.number, created: state.time, began: null, ended: null, history: [], needs: [] };
+    board.byId.set(key, task);
+    board.tasks.push(task);
+  }
+  return task;
+}
+
+function createTasks(state, agent, record) {
+  for (const given of list(record.tasks)) {
+    const one = object(given), task = taskOf(state, record, one.id);
+    if (!task) continue;
+    task.text = text(one.text) ?? text(one.description) ?? task.text;
+    task.agent = text(one.assigned_to) ?? text(one.specialist) ?? task.agent;
+    task.doing = text(one.active_form);
+    task.needs = list(one.depends_on ?? one.dependencies ?? one.needs).filter((need) => Number.isInteger(need) || typeof need === "string");
+    task.history.push({ seq: record.seq, time: state.time, status: "pending" });
+  }
+  agent?.items.push(record);
+}
+
+function updateTask(state, agent, record) {
+  const task = taskOf(state, record, record.id);
+  if (!task) return;
+  const status = /^[a-z_]{1,20}$/.test(text(record.status) ?? "") ? record.status : task.status;
+  task.text = text(record.text) ?? task.text;
+  task.agent = text(record.assigned_to) ?? task.agent;
+  task.error = text(record.error) ?? (status === "failed" ? task.error : undefined);
+  task.result = text(record.result) ?? task.result;
+  task.by = text(record.completed_by) ?? task.by;
+  if (status === task.status) return;
+  task.status = status;
+  task.history.push({ seq: record.seq, time: state.time, status });
+  if (status === "running") {
+    task.attempts++;
+    task.began ??= state.time;
+    task.ended = null;
+  } else if (status !== "pending") {
+    task.ended = state.time;
+  }
+}
+
+function updateDocument(state, agent, record) {
+  const document = numbered(state.documents, record.document, () => ({ versions: [], version: 0 }));
+  document.versions.push(record);
+  document.version = Math.max(document.version, whole(record.version, 0));
+}
+
+function startPlan(state, agent, record) {
+  state.plan = record;
+  createTasks(state, null, { ...record, board: 0 });
+  (agent?.items ?? state.notes).push(record);
+}
+
+// ---- The run ------------------------------------------------------------------------------------------------------
+
+function endRun(state, agent, record) {
+  state.ended = state.time;
+  state.open.clear();
+  state.outcome = state.error ? "failed" : "done";
+  for (const one of state.agents) {
+    closeSpans(state, one);
+    if (one.ended === null) one.ended = state.time;
+    if (one.state === "working") one.state = state.error ? "cancelled" : "finished";
+  }
+  state.notes.push(record);
+}
+
+function answerRun(state, agent, record) {
+  state.answer = text(record.content) ?? "";
+  const root = agent ?? state.agents[0];
+  if (!root) return void state.notes.push(record);
+  const last = root.items[root.items.length - 1];
+  // The answer's beginning stands there already, as what its agent has said.
+  if (last && (last.type === "task_completed" || last.content === state.answer) && state.answer.startsWith((text(last.result) ?? text(last.content) ?? "").slice(0, 200))) root.items.pop();
+  root.items.push(record);
+}
+
+const say = (state, agent, record) => void (agent?.items ?? state.notes).push(record);
+const speak = (state, agent, record) => {
+  if (agent) state.streams.delete(agent.op);
+  say(state, agent, record);
+};
+const progress = (state, agent, record) => {
+  if (agent) agent.doing = text(record.message) ?? agent.doing;
+};
+
+const takes = {
+  workflow_started(state, agent, record) {
+    state.began ??= state.time;
+    state.message = text(record.message) ?? "";
+    state.ended = state.outcome = null;
+    state.notes.push(record);
+  },
+  workflow_finished: endRun,
+  final_answer: answerRun,
+  error(state, agent, record) {
+    state.error = { code: text(record.code), message: text(record.message) ?? "", traceback: text(record.traceback) };
+    state.notes.push(record);
+  },
+  run_stopped(state, agent, record) {
+    state.stopped = true;
+    state.notes.push(record);
+  },
+  task_pending(state, agent, record) {
+    state.jobs.set(record.task, { state: "pending", op: agent?.op });
+  },
+  task_running: beginJob,
+  task_progress: progress,
+  tool_progress: progress,
+  agent_started: startAgent,
+  agent_message: speak,
+  facilitator_message: speak,
+  agent_finished: endAgent("finished"),
+  task_completed: endAgent("finished"),
+  task_failed: endAgent("failed"),
+  task_cancelled: endAgent("cancelled"),
+  task_skipped: endAgent("skipped"),
+  agent_cut(state, agent, record) {
+    if (agent) agent.cut = text(record.reason);
+    say(state, agent, record);
+  },
+  model_request: askModel,
+  model_reply: replyOfModel,
+  model_retry: retryModel,
+  tool_call: callTool,
+  tool_denied(state, agent, record) {
+    if (agent) span(agent, "tool", agent.ready, state.time, record, { name: text(record.tool) ?? "tool", failed: true });
+    say(state, agent, record);
+  },
+  tasks_created: createTasks,
+  task_updated: updateTask,
+  document_updated: updateDocument,
+  plan_started: startPlan,
+  question_asked: ask("question"),
+  approval_requested: ask("approval"),
+  input_requested: ask("input"),
+  signal_requested: ask("signal"),
+  tool_requested: ask("tool"),
+  question_answered: answered,
+  question_withdrawn: answered,
+  approval_answered: answered,
+  signal_received: answered,
+  input_received: answered,
+  turn_finished(state, agent, record) {
+    state.turns++;
+    state.answer = text(record.content) ?? state.answer;
+    say(state, agent ?? state.agents[state.agents.length - 1], record);
+  },
+};
+
+/** Takes one record. */
+export function fold(state, record) {
+  const type = text(record?.type);
+  if (!type || !Number.isInteger(record.seq)) return state;
+  const time = Date.parse(text(record.time) ?? "");
+  if (!Number.isNaN(time)) state.time = state.time === null ? time : Math.max(state.time, time);
+  state.began ??= state.time;
+  state.at = Math.max(state.at, record.seq);
+  state.types.set(type, (state.types.get(type) ?? 0) + 1);
+  const take = Object.hasOwn(takes, type) ? takes[type] : say;
+  take(state, agentOf(state, record), record);
+  return state;
+}
+
+/** Text as it is streamed, which is no record: it stands until what it becomes is told. */
+export function foldDelta(state, delta) {
+  const op = text(delta.op) ?? state.agents[0]?.op;
+  if (!op || text(delta.text) === undefined) return state;
+  let stream = state.streams.get(op);
+  if (!stream) state.streams.set(op, stream = { text: "", reasoning: "" });
+  if (delta.kind === "reasoning") stream.reasoning += delta.text;
+  else stream.text += delta.text;
+  const agent = state.byOp.get(op);
+  if (agent) {
+    agent.doing = delta.kind === "reasoning" ? "thinks" : "writes";
+    if (agent.call && agent.call.first === null && state.time !== null) agent.call.first = state.time;
+  }
+  return state;
+}

@@ -1,0 +1,146 @@
+// One run: what it is, what can be said to it, and its views; below them the moment that is shown.
+import { address, go } from "./route.js";
+import { button, chip, empty, metric } from "./parts.js";
+import { h } from "./view.js";
+import { knownCost } from "./usage.js";
+import { board } from "./board.js";
+import { costs } from "./costs.js";
+import { documentKeys, documentView } from "./document.js";
+import { overview } from "./overview.js";
+import { raw } from "./raw.js";
+import { runName } from "./runs.js";
+import { timeline, timelineKeys } from "./timeline.js";
+import { transcript, transcriptKeys } from "./transcript.js";
+import { travel, travelKeys } from "./travel.js";
+import { tree, treeKeys } from "./tree.js";
+import * as api from "./api.js";
+import * as format from "./format.js";
+
+const views = [
+  ["", "Overview", overview], ["board", "Board", board], ["document", "Document", documentView], ["timeline", "Timeline", timeline], ["tree", "Tree", tree],
+  ["transcript", "Transcript", transcript], ["cost", "Cost", costs], ["events", "Events", raw],
+];
+
+const goesOn = (run) => run && ["running", "waiting"].includes(run.state);
+const sleeps = (run) => run && (run.state === "parked" || run.state === "cut_off" || (run.state === "waiting" && !run.here));
+
+// ---- What can be said to it ----------------------------------------------------------------------------------------
+
+async function tell(app, what, words, body) {
+  await app.tell(`/api/runs/${app.session.id}/${what}`, body ?? {}, words);
+  app.session?.refresh();
+}
+
+async function goOn(app) {
+  const { session } = app;
+  if (!(await app.tell(`/api/runs/${session.id}/resume`, {}, "It goes on"))) return;
+  session.reopen();
+}
+
+async function fork(app, at) {
+  const body = at ? { at } : {};
+  const input = app.ui.forkInput?.trim(), model = app.ui.forkModel?.trim();
+  if (input) body.input = input;
+  if (model) body.model = model;
+  const made = await app.tell(`/api/runs/${app.session.id}/fork`, body, "A fork has begun");
+  if (made) go("run", made.id);
+}
+
+async function remove(app) {
+  try {
+    await api.remove(`/api/runs/${app.session.id}`);
+    app.runs.forget(app.session.id);
+    go();
+  } catch (error) {
+    app.notice(error.message, "bad");
+  }
+}
+
+function forkForm(app) {
+  const { session, ui } = app;
+  return h("form.card.fork", { onsubmit: (e) => { e.preventDefault(); fork(app, ui.forkAt ? session.at ?? undefined : undefined); } },
+    h("h2", null, "Fork"), h("p.about", null, "A new run with this one's past: what is the same is not asked again, and what you change here is."),
+    session.at !== null ? h("label.field.check", null, h("span.field-name", null, `From record ${session.at} on, which is shown`), h("input", { type: "checkbox", checked: ui.forkAt === true, onchange: (e) => { ui.forkAt = e.target.checked; } })) : null,
+    h("label.field", null, h("span.field-name", null, "Another request"), h("textarea", { rows: 2, placeholder: format.line(session.state.message, 300), oninput: (e) => { ui.forkInput = e.target.value; } })),
+    h("label.field", null, h("span.field-name", null, "Another model"), h("input", { type: "text", spellcheck: "false", oninput: (e) => { ui.forkModel = e.target.value; } })),
+    h("div.actions", null, h("button.button.primary", { type: "submit" }, "Fork"), button("Close", () => { ui.forking = false; app.redraw(); }, { kind: "quiet" })));
+}
+
+function actions(app) {
+  const { run } = app.session, { ui } = app;
+  if (!app.source.live || !run) return null;
+  const confirmed = (name, words, doIt) => button(ui.sure === name ? "Really?" : words, () => {
+    if (ui.sure === name) { ui.sure = null; doIt(); } else { ui.sure = name; setTimeout(() => { if (ui.sure === name) { ui.sure = null; app.redraw(); } }, 3000); }
+    app.redraw();
+  }, { kind: ui.sure === name ? "bad" : "quiet", key: name });
+  return h("div.actions", null,
+    goesOn(run) && run.here ? [button("Stop", () => tell(app, "stop", "It answers with what it has"), { kind: "quiet", title: "Each agent makes one more call at most, and answers" }),
+      button("Pause", () => tell(app, "park", "It is put away"), { kind: "quiet", title: "Put away; it can be gone on with" })] : null,
+    sleeps(run) ? button("Resume", () => goOn(app), { kind: "primary" }) : null,
+    goesOn(run) || sleeps(run) ? confirmed("cancel", "Cancel", () => tell(app, "cancel", "It is cancelled")) : null,
+    button("Fork", () => { ui.forking = !ui.forking; app.redraw(); }, { kind: "quiet", hint: "f" }),
+    goesOn(run) || sleeps(run) ? null : confirmed("remove", "Remove", () => remove(app)));
+}
+
+// ---- Its head ---------------------------------------------------------------------------------------------------------
+
+function elapsed(state, run) {
+  if (state.began === null) return null;
+  const until = state.ended ?? (goesOn(run) && run.state === "running" ? Math.max(state.time, Date.now()) : state.time);
+  return until - state.began;
+}
+
+function head(app) {
+  const { session } = app, { run } = session, state = session.state;
+  const shownState = session.at === null ? run?.state ?? (state.outcome || "running") : state.outcome ?? "running";
+  const budget = run?.options?.budget ?? {};
+  return h("header.run-head", null,
+    h("div.run-title", null, h("h1", null, run ? runName(run) : "…"), chip(shownState), state.simulated ? h("span.tag", null, "simulated") : null,
+      run?.parent ? h("a.tag", { href: address("run", run.parent) }, "fork of " + format.shortId(run.parent)) : null,
+      h("code.run-id", { title: session.id }, format.shortId(session.id))),
+    h("p.run-request", { title: state.message }, format.line(state.message || run?.input, 400)),
+    h("div.metrics", null,
+      metric("time", format.span(session.at === null ? elapsed(state, run) : state.time - state.began)),
+      metric("cost", [format.cost(knownCost(state.usage)), budget.cost !== undefined ? h("span.of", null, " of " + format.cost(budget.cost)) : null], "USD"),
+      metric("tokens", format.count(state.usage.input + state.usage.output), `${state.usage.input} in, ${state.usage.output} out`),
+      metric("calls", format.count(state.usage.calls)), metric("agents", format.count(state.agents.length)), metric("records", format.count(state.at))),
+    actions(app));
+}
+
+function tabs(app, current) {
+  const { session } = app, state = session.state;
+  const has = { board: state.boards.some((one) => one.tasks.length > 0), document: state.documents.length > 0 };
+  return h("nav.tabs", { aria: { label: "Views" } }, views.map(([name, words], i) => h("a.tab", {
+    key: name, href: address("run", session.id, name), class: (name === current ? "here" : "") + (has[name] === false ? " faint" : ""), aria: { current: name === current ? "page" : undefined },
+  }, words, h("kbd", { aria: { hidden: "true" } }, i + 1))));
+}
+
+// ---- All of it -----------------------------------------------------------------------------------------------------------
+
+let clock;
+
+function keepTime(app) {
+  clearTimeout(clock);
+  if (app.session?.run?.state === "running" && app.session.at === null) clock = setTimeout(app.redraw, 1000);
+}
+
+export function runView(app) {
+  const { session } = app;
+  if (!session) return h("main", null, empty("No run", null));
+  if (session.error && session.records.length === 0) return h("main", null, empty("The run cannot be shown", session.error.message, h("a", { href: "#/" }, "All runs")));
+  keepTime(app);
+  const [name, , view] = views.find(([one]) => one === app.route.view) ?? views[0];
+  return h("main.run", { key: session.id, class: "view-" + (name || "overview") },
+    head(app), app.ui.forking ? forkForm(app) : null, tabs(app, name),
+    session.missed ? h("p.note.bad", null, `${session.missed} records are nowhere any more: what is shown lacks them`) : null,
+    h("div.view", { key: name, id: "view" }, session.records.length === 0 && session.link !== "over" ? empty("…", "The records are on their way") : view(app)),
+    travel(app));
+}
+
+export function runKeys(app) {
+  const table = {};
+  views.forEach(([name, words], i) => { table[String(i + 1)] = [words, () => go("run", app.session.id, name)]; });
+  table["f"] = ["fork it", () => { app.ui.forking = !app.ui.forking; app.redraw(); }];
+  const own = { document: documentKeys, timeline: timelineKeys, transcript: transcriptKeys, tree: treeKeys }[app.route.view];
+  return { ...table, ...travelKeys(app), ...own?.(app) };
+}

@@ -1,0 +1,49 @@
+// A document out of its changes, at any version: slots with the entries that live there then.
+
+import { text } from "./format.js";
+
+const whole = (value) => (Number.isInteger(value) ? value : 0);
+
+function nameOf(change, slot) {
+  const said = typeof change.change_description === "string" ? change.change_description : "";
+  const named = /^added to (.+)$/s.exec(said) ?? / into (.+)$/s.exec(said);
+  if (named) return named[1].slice(0, 200);
+  return Object.entries(slot).map(([name, value]) => `${name} ${text(value)}`).sort().join(", ").slice(0, 200) || "Document";
+}
+
+// By the numbers in them, of Day 1 before Day 2; else as they were begun.
+function inOrder(a, b) {
+  for (const name of Object.keys(a.slot).sort()) {
+    const [x, y] = [a.slot[name], b.slot[name]];
+    if (typeof x === "number" && typeof y === "number" && x !== y) return x - y;
+  }
+  return a.place - b.place;
+}
+
+function take(slots, change) {
+  const slot = change.slot !== null && typeof change.slot === "object" ? change.slot : {};
+  const key = JSON.stringify(Object.entries(slot).sort(([a], [b]) => (a < b ? -1 : 1)));
+  let one = slots.get(key);
+  if (!one) slots.set(key, one = { key, slot, name: nameOf(change, slot), place: slots.size, entries: [] });
+  const entry = { version: whole(change.version), author: text(change.author ?? change.agent ?? "?"), content: text(change.content), merged: 0 };
+  if (change.change === "consolidate") {
+    // It stands for what its author had read; what came later stays.
+    const later = one.entries.filter((other) => other.version > whole(change.base_version));
+    entry.merged = one.entries.length - later.length;
+    one.entries = [entry, ...later];
+  } else {
+    one.entries.push(entry);
+  }
+  one.version = Math.max(one.version ?? 0, entry.version);
+}
+
+/** The slots of a document as they were at a version, in the order in which they are read. */
+export function slotsAt(document, version) {
+  const slots = new Map();
+  for (const change of document.versions) {
+    if (whole(change.version) <= version) take(slots, change);
+  }
+  return [...slots.values()].sort(inOrder);
+}
+
+export const textOf = (slot) => (slot ? slot.entries.map((entry) => entry.content).join("\n\n") : "");

@@ -1,0 +1,136 @@
+// What one agent was told, has said and done, as it comes: messages, calls with their results, questions, and the text that is being written.
+import { Scroll, windowed } from "./list.js";
+import { agentName, chip, empty, unified, verbatim, who } from "./parts.js";
+import { h } from "./view.js";
+import { inTree } from "./agents.js";
+import { markdown } from "./markdown.js";
+import * as format from "./format.js";
+import { text } from "./format.js";
+
+function viewOf(app) {
+  app.ui.transcript ??= { scroll: new Scroll({ estimate: 90, measured: true, atEnd: true }), side: new Scroll({ estimate: 34 }), op: null, of: null, open: new Set() };
+  return app.ui.transcript;
+}
+
+function chosenAgent(app) {
+  const { state } = app.session, view = viewOf(app);
+  return state.byOp.get(app.route.query.op ?? view.op) ?? state.agents[0];
+}
+
+function choose(app, by) {
+  const rows = inTree(app.session.state), now = chosenAgent(app);
+  const at = rows.findIndex((row) => row.agent === now);
+  const next = rows[Math.max(0, Math.min(rows.length - 1, at + by))];
+  if (next) look(app, next.agent);
+}
+
+function look(app, agent) {
+  const view = viewOf(app);
+  view.op = agent.op;
+  history.replaceState(null, "", `#/run/${encodeURIComponent(app.session.id)}/transcript?op=${encodeURIComponent(agent.op)}`);
+  app.route.query = { op: agent.op };
+  view.side.reveal(inTree(app.session.state).findIndex((row) => row.agent === agent));
+  app.redraw();
+}
+
+export function transcriptKeys(app) {
+  return {
+    "j": ["next agent", () => choose(app, 1)],
+    "k": ["agent before", () => choose(app, -1)],
+    "c": ["its caller", () => { const caller = app.session.state.byOp.get(chosenAgent(app)?.caller); if (caller) look(app, caller); }],
+  };
+}
+
+// ---- One thing that was said or done -----------------------------------------------------------------------------------
+
+const bubble = (kind, head, ...content) => h("article.said-item", { class: kind }, h("header", null, head), content);
+const note = (record, ...content) => h("p.said-note", null, h("span.of", null, format.clock(Date.parse(record.time))), " ", content);
+
+function toolCall(app, agent, record) {
+  const view = viewOf(app), open = view.open.has(record.seq);
+  const toggle = (event) => {
+    if (event.target.open) view.open.add(record.seq); else view.open.delete(record.seq);
+  };
+  return h("details.said-tool", { open, ontoggle: toggle, class: record.error === true ? "bad" : "" },
+    h("summary", null, h("code.tool", null, text(record.tool)), h("span.op-rest", null, format.line(record.arguments, 160)), record.error === true ? h("span.bad", null, "failed") : null),
+    h("h4", null, "Arguments"), verbatim(format.pretty(text(record.arguments))), h("h4", null, record.error === true ? "Error" : "Result"), verbatim(format.pretty(text(record.result))));
+}
+
+function change(record) {
+  return record.change !== null && typeof record.change === "object" && record.change.diff ? unified(record.change.diff) : null;
+}
+
+const shows = {
+  agent_started: (app, agent, record) => bubble("told", ["to ", who(agent.name, agentName(agent)), record.trigger ? h("span.of", null, format.words(record.trigger)) : null], markdown(text(record.message))),
+  agent_message: (app, agent, record) => bubble("said", who(agent.name, agentName(agent)), markdown(text(record.content))),
+  facilitator_message: (app, agent, record) => bubble("said", who(agent.name, agentName(agent)), markdown(text(record.content))),
+  final_answer: (app, agent, record) => bubble("said final", [who(agent.name, agentName(agent)), h("span.tag", null, "answer")], markdown(text(record.content))),
+  turn_finished: (app, agent, record) => bubble("said", who(agent.name, agentName(agent)), record.ok === false ? h("p.bad", null, text(record.error)) : markdown(text(record.content))),
+  task_completed: (app, agent, record) => bubble("said final", [who(agent.name, agentName(agent)), h("span.tag", null, "answer")], markdown(text(record.result))),
+  task_failed: (app, agent, record) => bubble("said bad", who(agent.name, agentName(agent)), h("p", null, text(record.error))),
+  input_received: (app, agent, record) => bubble("told", "you", markdown(text(record.text))),
+  question_asked: (app, agent, record) => bubble("asks", [who(agent.name, agentName(agent)), h("span.tag.attention", null, "asks")], (Array.isArray(record.questions) ? record.questions : []).map((one) => markdown(text(one)))),
+  question_answered: (app, agent, record) => bubble("told", "the answer", markdown(text(record.text))),
+  approval_requested: (app, agent, record) => bubble("asks", [h("span.tag.attention", null, "wants leave"), h("code.tool", null, text(record.tool))], record.reason ? h("p.about", null, text(record.reason)) : null, change(record), verbatim(format.pretty(text(record.arguments)))),
+  approval_answered: (app, agent, record) => note(record, h("b", null, text(record.decision)), " ", h("code", null, text(record.tool)), " ", text(record.reason)),
+  tool_call: toolCall,
+  tool_denied: (app, agent, record) => note(record, h("b.bad", null, "denied"), " ", h("code", null, text(record.tool)), " ", text(record.reason)),
+  tool_allowed: (app, agent, record) => note(record, "allowed ", h("code", null, text(record.tool)), " ", text(record.reason)),
+  model_retry: (app, agent, record) => note(record, h("b.attention-words", null, "tries again"), ` ${text(record.reason)}: ${text(record.error)}`),
+  model_fallback: (app, agent, record) => note(record, `${text(record.from)} is given up for ${text(record.to)}: ${text(record.message)}`),
+  tasks_created: (app, agent, record) => bubble("done", "plans", h("ul", null, (Array.isArray(record.tasks) ? record.tasks : []).slice(0, 100).map((one) => h("li", null, text(one?.text ?? one?.description), one?.assigned_to ? [" ", who(text(one.assigned_to))] : null)))),
+  routed: (app, agent, record) => note(record, "goes to ", who(text(record.to)), " ", text(record.reason)),
+  handoff: (app, agent, record) => note(record, who(text(record.from)), " hands on to ", who(text(record.to))),
+  team_message: (app, agent, record) => bubble("said", [who(text(record.member)), h("span.of", null, `round ${text(record.round)}`)], markdown(text(record.content))),
+  team_vote: (app, agent, record) => note(record, who(text(record.member)), record.ready === true ? " is ready: " : " is not ready: ", text(record.reason)),
+  labels_added: (app, agent, record) => note(record, "reads ", (Array.isArray(record.labels) ? record.labels : []).map((one) => h("span.tag", null, text(one))), " by ", h("code", null, text(record.tool))),
+  file_made: (app, agent, record) => note(record, "has made ", h("code", null, text(record.path)), ` (${format.count(record.bytes)} bytes)`),
+};
+
+const passed = new Set(["run", "seq", "time", "op", "agent", "type", "generation"]);
+
+// What has no form of its own: its type, and what it says.
+function other(app, agent, record) {
+  const rest = Object.entries(record).filter(([name]) => !passed.has(name)).slice(0, 8).map(([name, value]) => `${name}: ${format.line(text(value), 160)}`).join(" · ");
+  return note(record, h("b", { class: record.type === "warning" || record.type === "error" ? "attention-words" : "" }, format.words(record.type)), " ", record.message !== undefined ? text(record.message) : rest);
+}
+
+function item(app, agent, record) {
+  const show = Object.hasOwn(shows, record.type) ? shows[record.type] : other;
+  return h("div.item", null, show(app, agent, record));
+}
+
+function speaking(app, agent, stream) {
+  return h("div.item", null, bubble("said speaks", [who(agent.name, agentName(agent)), h("span.of", null, stream.text ? "writes" : "thinks")],
+    stream.reasoning ? h("details.reasoning", { open: !stream.text }, h("summary", null, "Reasoning"), h("p", null, stream.reasoning.slice(-6000))) : null, stream.text ? markdown(stream.text) : null));
+}
+
+// ---- All of it ------------------------------------------------------------------------------------------------------------
+
+function side(app, now) {
+  const view = viewOf(app), rows = inTree(app.session.state);
+  return windowed("nav.agents-side", view.side, rows.length, (i) => {
+    const { agent, depth } = rows[i];
+    return h("button.agent-pick", { type: "button", class: agent === now ? "chosen" : "", style: { "padding-left": 10 + Math.min(depth, 8) * 12 + "px" }, aria: { current: agent === now ? "true" : undefined }, onclick: () => look(app, agent) },
+      who(agent.name, agentName(agent)), h("span.grow", null), app.session.state.streams.has(agent.op) ? h("span.pulse", { aria: { label: "writes" } }) : null, chip(agent.state));
+  }, { key: (i) => rows[i].agent.op, aria: { label: "Agents" } });
+}
+
+export function transcript(app) {
+  const { session } = app, { state } = session, view = viewOf(app), agent = chosenAgent(app);
+  if (!agent) return h("div.transcript", null, state.notes.length > 0 ? h("div.items", null, state.notes.slice(-200).map((record) => item(app, { name: "run" }, record))) : empty("Nobody has said anything yet"));
+  const of = session.id + agent.op;
+  if (view.of !== of) {
+    Object.assign(view, { of, scroll: new Scroll({ estimate: 90, measured: true, atEnd: true }) });
+  }
+  const stream = state.streams.get(agent.op), first = agent.caller === undefined && agent.number === 0 && agent.items[0]?.type !== "agent_started" ? 1 : 0;
+  const count = agent.items.length + first + (stream ? 1 : 0);
+  const row = (i) => {
+    if (first && i === 0) return h("div.item", null, bubble("told", ["to ", who(agent.name, agentName(agent))], markdown(state.message)));
+    return i - first < agent.items.length ? item(app, agent, agent.items[i - first]) : speaking(app, agent, stream);
+  };
+  return h("div.transcript", null, side(app, agent),
+    h("select.agent-select", { value: agent.op, aria: { label: "Agent" }, onchange: (e) => { const one = state.byOp.get(e.target.value); if (one) look(app, one); } }, inTree(state).slice(0, 500).map((one) => h("option", { value: one.agent.op }, "\u00a0".repeat(one.depth * 2) + agentName(one.agent)))),
+    count === 0 ? empty("It has said nothing yet", agent.doing) : windowed("div.items", view.scroll, count, row, { key: (i) => i, of, aria: { label: "Transcript of " + agentName(agent) } }));
+}
+

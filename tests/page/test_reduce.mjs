@@ -1,0 +1,184 @@
+// The reducer: a run's state out of its records; whatever they are, and from whichever moment one looks.
+import { assert, dice, test } from "./harness.mjs";
+import { fold, foldDelta, newState } from "../page/reduce.js";
+import { Session } from "../page/session.js";
+import { criticalPath } from "../page/critical.js";
+import { inTree } from "../page/agents.js";
+
+const began = Date.parse("2026-11-21T09:00:00.000Z");
+
+// Records with numbers and times: each is [milliseconds, type, members].
+const numbered = (list) => list.map(([ms, type, more], i) => ({ seq: i + 1, time: new Date(began + ms).toISOString(), type, ...more }));
+const all = (records) => records.reduce((state, record) => fold(state, record), newState());
+const o1 = { op: "o1", agent: "chief" }, o2 = { op: "o2", agent: "food" };
+
+const trip = numbered([
+  [0, "workflow_started", { message: "Lisbon" }],
+  [0, "task_pending", { ...o1, task: 1 }],
+  [0, "task_running", { ...o1, task: 1 }],
+  [10, "model_request", { ...o1, model: "sim/a", turn: 1, messages: 1, simulated: true }],
+  [510, "model_reply", { ...o1, model: "sim/a", seconds: 0.5, first_seconds: 0.2, finish: "tool_calls", calls: 1, usage: { input: 100, output: 20, cached: 40, cost: 0.01 } }],
+  [510, "tasks_created", { agent: "chief", board: 1, tasks: [{ id: 1, text: "Lunch", assigned_to: "food" }, { id: 2, text: "Dinner", assigned_to: "food", depends_on: [1] }] }],
+  [520, "task_pending", { ...o2, task: 2 }],
+  [520, "agent_started", { ...o2, caller: "o1", display_name: "Food", message: "Do 1", task_ids: [1], board: 1, trigger: "dispatch" }],
+  [530, "task_running", { ...o2, task: 2 }],
+  [530, "task_updated", { agent: "food", board: 1, id: 1, status: "running", text: "Lunch", assigned_to: "food" }],
+  [540, "model_request", { ...o2, model: "sim/b", turn: 1 }],
+  [600, "model_retry", { ...o2, model: "sim/b", attempt: 1, delay: 0.3, error: "529", reason: "overloaded" }],
+  [1540, "model_reply", { ...o2, model: "sim/b", seconds: 0.4, first_seconds: 0.1, finish: "tool_calls", calls: 1, usage: { input: 10, output: 2 } }],
+  [1600, "approval_requested", { ...o2, id: "a1", tool: "write_file", arguments: "{}" }],
+  [3600, "approval_answered", { ...o2, id: "a1", tool: "write_file", decision: "allow" }],
+  [3700, "tool_call", { ...o2, tool: "write_file", arguments: "{}", result: "ok" }],
+  [3700, "document_updated", { agent: "food", document: 1, version: 1, author: "food", content: "Sardines", change: "append", slot: { day: 1 } }],
+  [3800, "task_updated", { agent: "food", board: 1, id: 1, status: "done", completed_by: "food" }],
+  [3900, "agent_message", { ...o2, content: "Done." }],
+  [3900, "agent_finished", { ...o2 }],
+  [3900, "task_completed", { ...o2, task: 2, result: "Done." }],
+  [4000, "task_completed", { ...o1, task: 1, result: "# Lisbon" }],
+  [4000, "final_answer", { content: "# Lisbon\n\nSardines" }],
+  [4000, "workflow_finished", { tasks: [], usage: {} }],
+]);
+
+test("a run from its first record to its last", () => {
+  const state = all(trip), [chief, food] = state.agents;
+  assert.equal(state.message, "Lisbon");
+  assert.equal(state.answer, "# Lisbon\n\nSardines");
+  assert.equal(state.outcome, "done");
+  assert.equal(state.simulated, true);
+  assert.equal(state.ended - state.began, 4000);
+  assert.deepEqual(state.agents.map((agent) => [agent.name, agent.state, agent.ended - began]), [["chief", "finished", 4000], ["food", "finished", 3900]]);
+  assert.equal(food.display, "Food");
+  assert.equal(food.caller, "o1");
+  assert.deepEqual(chief.children, [food]);
+  assert.deepEqual(food.spans.map((span) => [span.kind, span.name, span.from - began, span.to - began]), [["model", "sim/b", 540, 1540], ["wait", "write_file", 1600, 3600], ["tool", "write_file", 3600, 3700]]);
+  assert.equal(food.spans[0].first - began, 1240, "the last attempt began 0.4 s before its end");
+  assert.equal(food.spans[0].retries.length, 1);
+  assert.deepEqual([state.usage.calls, state.usage.input, state.usage.cached, state.usage.cost, state.usage.unpriced, state.usage.toolCalls], [2, 110, 40, 0.01, 1, 1]);
+  assert.deepEqual([...state.models.keys()], ["sim/a", "sim/b"]);
+  const [lunch, dinner] = state.boards[0].tasks;
+  assert.deepEqual([lunch.status, lunch.attempts, lunch.by, lunch.began - began, lunch.ended - began], ["done", 1, "food", 530, 3800]);
+  assert.deepEqual([dinner.status, dinner.needs], ["pending", [1]]);
+  assert.equal(state.documents[0].version, 1);
+  assert.equal(state.open.size, 0);
+  assert.deepEqual(food.items.map((item) => item.type), ["agent_started", "model_retry", "approval_requested", "approval_answered", "tool_call", "agent_message"], "what it answered stands there once");
+  assert.deepEqual(chief.items.map((item) => item.type), ["final_answer"]);
+  assert.deepEqual(inTree(state).map((row) => [row.agent.name, row.depth]), [["chief", 0], ["food", 1]]);
+});
+
+test("what is open in the middle", () => {
+  const state = all(trip.slice(0, 14)), food = state.byOp.get("o2");
+  assert.deepEqual([...state.open.keys()], ["a1"]);
+  assert.equal(food.doing, "waits for leave");
+  assert.equal(food.waits.size, 1);
+  const withdrawn = fold(state, { seq: 15, time: trip[14].time, type: "question_withdrawn", op: "o2", id: "a1" });
+  assert.equal(withdrawn.open.size, 0);
+  assert.equal(food.spans[food.spans.length - 1].to - began, 3600);
+});
+
+test("a run that fails, and one that goes on after that", () => {
+  const failed = all(numbered([[0, "workflow_started", { message: "x" }], [1, "task_running", { ...o1, task: 1 }], [2, "error", { code: "auth", message: "no key" }], [2, "task_failed", { ...o1, task: 1, error: "no key" }], [3, "workflow_finished", {}]]));
+  assert.equal(failed.outcome, "failed");
+  assert.equal(failed.agents[0].state, "failed");
+  assert.equal(failed.error.message, "no key");
+});
+
+test("streamed text stands until it is told", () => {
+  const state = all(trip.slice(0, 4));
+  foldDelta(state, { seq: 0, op: "o1", kind: "reasoning", text: "hm" });
+  foldDelta(state, { seq: 0, op: "o1", kind: "text", text: "I " });
+  foldDelta(state, { seq: 0, op: "o1", kind: "text", text: "plan" });
+  assert.deepEqual(state.streams.get("o1"), { text: "I plan", reasoning: "hm" });
+  fold(state, { ...trip[4], seq: 5 });
+  assert.equal(state.streams.size, 1, "the reply alone says nothing of its words");
+  fold(state, { seq: 6, time: trip[5].time, type: "facilitator_message", op: "o1", content: "I plan" });
+  assert.equal(state.streams.size, 0);
+});
+
+test("the critical path goes through what was waited for", () => {
+  const state = all(trip), path = criticalPath(state), [chief, food] = state.agents;
+  assert.deepEqual(food.spans.map((span) => path.has(span)), [true, true, true]);
+  assert.ok(path.has(chief.spans[0]));
+  const late = all([...trip.slice(0, 9), ...numbered([[530, "agent_started", { op: "o3", agent: "quick", caller: "o1" }], [535, "task_completed", { op: "o3", agent: "quick", task: 3, result: "x" }]]).map((one, i) => ({ ...one, seq: 10 + i })), ...trip.slice(10).map((one) => ({ ...one, seq: one.seq + 2 }))]);
+  assert.ok(!criticalPath(late).has(late.byOp.get("o3")), "who was done before others is not on it");
+});
+
+// A long run of many agents, made by chance but the same each time.
+function many(agents, count) {
+  const roll = dice(7), list = [[0, "workflow_started", { message: "much" }]];
+  const types = ["model_request", "model_reply", "tool_call", "task_progress", "document_updated", "task_updated", "agent_message", "question_asked", "question_answered"];
+  for (let i = 0; i < agents; i++) list.push([i, "agent_started", { op: "o" + i, agent: "a" + i, caller: i > 0 ? "o" + roll(i) : undefined }], [i, "task_running", { op: "o" + i, agent: "a" + i, task: i }]);
+  while (list.length < count) {
+    const i = roll(agents), type = types[roll(types.length)];
+    list.push([agents + list.length, type, { op: "o" + i, agent: "a" + i, id: type.startsWith("task") ? roll(50) : "q" + roll(40), board: 1 + roll(3), model: "m" + roll(3), status: ["pending", "running", "done"][roll(3)], version: list.length, slot: { day: roll(5) },
+      seconds: 0.1, usage: { input: roll(100), output: 1, cost: roll(2) ? 0.5 : undefined }, content: "text " + i, tool: "t", text: "answer" }]);
+  }
+  return numbered(list);
+}
+
+function plain(state) {
+  return JSON.stringify(state, (key, value) => (value instanceof Map ? [...value] : key === "children" ? value.map((one) => one.op) : key === "byOp" ? [...value.keys()] : key === "call" ? value?.seq : value));
+}
+
+test("each moment is the same from before and from behind", () => {
+  const records = many(20, 1200);
+  const session = new Session("x", { run: async () => ({}), follow() {} });
+  session.refresh = () => Promise.resolve();
+  for (let i = 0; i < records.length; i += 97) session.take(records.slice(i, i + 97));
+  assert.equal(plain(session.live), plain(all(records)), "in pieces");
+  for (const at of [1200, 3, 600, 601, 599, 1, 1199, 42]) {
+    session.goTo(at);
+    assert.equal(session.state.at, at);
+    assert.equal(plain(session.state), plain(all(records.slice(0, at))), "record " + at);
+  }
+  session.goTo(null);
+  assert.equal(session.state, session.live);
+  clearTimeout(session.asking);
+});
+
+test("records twice, out of order or with gaps", () => {
+  const session = new Session("x", { run: async () => ({}), follow() {} });
+  session.refresh = () => Promise.resolve();
+  session.take(trip.slice(0, 5));
+  session.take(trip.slice(2, 7));
+  assert.equal(session.records.length, 7);
+  session.take(trip.slice(12));
+  assert.equal(session.indexOf(7), 7);
+  assert.equal(session.indexOf(10), 7, "what is missing is not there");
+  assert.equal(session.indexOf(13), 8);
+  session.goTo(10);
+  assert.equal(session.state.at, 7);
+  session.goTo(9999);
+  assert.equal(session.state.at, 24);
+  clearTimeout(session.asking);
+});
+
+test("100,000 records of 1,000 agents", () => {
+  const records = many(1000, 100000), state = all(records);
+  assert.equal(state.at, 100000);
+  assert.equal(state.agents.length, 1000);
+  assert.equal(inTree(state).length, 1000);
+  assert.ok(criticalPath(state).size > 0);
+});
+
+test("whatever stands in a record, nothing breaks", () => {
+  const bad = [null, 0, -1, 1e300, "", "__proto__", "constructor", [], [[]], {}, { length: -1 }, true, ["x", null, {}], { toString: null }, NaN];
+  const types = [...new Set(trip.map((record) => record.type)), "plan_started", "agent_cut", "tool_denied", "turn_finished", "input_requested", "team_message", "task_skipped", "toString", "__proto__", "hasOwnProperty", "constructor"];
+  const names = ["op", "agent", "caller", "board", "id", "tasks", "status", "usage", "slot", "version", "document", "content", "message", "questions", "model", "seconds", "first_seconds", "task", "result", "error", "time", "needs", "task_ids", "display_name"];
+  const roll = dice(3), state = newState();
+  for (let seq = 1; seq <= 20000; seq++) {
+    const record = { seq, type: types[roll(types.length)], op: "o" + roll(5) };
+    for (let n = roll(6); n > 0; n--) record[names[roll(names.length)]] = bad[roll(bad.length)];
+    fold(state, record);
+  }
+  for (const record of [null, undefined, 7, "x", [], {}, { seq: "1", type: "error" }, { seq: 1 }, { seq: 1.5, type: "error" }]) fold(state, record);
+  criticalPath(state);
+  inTree(state);
+  assert.equal({}.polluted, undefined);
+  assert.equal(Object.keys(Object.prototype).length, 0);
+});
+
+test("agents that call each other in a circle are shown once", () => {
+  const state = all(numbered([[0, "agent_started", { op: "a", agent: "a", caller: "b" }], [1, "agent_started", { op: "b", agent: "b", caller: "a" }], [2, "agent_started", { op: "a", agent: "a", caller: "b" }], [3, "agent_started", { op: "c", agent: "c", caller: "c" }]]));
+  assert.equal(inTree(state).length, 3);
+  criticalPath(state);
+});
