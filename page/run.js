@@ -107,10 +107,23 @@ function head(app) {
     actions(app));
 }
 
+let shownTab;
+
+// The tab that one is on is seen, where there are more than fit.
+function revealTab(current) {
+  return (element) => {
+    if (shownTab === current && element.dataset.seen) return;
+    shownTab = current;
+    element.dataset.seen = "1";
+    const tab = element.querySelector(".here");
+    if (tab) element.scrollLeft = tab.offsetLeft - element.offsetLeft - element.clientWidth / 2 + tab.offsetWidth / 2;
+  };
+}
+
 function tabs(app, current) {
   const { session } = app, state = session.state;
   const has = { board: state.boards.some((one) => one.tasks.length > 0), document: state.documents.length > 0 };
-  return h("nav.tabs", { aria: { label: "Views" } }, views.map(([name, words], i) => h("a.tab", {
+  return h("nav.tabs", { aria: { label: "Views" }, patched: revealTab(current) }, views.map(([name, words], i) => h("a.tab", {
     key: name, href: address("run", session.id, name), class: (name === current ? "here" : "") + (has[name] === false ? " faint" : ""), aria: { current: name === current ? "page" : undefined },
   }, words, h("kbd", { aria: { hidden: "true" } }, i + 1))));
 }
