@@ -1,5 +1,5 @@
 --- Looking into another hocket on this machine, which has offered itself (`hocket.host:offer(name)`, `hocket_offer`,
---- `hocket run --attach NAME`).
+--- `hocket run --offer NAME`).
 ---
 ---     local hocket = require "hocket"
 ---     for _, one in ipairs(hocket.attach.list()) do print(one.name, one.pid) end

@@ -37,7 +37,7 @@ run env -u XDG_RUNTIME_DIR "$HOCKET" attach
 expect 2; has err "XDG_RUNTIME_DIR is not set"
 
 # A run that offers itself: by name, by its process, by its path.
-"$HOCKET" run --attach game long.lua >run.out 2>run.err &
+"$HOCKET" run --offer game long.lua >run.out 2>run.err &
 pid=$!
 until_true offered game
 run hocket attach
@@ -49,9 +49,9 @@ run hocket attach "$pid" --json -c runs
 expect 0; has out '"target":"long.lua"'; hasnt out "$esc"
 run hocket attach "$WORK/rt/hocket/game.sock" -c '= 6 * 7' -c frob -c runs
 expect 1; same "$(cat out)" 42; has err "there is no command 'frob'"
-run hocket run --attach game long.lua
+run hocket run --offer game long.lua
 expect 1; has err "the name 'game' is taken"; has err "process $pid"
-run hocket run --attach 'no name' long.lua
+run hocket run --offer 'no name' long.lua
 expect 2
 
 # Lines of a pipe, each answered before the next is read.
@@ -88,7 +88,7 @@ has out "Nothing offers itself"
 [ -z "$(ls rt/hocket)" ] || fail "the socket should be gone"
 
 # What a killed process leaves is nobody, and is replaced.
-"$HOCKET" run --attach game long.lua >run.out 2>run.err &
+"$HOCKET" run --offer game long.lua >run.out 2>run.err &
 pid=$!
 until_true offered game
 kill -9 $pid; wait $pid 2>/dev/null
@@ -97,7 +97,7 @@ run hocket attach
 has out "Nothing offers itself"
 run hocket attach game
 expect 1; has err "there is no 'game'"
-"$HOCKET" run --attach game long.lua >run.out 2>run.err &
+"$HOCKET" run --offer game long.lua >run.out 2>run.err &
 pid=$!
 until_true offered game
 run hocket attach game -c events -c '= 1'
@@ -117,7 +117,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && [ -z "${SANITIZE:-}"
   cp -r long.lua t user/ && mkdir -m 700 user/rt && chown -R 65534:65534 "$theirs"
   user="setpriv --reuid 65534 --regid 65534 --clear-groups env XDG_RUNTIME_DIR=$theirs/rt HOME=$theirs"
   if $user test -x "$HOCKET"; then
-    (cd user && exec $user "$HOCKET" run --attach game long.lua) >run.out 2>run.err &
+    (cd user && exec $user "$HOCKET" run --offer game long.lua) >run.out 2>run.err &
     pid=$!
     until_true test -S user/rt/hocket/game.sock
     run $user "$HOCKET" attach game -c runs
@@ -136,7 +136,7 @@ X
     run hocket attach "$theirs/rt/hocket/game.sock" -c runs -c cancel
     expect 1; has out "root.lua"; has err "lets you look"
     kill $pid; wait $pid
-    "$HOCKET" run --attach mine long.lua >run.out 2>run.err &
+    "$HOCKET" run --offer mine long.lua >run.out 2>run.err &
     pid=$!
     until_true offered mine
     run $user "$HOCKET" attach "$WORK/rt/hocket/mine.sock" -c runs

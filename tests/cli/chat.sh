@@ -75,7 +75,7 @@ chat 'much\nmuch\nmuch\n/compact\nmore\n' guide.md
 expect 0; [ "$(wc -l <out)" -eq 4 ] && [ "$(tail -n 1 out)" = "3: more" ] || fail "what was before is folded into one turn"
 has err "its conversation was made shorter: "
 printf '\211PNG\r\n\032\n...' >cat.png; cp cat.png 'my cat.png'; printf '%%PDF-1.4' >a.pdf
-chat "seen\n/attach cat.png\nseen\n/attach 'my cat.png'\n/attach my\\\\ cat.png\nseen\n/attach nono\n/attach\nseen\n$WORK/my\\\\ cat.png\nseen\n$WORK/nono.png\n" --file a.pdf guide.md
+chat "seen\n/attach cat.png\nseen\n/attach 'my cat.png'\n/attach my\\\\ cat.png\nseen\n/attach nono\n/attach\nseen\n$WORK/my\\\\ cat.png\nseen\n$WORK/nono.png\n" --attach a.pdf guide.md
 expect 0; same "$(cat out)" "file
 image
 image image

@@ -87,11 +87,11 @@ expect 0; has out "You said: Hello"; same "$(asked)" 4
 
 # A picture by its address, for who has a form for that.
 printf -- '---\nname: eye\n---\nYou see.\n' >eye.md
-run hocket run eye.md --model sim --file https://w.example/cat.png "What is it?"
+run hocket run eye.md --model sim --attach https://w.example/cat.png "What is it?"
 expect 0
-run hocket run eye.md --model sim-ollama/x --file https://w.example/cat.png "What is it?"
+run hocket run eye.md --model sim-ollama/x --attach https://w.example/cat.png "What is it?"
 expect 1; has err "takes no picture by its address"
-run hocket run eye.md --model sim --file http://w.example/cat.png "What is it?"
+run hocket run eye.md --model sim --attach http://w.example/cat.png "What is it?"
 expect 2
 
 # Tools of the provider's own, and a picture that it makes: told, in the result, in a file; a replay has the same and writes nothing.

@@ -74,7 +74,7 @@ static int start(struct acp *s, const char *target)
         return rc;
     cli_signals_start(host);
     add_args(s, target, &json);
-    rc = cli_host_offer(host, "acp", s->run.attach);
+    rc = cli_host_offer(host, "acp", s->run.offer);
     if (rc == CLI_EXIT_DONE)
         rc = serve(s, host, json.p);
     cli_signals_end();

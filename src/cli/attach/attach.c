@@ -354,7 +354,7 @@ const struct cli_command cli_attach = {
         "Gives a prompt in a running host: its agents, runs, boards, events as they come, Lua\n"
         "expressions in its state, reload, cancel, say AGENT TEXT; 'help' there lists all. "
         "Without\n"
-        "NAME it lists who offers himself: hocket run or chat --attach NAME, hocket.host:offer in\n"
+        "NAME it lists who offers himself: hocket run or chat --offer NAME, hocket.host:offer in\n"
         "Lua, hocket_offer in C. Only the same user is let in.\n"
         "\n"
         "In a pipe each line of stdin is a command; answers go to stdout, all else to stderr.",

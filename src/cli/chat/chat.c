@@ -313,7 +313,7 @@ static int chat(struct cli_chat *c)
         close_sink(c);
         return rc;
     }
-    rc = cli_host_offer(c->host, "chat", c->args.attach);
+    rc = cli_host_offer(c->host, "chat", c->args.offer);
     if (rc != CLI_EXIT_DONE) {
         cli_host_close(c->host);
         close_sink(c);

@@ -128,7 +128,7 @@ int cli_host_offer(hocket_host *host, const char *command, const char *name)
     struct hocket_error err;
     if (!name || hocket_offer(host, strcmp(name, "-") == 0 ? NULL : name, NULL, &err) == 0)
         return CLI_EXIT_DONE;
-    fprintf(stderr, "hocket %s: --attach %s: %s\n", command, name, err.message);
+    fprintf(stderr, "hocket %s: --offer %s: %s\n", command, name, err.message);
     return err.status == HOCKET_EINVAL ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
 }
 

@@ -97,7 +97,7 @@ static int start(struct serve *s, const struct cli_args *args)
         return rc;
     cli_signals_start(host);
     add_args(s, args, &json);
-    rc = cli_host_offer(host, "mcp serve", s->run.attach);
+    rc = cli_host_offer(host, "mcp serve", s->run.offer);
     if (rc == CLI_EXIT_DONE)
         rc = serve(s, host, json.p);
     cli_signals_end();

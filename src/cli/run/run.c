@@ -383,7 +383,7 @@ static int run(struct job *j)
         free(target);
         return rc;
     }
-    rc = cli_host_offer(j->host, "run", j->args.attach);
+    rc = cli_host_offer(j->host, "run", j->args.offer);
     if (rc != CLI_EXIT_DONE) {
         cli_host_close(j->host);
         close_sink(j);

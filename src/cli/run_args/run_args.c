@@ -28,7 +28,7 @@ enum {
     SANDBOX,
     NETWORK,
     WATCH,
-    ATTACH,
+    OFFER,
     JOBS,
     STORE,
     DURABILITY,
@@ -66,7 +66,7 @@ const struct cli_option cli_run_options[] = {
         "what is done when a conversation fills its model's window: strategy=summary,\n"
         "results or none; at=SHARE, keep=SHARE, model=P/M, window=TOKENS; can be given\n"
         "several times" },
-    { FILES, 'f', "file", "FILE",
+    { FILES, 'f', "attach", "FILE",
         "a picture, a recording, a PDF or a text that goes with the input; what it is its\n"
         "content says; can be given several times" },
     { TIMEOUT, 't', "timeout", "SECONDS", "cancel the run when it takes longer (exit code 124)" },
@@ -100,7 +100,7 @@ const struct cli_option cli_run_options[] = {
         "api.example.org,*.example.net,example.org:8443; others ask, and are refused\n"
         "where nobody is there" },
     { JOBS, 0, "jobs", "N", "agents at work at once, at most; no limit unless given" },
-    { ATTACH, 0, "attach", "NAME",
+    { OFFER, 0, "offer", "NAME",
         "let 'hocket attach NAME' look into it while it runs, and act on it; '-' names it\n"
         "by the number of its process" },
     { STORE, 0, "store", "FILE|off",
@@ -165,7 +165,7 @@ int cli_run_args_set(void *ud, int id, const char *value)
     case SANDBOX: return cli_set_sandbox(a, value);
     case JOBS: return cli_set_jobs(a, value);
     case TRUST: return a->trust = true, 0;
-    case ATTACH: a->attach = value; return 0;
+    case OFFER: a->offer = value; return 0;
     case STORE: a->store = value; return 0;
     case DURABILITY: a->durability = value; return 0;
     case CONTINUE: a->resume = ""; return 0;

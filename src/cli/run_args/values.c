@@ -160,7 +160,7 @@ int cli_add_file(struct cli_run_args *a, const char *value)
     char here[PATH_MAX];
     struct cli_buf path = { 0 };
     if (!*value)
-        return cli_usage(a->command, "'--file' needs a file's name");
+        return cli_usage(a->command, "'--attach' needs a file's name");
     bool address = strncmp(value, "https://", 8) == 0; /* of a picture: the provider gets it */
     if (!address && value[0] != '/' && getcwd(here, sizeof(here)))
         cli_buf_addf(&path, "%s/", here);
@@ -169,7 +169,7 @@ int cli_add_file(struct cli_run_args *a, const char *value)
     if (!error)
         set_pair(&a->files, cli_buf_text(&path), path.n, "");
     cli_buf_free(&path);
-    return error ? cli_usage(a->command, "'--file %s': %s", value, strerror(error)) : 0;
+    return error ? cli_usage(a->command, "'--attach %s': %s", value, strerror(error)) : 0;
 }
 
 int cli_set_timeout(struct cli_run_args *a, const char *value)

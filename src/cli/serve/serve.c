@@ -378,7 +378,7 @@ static int start(struct serve *s, struct cli_args *args, int fd)
     if (!cli_reach_has_terminal())
         cli_signals_reload();
     add_args(s, args, fd, store.store != NULL, &json);
-    rc = cli_host_offer(host, "serve", s->run.attach);
+    rc = cli_host_offer(host, "serve", s->run.offer);
     if (rc == CLI_EXIT_DONE)
         rc = serve(s, host, json.p);
     cli_signals_end();

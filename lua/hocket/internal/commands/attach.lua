@@ -38,7 +38,7 @@ local function list()
   if err then return nil, err end
   local lines = {}
   for i, one in ipairs(offers) do lines[i] = ("%s  %d"):format(one.name, one.pid) end
-  return { offers = offers, text = #lines > 0 and table.concat(lines, "\n") or "Nothing offers itself. (hocket run --attach NAME, hocket.host:offer, hocket_offer)" }
+  return { offers = offers, text = #lines > 0 and table.concat(lines, "\n") or "Nothing offers itself. (hocket run --offer NAME, hocket.host:offer, hocket_offer)" }
 end
 
 -- ---- Commands ------------------------------------------------------------------------------------------
