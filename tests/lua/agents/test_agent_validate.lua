@@ -117,6 +117,7 @@ t.test("keys that do not go together", function()
     ["router: true\nagents: [b]\noutput: {type: object}"] = "a.md:4:9: a router gives no answer of its own",
     ["tools: [read_file, facilitator]"] = "a.md:2:20: 'facilitator' is for calling other agents: add 'agents: [name, …]'",
     ["tools: [delegate_to_agent]"] = "a.md:2:9: 'delegate_to_agent' is for calling other agents",
+    ["tools: [mcp]"] = "a.md:2:9: tools called 'mcp' come with the key of that name: add 'mcp: [server]', and remove 'mcp' here",
     ["fallback: b"] = "a.md:2:11: 'fallback' is for routers",
     ["team: [b]\nhandoff: c"] = "a.md:3:10: who has a team writes its answer",
   } do

@@ -199,8 +199,7 @@ end)
 t.test("rules name its tools; a caller may withhold them", function()
   local def = { memory = { name = fresh(), scope = "user" }, approve = { deny = { "memory_write" } } }
   t.has(work(def, { s.call("memory_write", { text = "x" }) })[1], "was not allowed")
-  local _, _, _, _, err = work({ tools = { "memory" } }, {})
-  t.has(err, "needs 'memory: NAME'")
+  t.has(select(2, pcall(hocket.agent, { name = "a", prompt = "x", tools = { "memory" } })), "add 'memory: NAME'")
   for what, wrong in pairs { ["must be letters"] = "a/b", ["needs 'name'"] = {}, ["must be user, project or agent"] = { name = "a", scope = "all" } } do
     local ok, raised = pcall(hocket.agent, { name = "a", prompt = "x", memory = wrong })
     t.ok(not ok)

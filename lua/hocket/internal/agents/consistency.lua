@@ -34,6 +34,17 @@ local function check_calling(def, say)
   end
 end
 
+-- Toolsets that a key brings along, and that are nothing without it.
+local by_key = { mcp = "mcp: [server]", memory = "memory: NAME", project = "project: true", skills = "skills: true" }
+
+local function check_by_key(def, say)
+  for i, name in ipairs(def.tools) do
+    if by_key[name] and not def[name] then
+      say(("/tools/%d"):format(i - 1), ("tools called '%s' come with the key of that name: add '%s', and remove '%s' here"):format(name, by_key[name], name))
+    end
+  end
+end
+
 -- What only agents that plan read: facilitators, and the one called planner.
 local for_plans = {
   document = { facilitator = true }, task_limit = { facilitator = true },
@@ -114,6 +125,7 @@ function rules.check(def, places, problems)
     return one
   end
   if def.router then check_router(def, say) else check_calling(def, say) end
+  check_by_key(def, say)
   if def.fallback and not def.router then say("/fallback", "'fallback' is for routers: add 'router: true', or remove it") end
   if def.team and def.handoff then
     say("/handoff", "who has a team writes its answer and hands nothing on: remove 'handoff', or let another agent ask this one")
