@@ -102,20 +102,23 @@ end
 --- Makes what was said so far shorter, now: old turns give way to a summary, and stay where the agent can read them. It happens
 --- by itself when the window of its model is nearly full (`context` in the agent's file).
 ---@async
----@return boolean? compacted
+---@return boolean? compacted False where nothing was said yet.
 ---@return hocket.Error?
 function Conversation:compact()
   if self.home.over then return nil, failed { code = "closed", message = "the conversation is closed" } end
   if self.unfinished then close_unfinished(self) end
   local all = { [self.agent] = self.history }
   for def, history in pairs(self.memory) do all[def] = history end
+  local any = false
   for def, history in pairs(all) do
-    local opts = setmetatable({ history = history, home = self.home, compact = true }, { __index = self.opts })
-    local reply, err = nil, nil
-    if #history > 0 then reply, err = orchestrate.call(def, nil, opts) end
-    if err and not reply then return nil, err end
+    if #history > 0 then
+      any = true
+      local opts = setmetatable({ history = history, home = self.home, compact = true }, { __index = self.opts })
+      local reply, err = orchestrate.call(def, nil, opts)
+      if not reply then return nil, err end
+    end
   end
-  return true
+  return any
 end
 
 --- Begins anew: nothing of what was said is known any more. What runs in the background goes on.

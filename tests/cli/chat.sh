@@ -71,6 +71,9 @@ chat 'one\n/compact\n/clear\ntwo\n' --events ev guide.md
 expect 0; same "$(cat out)" "1: one
 1: two"
 has err "it is as short as it can be"; has err "what was said so far is forgotten"; has ev '"type":"compaction_finished"'
+# Nothing was said yet: that is told at once.
+chat '/compact\nhello\n/clear\n/compact\n' guide.md
+same "$(grep -c 'nothing was said yet' err)" 2; hasnt err 'still at it'
 chat 'much\nmuch\nmuch\n/compact\nmore\n' guide.md
 expect 0; [ "$(wc -l <out)" -eq 4 ] && [ "$(tail -n 1 out)" = "3: more" ] || fail "what was before is folded into one turn"
 has err "its conversation was made shorter: "

@@ -313,6 +313,13 @@ static void on_cleared(struct cli_chat *c, const hocket_json *event)
     c->changing = false;
 }
 
+static void on_compacted(struct cli_chat *c, const hocket_json *event)
+{
+    if (!hocket_json_bool(hocket_json_get(event, "anything"), true) && !c->again)
+        cli_screen_say(&c->screen, CLI_GOOD, "nothing was said yet");
+    c->changing = false;
+}
+
 /* How it went is told as it is in a run. */
 static void on_changed(struct cli_chat *c, const hocket_json *event)
 {
@@ -359,7 +366,7 @@ static const struct handler *handler_of(const char *type)
         { "agent_reload_failed", on_not_reloaded, false, true },
         { "conversation_cleared", on_cleared, false, true },
         { "file_attached", on_changed, true, true },
-        { "compaction_finished", on_changed, true, true },
+        { "conversation_compacted", on_compacted, false, true },
         { "warning", on_changed, true, true },
         { "output", on_output, false, false },
     };

@@ -60,7 +60,7 @@ local function outcome(run, child)
   end
   local ok, reply, err = child:result()
   if not ok then return nil, caught.error(reply) end
-  if not reply then return nil, caught.error(err or "there was no answer") end
+  if reply == nil then return nil, caught.error(err or "there was no answer") end
   return reply
 end
 
@@ -100,9 +100,10 @@ end
 local function compact(run, responder)
   run.compact = nil
   run.turn = flow.spawn(function() return responder:compact() end)
-  local ok, err = outcome(run, run.turn)
+  local done, err = outcome(run, run.turn)
   run.turn = nil
-  if not ok then cannot(run, "made shorter", err) end
+  if done == nil then return cannot(run, "made shorter", err) end
+  run:emit("conversation_compacted", { anything = done })
 end
 
 local function clear(run, responder)
