@@ -202,6 +202,9 @@ struct hocket__kept_hooks {
     void (*tell)(void *ud, struct hocket__str name, struct hocket__str value);
     void (*live)(void *ud); /* the log is used up: from here on it is written; tell_ud */
     void (*notice)(void *ud, struct hocket__str value);
+    /* Whether it has not told all again yet that its earlier lives told: behind the last entry of its log nothing came in
+     * between then, and nothing does now. NULL: no. tell_ud */
+    bool (*owes)(void *ud);
     void *tell_ud, *notice_ud;
     /* The run has read what it had not read before: `name` says what, `text` what it was (base/kept_sources.lua). To be fed
      * to it when it goes on. NULL is fine. */

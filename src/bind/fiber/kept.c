@@ -89,6 +89,11 @@ bool hocket__kept_is_replay(const struct hocket__kept *k)
     return k->root != 0 && !hocket__kept_is_free(k);
 }
 
+bool hocket__kept_owes(const struct hocket__kept *k)
+{
+    return !k->live && k->hooks.owes && k->hooks.owes(k->hooks.tell_ud);
+}
+
 /* Those without a parent (the broker's dispatcher) would go on for ever. */
 static void end_detached(struct hocket__kept *k)
 {

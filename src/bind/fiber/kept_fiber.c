@@ -161,11 +161,30 @@ bool hocket__kept_waits(struct hocket__fiber *f, int64_t timeout_ms)
     return hocket__kept_is_free(f->kept);
 }
 
+/* Rests in one slice. */
+#define MOST_OWING 1000000
+
 static struct hocket__log_entry rest_of(const struct hocket__fiber *f)
 {
     return (struct hocket__log_entry){
         .kind = HOCKET__LOG_REST, .path = f->path, .ord = f->kept->rests
     };
+}
+
+/* It told something behind the last entry of its log: until then it has not rested, or that would be an entry. Who rested
+ * now would let the others tell first what came later. What was told is finite, and of one slice; a run that never comes to
+ * it is another one. */
+static bool must_go_on(struct hocket__kept *k)
+{
+    struct hocket_error err;
+    if (!hocket__kept_owes(k) || hocket__kept_forsaken(k))
+        return false;
+    if (++k->owing < MOST_OWING)
+        return true;
+    hocket__error(&err, HOCKET_EREPLAY, "the run does not tell again what it told behind entry %llu",
+        (unsigned long long) hocket__log_last(k->log));
+    hocket__log_fail(k->log, &err);
+    return false;
 }
 
 bool hocket__kept_rests(struct hocket__fiber *f, bool over)
@@ -175,8 +194,10 @@ bool hocket__kept_rests(struct hocket__fiber *f, bool over)
     struct hocket__log_entry e = rest_of(f);
     if (hocket__log_replays(k->log))
         return hocket__log_is_next(k->log, &e) && hocket__log_match(k->log, &e, NULL);
-    k->restless += over && !k->live;
-    return over && hocket__kept_put(k, &e);
+    if (!over || must_go_on(k))
+        return false;
+    k->restless += !k->live;
+    return hocket__kept_put(k, &e);
 }
 
 /* ---- Whether it may be put away ---------------------------------------------------------------- */

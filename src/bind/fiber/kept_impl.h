@@ -35,6 +35,7 @@ struct hocket__kept {
         n_remembered; /* effects that have ended, and those of them that another run had made */
     bool live;
     uint32_t restless; /* its log is used up, and it never waits */
+    uint32_t owing;    /* the same, while it has not told again what it told */
     bool over;         /* nothing is appended any more */
     int own_ref;       /* a table for what modules of Lua keep for this run */
     int fed_ref;       /* another with the files that it was fed with, by name */
@@ -70,6 +71,8 @@ bool hocket__kept_forsaken(const struct hocket__kept *k);
 bool hocket__kept_is_free(const struct hocket__kept *k);
 /* It cannot go on: its root is told to end. */
 void hocket__kept_end(struct hocket__kept *k);
+/* Its log is used up, and what it told behind the last entry is not all told again yet. */
+bool hocket__kept_owes(const struct hocket__kept *k);
 /* Appends that something came for f from outside. Ends the run where that could not be kept. */
 void hocket__kept_put_of(const struct hocket__fiber *f, enum hocket__log_kind kind);
 /* Appends what the wall's clock shows: a process begins to write here. */

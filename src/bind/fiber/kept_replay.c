@@ -145,7 +145,8 @@ static void replay(struct hocket__kept *k)
         check_stuck(k);
     if (hocket__log_error(k->log))
         hocket__kept_end(k);
-    else if (!hocket__log_replays(k->log) && (k->n_ready == 0 || k->restless > MOST_RESTS))
+    else if (!hocket__log_replays(k->log)
+             && (k->n_ready == 0 || (k->restless > MOST_RESTS && !hocket__kept_owes(k))))
         go_live(k);
 }
 

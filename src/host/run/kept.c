@@ -61,6 +61,12 @@ static void on_live(void *ud)
     hocket__run_mark_due(ud);
 }
 
+static bool owes(void *ud)
+{
+    const struct hocket__run *r = ud;
+    return r->journal && hocket__journal_last(r->journal) < r->told_before;
+}
+
 bool hocket__run_is_replayed(const struct hocket__run *r)
 {
     return r->kept && hocket__kept_is_replay(r->kept);
@@ -77,6 +83,7 @@ int hocket__run_keep(struct hocket_host *h, uint64_t id, struct hocket__kept *k)
         r->kept = hocket__kept_ref(k);
         hocket__kept_hooks(k)->tell = say_again;
         hocket__kept_hooks(k)->live = on_live;
+        hocket__kept_hooks(k)->owes = owes;
         hocket__kept_hooks(k)->tell_ud = r;
         hocket__journal_keep(r->lua_journal, k);
         return 0;

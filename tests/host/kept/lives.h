@@ -15,14 +15,19 @@
 #include "bind/fiber/fiber.h"
 #include "core/log/log.h"
 #include "host/host.h"
+#include "host/run/run.h"
 
 /* ---- A log in memory ------------------------------------------------------------------------ */
 
 struct kept_log {
     struct hocket__buf bytes;
     size_t *ends; /* of each entry */
+    uint64_t *told; /* events before it */
+    uint64_t owed;  /* events that were told behind the last one */
+    const struct hocket__run *run; /* that is appending */
     size_t n, cap;
     size_t full_at;                /* entries; 0: never */
+    int64_t turn_us;               /* the budget of each pump of who goes on with it; 0: it waits */
     bool pruned;                   /* what a replay does not need is not fed to it */
     bool whole;                    /* it is replayed through its checkpoints */
     const struct kept_log *memory; /* of another run; NULL: none */
@@ -44,6 +49,7 @@ static inline void log_free(struct kept_log *l)
 {
     hocket__buf_deinit(&l->bytes);
     free(l->ends);
+    free(l->told);
     for (size_t i = 0; i < l->n_files; i++) {
         free(l->files[i].name);
         free(l->files[i].text);
@@ -75,7 +81,9 @@ static inline int log_append(void *ud, const struct hocket__log_entry *e, struct
     if (l->n == l->cap) {
         l->cap = l->cap ? 2 * l->cap : 64;
         l->ends = realloc(l->ends, l->cap * sizeof(*l->ends));
+        l->told = realloc(l->told, l->cap * sizeof(*l->told));
     }
+    l->told[l->n] = l->run ? hocket__journal_last(l->run->journal) : 0;
     hocket__log_encode(e, &l->bytes);
     l->ends[l->n++] = l->bytes.len;
     return 0;
@@ -262,6 +270,9 @@ static inline struct hocket__kept *keep(hocket_host *h, uint64_t id, struct kept
         assert_int_equal(hocket__kept_remember(k, &e), 0);
     }
     assert_int_equal(hocket__run_keep(h, id, k), 0);
+    struct hocket__run *run = hocket__run_find(h, id);
+    run->told_before = log->owed;
+    log->run = run;
     hocket__kept_hooks(k)->file = log_file;
     hocket__kept_hooks(k)->file_ud = log;
     return k;
@@ -291,6 +302,14 @@ static inline void until_done(hocket_host *h, struct life *l)
         fail_msg("%s: no end; events:\n%s", l->w->name, l->events.data);
 }
 
+/* So that whoever may rest does, as on a machine that has much else to do. */
+static inline void until_done_in_pieces(hocket_host *h, struct life *l, int64_t us)
+{
+    while (!l->done)
+        if (hocket_pump(h, us) < 0)
+            fail_msg("%s: it cannot be pumped", l->w->name);
+}
+
 /* Runs it in a host of its own, from its log as far as that goes, which is longer by what is new then; the host is closed
  * when it has ended, or after so many turns (below 0: never). */
 static inline void live_for(
@@ -308,7 +327,9 @@ static inline void live_for(
     if (hocket_run_start(h, &spec, &id, on_event, on_done, l, &err) < 0)
         fail_msg("%s", err.message);
     l->kept = keep(h, id, log);
-    if (turns < 0)
+    if (log->turn_us)
+        until_done_in_pieces(h, l, log->turn_us);
+    else if (turns < 0)
         until_done(h, l);
     for (int i = 0; i < turns && !l->done; i++)
         turn(h, l);

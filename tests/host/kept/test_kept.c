@@ -81,6 +81,58 @@ static void test_workflows(void **state)
     end_world();
 }
 
+/* ---- What was told behind the last entry ------------------------------------------------------- */
+
+/* The first n lines. */
+static void keep_lines(struct hocket__buf *text, uint64_t n)
+{
+    size_t at = 0;
+    for (uint64_t i = 0; i < n && at < text->len; i++)
+        at += (size_t) ((const char *) memchr(text->data + at, '\n', text->len - at) - text->data) - at + 1;
+    text->len = at;
+    text->data[at] = 0;
+}
+
+/* A store may have more events of a life than follow from its entries. Who goes on where each turn is too short tells them in
+ * their order, before anything else comes in between. */
+static void check_owed(
+    const struct workflow *w, const struct kept_log *whole, size_t n, const struct life *first)
+{
+    struct kept_log log;
+    struct life l;
+    struct hocket__buf was;
+    log_copy(whole, n, &log);
+    log.owed = whole->told[n];
+    log.turn_us = 1;
+    live(w, &log, &l);
+    if (l.status != first->status)
+        fail_msg("%s, %zu entries: %s", w->name, n, l.error);
+    hocket__buf_init(&was, &hocket__malloc, 0);
+    hocket__buf_add(&was, first->events.data, first->events.len);
+    keep_lines(&was, log.owed);
+    keep_lines(&l.events, log.owed);
+    same("what it told", w->name, n, was.data, l.events.data, ID_ONLY);
+    hocket__buf_deinit(&was);
+    life_free(&l);
+    log_free(&log);
+}
+
+static const struct workflow busy = { .name = "busy", HERE "/scripts/busy.lua", NULL, "{}" };
+
+static void test_owed(void **state)
+{
+    struct kept_log log;
+    struct life first;
+    (void) state;
+    log_init(&log);
+    live(&busy, &log, &first);
+    assert_int_equal(first.status, 0);
+    for (size_t n = 0; n < log.n; n++)
+        check_owed(&busy, &log, n, &first);
+    life_free(&first);
+    log_free(&log);
+}
+
 /* ---- What goes wrong ------------------------------------------------------------------------------- */
 
 static const struct workflow small = { .name = "small", HERE "/scripts/small.lua", "one", "{}" };
@@ -225,7 +277,7 @@ static void test_stopped(void **state)
 int main(int argc, char **argv)
 {
     hocket_launcher_main(argc, argv);
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_workflows),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_workflows), cmocka_unit_test(test_owed),
         cmocka_unit_test(test_diverged), cmocka_unit_test(test_sink_fails),
         cmocka_unit_test(test_host_closed), cmocka_unit_test(test_hidden),
         cmocka_unit_test(test_stopped) };
