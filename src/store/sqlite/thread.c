@@ -16,6 +16,7 @@
 #define RETRY_MIN_MS  20 /* between two attempts to write */
 #define RETRY_MAX_MS  5000
 #define CLOSING_TRIES 5
+#define OPEN_LATE_MS  30
 #define OPEN_TRIES    20
 #define OPEN_GAP_MS   100
 #define WATCH_MS      500
@@ -339,6 +340,18 @@ static void keep(struct hocket__sqlite_store *q, struct round *r)
     hocket__claims_release(k);
 }
 
+/* A run opens its store when it begins and sends its first request right after that: what it takes to open a file comes behind
+ * the request, unless somebody waits for it. */
+static void wait_to_open(struct hocket__sqlite_store *q)
+{
+    int64_t end = hocket__sqlite_now_ms() + OPEN_LATE_MS;
+    hocket__sqlite_lock(q);
+    while (!q->closing && !is_wanted(q) && hocket__list_empty(&q->questions)
+           && hocket__sqlite_now_ms() < end)
+        wait_until(q, end);
+    hocket__sqlite_unlock(q);
+}
+
 /* Another process may be making the file just now. */
 static int open_file(struct hocket__sqlite_store *q)
 {
@@ -363,6 +376,7 @@ void *hocket__sqlite_work(void *ud)
     struct round r = { .closing = false };
     hocket__buf_init(&r.work, &hocket__malloc, 0);
     hocket__list_init(&r.questions);
+    wait_to_open(q);
     hocket__self_init(&k->self);
     if (open_file(q) < 0) {
         be_broken(q, &r, &k->db.error);
