@@ -3,12 +3,13 @@
  * time, so that there is one place that knows what a run must be. */
 #include "store/save.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/pack.h"
 #include "store/store_impl.h"
 
-static const char head[] = "hocket save 1\n";
+static const char head[] = "hocket save 2\n";
 #define MAGIC   "hocket save "
 #define VERSION (sizeof(MAGIC) - 1)
 
@@ -61,22 +62,35 @@ static int number_of(struct hocket__saving *w, const struct hocket__store_file *
     return known ? 0 : hocket__map_set(&w->known, key, (void *) (uintptr_t) w->n);
 }
 
-/* The row without what is in other places: its text is the number of the text. */
+/* A path is a text, too, with a hash of its own. */
+static int number_of_path(struct hocket__saving *w, struct hocket__str path, uint64_t *number)
+{
+    static const uint64_t key[2];
+    char hash[17];
+    snprintf(hash, sizeof(hash), "%016llx", (unsigned long long) hocket__siphash(key, path));
+    struct hocket__store_file f = { .hash = hocket__cstr(hash), .text = path };
+    return number_of(w, &f, number);
+}
+
+/* The row without what is in other places: path and text are the numbers of texts. */
 static int add_file(struct hocket__saving *w, struct hocket__buf *run, struct hocket__store_row row)
 {
-    uint64_t number;
-    struct hocket__buf text;
+    uint64_t number, path;
+    struct hocket__buf numbers;
     int rc = number_of(w, &row.file, &number);
+    if (rc == 0)
+        rc = number_of_path(w, row.file.path, &path);
     if (rc < 0)
         return rc;
-    hocket__buf_init(&text, run->a, 0);
-    hocket__pack_num(&text, number);
+    hocket__buf_init(&numbers, run->a, 0);
+    hocket__pack_num(&numbers, number);
+    hocket__pack_num(&numbers, path);
     row.file = (struct hocket__store_file){ .generation = HOCKET__STR(""),
-        .path = row.file.path,
+        .path = HOCKET__STR(""),
         .hash = HOCKET__STR(""),
-        .text = hocket__buf_str(&text) };
-    rc = text.status < 0 ? text.status : hocket__store_pack(run, &row);
-    hocket__buf_deinit(&text);
+        .text = hocket__buf_str(&numbers) };
+    rc = numbers.status < 0 ? numbers.status : hocket__store_pack(run, &row);
+    hocket__buf_deinit(&numbers);
     return rc;
 }
 
@@ -233,8 +247,10 @@ static const char *place_file(const struct hocket__saved *r, struct hocket__stor
 {
     struct hocket__packed in = hocket__packed(file->text);
     uint64_t number = hocket__unpack_num(&in);
-    if (in.bad || number >= r->n_files)
+    uint64_t path = hocket__unpack_num(&in);
+    if (in.bad || number >= r->n_files || path >= r->n_files)
         return "a text of it is missing";
+    file->path = r->files[path].text;
     file->hash = r->files[number].hash;
     file->text = r->files[number].text;
     return NULL;

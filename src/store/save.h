@@ -1,8 +1,8 @@
 /* Runs as one text: a game's save.
  *
- *     "hocket save 1\n"          the format's version is in it
- *     run …, an empty one        rows as in export.h, without records; a file has the number of its text
- *     count, (hash, text) …      what the runs have read, each once: agents, scripts
+ *     "hocket save 2\n"          the format's version is in it: the first one named the path of each file in each run
+ *     run …, an empty one        rows as in export.h, without records; a file has the numbers of its text and its path
+ *     count, (hash, text) …      what the runs have read, each once: agents, scripts; and its names
  *     32 bytes                   SHA-256 of all that stands before
  *
  * Numbers and texts are as base/pack.h has them. It is read whole or refused whole. */

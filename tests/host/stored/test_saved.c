@@ -437,7 +437,7 @@ static void test_refused(void **state)
     }
     hocket__buf_reset(&b);
     hocket__buf_add(&b, l.saved.data, n - HOCKET__SHA256);
-    b.data[12] = '2';
+    b.data[12] = '1'; /* which had another form of files */
     sign(&b);
     assert_refused(other, b.data, b.len, HOCKET_EUNSUPPORTED, "another hocket");
     hocket__buf_reset(&b);
@@ -448,11 +448,11 @@ static void test_refused(void **state)
     sign(&b);
     assert_refused(other, b.data, b.len, HOCKET_EUNSUPPORTED, "another hocket (9");
     hocket__buf_reset(&b);
-    hocket__buf_lit(&b, "hocket save 1\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01x");
+    hocket__buf_lit(&b, "hocket save 2\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01x");
     sign(&b);
     assert_refused(other, b.data, b.len, HOCKET_EPARSE, "do not fit");
     hocket__buf_reset(&b);
-    hocket__buf_lit(&b, "hocket save 1\n\0\0");
+    hocket__buf_lit(&b, "hocket save 2\n\0\0");
     sign(&b);
     assert_refused(other, b.data, b.len, HOCKET_EPARSE, NULL); /* of nobody */
     hocket_close(other, NULL, NULL);
