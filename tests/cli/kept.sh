@@ -57,6 +57,24 @@ X
 run "$HOCKET" run ask.lua </dev/null; expect 75; has err "Which city?"; has err "hocket answer 01"
 id=$(id_in err)
 run "$HOCKET" resume "$id" </dev/null; expect 75; has err "Which city?"
+# So it is with a signal, and with a time that is far away.
+cat >later.lua <<'X'
+local hocket = require "hocket"
+local word = assert(hocket.signal "go on")
+hocket.sleep_until(os.time() + word)
+return "woken"
+X
+run "$HOCKET" run later.lua </dev/null; expect 75; has err "s1  waits for the signal go on"; has err "hocket signal 01"
+later=$(id_in err); has err "go on [VALUE]; then go on: hocket resume $later"
+run "$HOCKET" resume "$later" </dev/null; expect 75; has err "waits for the signal go on"
+run "$HOCKET" signal "$later" "go on" 1000000
+run "$HOCKET" resume "$later" </dev/null; expect 75; has err "the run waits until 20"; has err "hocket resume $later"; hasnt err "signal"
+run "$HOCKET" show "$later"; has out "  waiting  later.lua"; has out "until    20"
+run "$HOCKET" resume --all </dev/null; expect 75; has err "the run waits until 20"
+run "$HOCKET" rm "$later"; expect 0
+run "$HOCKET" run later.lua </dev/null; expect 75; later=$(id_in err)
+run "$HOCKET" signal "$later" "go on" 0; run "$HOCKET" resume "$later" </dev/null; expect 0; has out woken
+
 if "$HOCKET" answer --help >/dev/null 2>&1; then
   run "$HOCKET" answer "$id" q1 Lisbon; expect 0
   run "$HOCKET" resume "$id" </dev/null; expect 0; has out "You said Lisbon"

@@ -255,6 +255,8 @@ bool hocket__kept_is_replay(const struct hocket__kept *k);
 /* Whether it goes on only when somebody outside says something, or a time of day has come: it is live, nothing of it is
  * ready or under way, and it waits for no other time. Then it may as well be put away, and go on some other day. */
 bool hocket__kept_waits_for_person(const struct hocket__kept *k);
+/* The next time of day that one of its fibers waits for, in milliseconds since 1970; 0: none does. */
+int64_t hocket__kept_wall_due(const struct hocket__kept *k);
 
 /* The run whose code runs now; NULL: none that is kept. */
 struct hocket__kept *hocket__kept_here(const struct hocket__runtime *rt);

@@ -181,7 +181,8 @@ static bool must_go_on(struct hocket__kept *k)
         return false;
     if (++k->owing < MOST_OWING)
         return true;
-    hocket__error(&err, HOCKET_EREPLAY, "the run does not tell again what it told behind entry %llu",
+    hocket__error(&err, HOCKET_EREPLAY,
+        "the run does not tell again what it told behind entry %llu",
         (unsigned long long) hocket__log_last(k->log));
     hocket__log_fail(k->log, &err);
     return false;
@@ -221,4 +222,15 @@ bool hocket__kept_waits_for_person(const struct hocket__kept *k)
         if (!is_patient(hocket__kept_fiber(l), &some))
             return false;
     return some;
+}
+
+int64_t hocket__kept_wall_due(const struct hocket__kept *k)
+{
+    int64_t due = 0;
+    for (struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next) {
+        const struct hocket__fiber *f = hocket__kept_fiber(l);
+        if (f->state == HOCKET__WAITING && f->wall_due != 0 && (due == 0 || f->wall_due < due))
+            due = f->wall_due;
+    }
+    return due;
 }

@@ -23,12 +23,14 @@ struct cli_parked {
     char run[32]; /* its name; "" until it has told something */
     struct cli_parked_one {
         char id[24];
-        struct cli_buf line;
-    } * list; /* what is open */
+        struct cli_buf line, signal; /* signal: the name of what it waits for; else empty */
+    } * list;                        /* what is open */
     size_t count, cap;
 };
 
 void cli_parked_event(struct cli_parked *p, const struct hocket_event *e);
-/* Says what is open, and the command that answers and goes on. `store`: that of --store, or NULL. */
-void cli_parked_say(struct cli_parked *p, struct cli_screen *screen, const char *store);
+/* Says what is open, and the command that answers and goes on. `store`: that of --store, or NULL. `why`: what is said where
+ * nothing is open, or NULL. */
+void cli_parked_say(
+    struct cli_parked *p, struct cli_screen *screen, const char *store, const char *why);
 void cli_parked_free(struct cli_parked *p);

@@ -28,6 +28,12 @@ static void describe(struct cli_buf *line, const char *type, const hocket_json *
 {
     const char *agent = cli_member(event, "agent");
     cli_buf_addf(line, "  %s  ", cli_member(event, "id"));
+    if (strcmp(type, "signal_requested") == 0) {
+        const char *name = cli_member(event, "name");
+        cli_buf_adds(line, "waits for the signal ");
+        show(line, name, strlen(name));
+        return;
+    }
     if (*agent)
         cli_buf_addf(line, "%s: ", agent);
     if (strcmp(type, "approval_requested") == 0) {
@@ -58,6 +64,9 @@ static void add(struct cli_parked *p, const char *type, const hocket_json *event
     const char *id = cli_member(event, "id");
     size_t n = strnlen(id, sizeof(one->id) - 1);
     memcpy(one->id, id, n);
+    const char *name = cli_member(event, "name");
+    if (strcmp(type, "signal_requested") == 0)
+        cli_text_show(&one->signal, name, strlen(name), false);
     describe(&one->line, type, event);
 }
 
@@ -67,6 +76,7 @@ static void drop(struct cli_parked *p, const char *id)
         if (strcmp(p->list[i].id, id) != 0)
             continue;
         cli_buf_free(&p->list[i].line);
+        cli_buf_free(&p->list[i].signal);
         memmove(&p->list[i], &p->list[i + 1], (--p->count - i) * sizeof(*p->list));
         return;
     }
@@ -82,9 +92,10 @@ static bool is_one_of(const char *type, const char *const *list)
 /* The first event of all is read in any case: it has the run's id. */
 void cli_parked_event(struct cli_parked *p, const struct hocket_event *e)
 {
-    static const char *const opening[] = { "question_asked", "approval_requested", NULL };
+    static const char *const opening[] = { "question_asked", "approval_requested",
+        "signal_requested", NULL };
     static const char *const closing[] = { "question_answered", "question_withdrawn",
-        "approval_answered", NULL };
+        "approval_answered", "signal_received", NULL };
     bool opens = is_one_of(e->type, opening), closes = is_one_of(e->type, closing);
     if (!opens && !closes && p->run[0])
         return;
@@ -98,17 +109,33 @@ void cli_parked_event(struct cli_parked *p, const struct hocket_event *e)
     hocket_json_free(event);
 }
 
-void cli_parked_say(struct cli_parked *p, struct cli_screen *screen, const char *store)
+/* The command that lets the first of them go on. */
+static void say_how(struct cli_buf *line, const struct cli_parked *p, const char *where)
+{
+    const struct cli_parked_one *one = &p->list[0];
+    if (one->signal.n > 0)
+        cli_buf_addf(line, "send it: hocket signal %s %s [VALUE]%s", p->run,
+            cli_buf_text(&one->signal), where);
+    else
+        cli_buf_addf(line, "answer: hocket answer %s %s TEXT%s", p->run, one->id, where);
+    cli_buf_addf(line, "; then go on: hocket resume %s%s", p->run, where);
+}
+
+void cli_parked_say(
+    struct cli_parked *p, struct cli_screen *screen, const char *store, const char *why)
 {
     struct cli_buf line = { 0 }, where = { 0 };
     cli_store_hint(&where, store);
     if (p->count > 0)
-        cli_screen_say(screen, CLI_WARN, "the run waits for an answer:");
+        cli_screen_say(screen, CLI_WARN,
+            p->list[0].signal.n > 0 ? "the run waits for a signal:"
+                                    : "the run waits for an answer:");
+    else if (why)
+        cli_screen_say(screen, CLI_WARN, why);
     for (size_t i = 0; i < p->count; i++)
         cli_screen_say(screen, CLI_PLAIN, cli_buf_text(&p->list[i].line));
     if (p->count > 0)
-        cli_buf_addf(&line, "answer: hocket answer %s %s TEXT%s; then go on: hocket resume %s%s",
-            p->run, p->list[0].id, cli_buf_text(&where), p->run, cli_buf_text(&where));
+        say_how(&line, p, cli_buf_text(&where));
     else if (p->run[0])
         cli_buf_addf(
             &line, "the run is kept; go on: hocket resume %s%s", p->run, cli_buf_text(&where));
@@ -121,8 +148,10 @@ void cli_parked_say(struct cli_parked *p, struct cli_screen *screen, const char 
 
 void cli_parked_free(struct cli_parked *p)
 {
-    for (size_t i = 0; i < p->count; i++)
+    for (size_t i = 0; i < p->count; i++) {
         cli_buf_free(&p->list[i].line);
+        cli_buf_free(&p->list[i].signal);
+    }
     free(p->list);
     *p = (struct cli_parked){ 0 };
 }

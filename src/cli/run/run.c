@@ -249,7 +249,8 @@ static void say_error(struct job *j)
     if (j->result.status != HOCKET_EPARKED || cli_signal_taken())
         cli_screen_say(&j->screen, CLI_BAD, line.p);
     if (j->result.status == HOCKET_EPARKED)
-        cli_parked_say(&j->parked, &j->screen, j->args.store);
+        cli_parked_say(&j->parked, &j->screen, j->args.store,
+            cli_signal_taken() ? NULL : cli_buf_text(&j->result.message));
     cli_buf_free(&line);
 }
 

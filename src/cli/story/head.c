@@ -21,21 +21,33 @@ void cli_story_add_seconds(struct cli_paper *p, enum cli_tone tone, double secon
     cli_buf_free(&text);
 }
 
-static void say_time(struct cli_paper *p, const hocket_json *story)
+static void add_moment(struct cli_paper *p, int64_t ms)
 {
-    time_t t = (time_t) (cli_story_integer(cli_story_member(story, "run"), "created_ms") / 1000);
-    double seconds = cli_story_real(story, "seconds", -1);
+    time_t t = (time_t) (ms / 1000);
     struct tm tm;
     char text[40] = "";
     if (localtime_r(&t, &tm))
         strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm);
-    label(p, "began");
     cli_paper_add(p, CLI_PLAIN, text);
+}
+
+static void say_time(struct cli_paper *p, const hocket_json *story)
+{
+    const hocket_json *run = cli_story_member(story, "run");
+    double seconds = cli_story_real(story, "seconds", -1);
+    int64_t until = cli_story_integer(run, "until_ms");
+    label(p, "began");
+    add_moment(p, cli_story_integer(run, "created_ms"));
     if (seconds >= 0) {
         cli_paper_add(p, CLI_PLAIN, cli_story_is_text(story, "ended") ? ", took " : ", so far ");
         cli_story_add_seconds(p, CLI_PLAIN, seconds);
     }
     cli_paper_line(p);
+    if (until) {
+        label(p, "until");
+        add_moment(p, until);
+        cli_paper_line(p);
+    }
 }
 
 static void add_counts(struct cli_paper *p, const hocket_json *usage)

@@ -59,8 +59,9 @@ int hocket__run_say(struct hocket__run *r, const char *wish, const char *a, stru
 int hocket__run_wish(struct hocket__run *r, const char *wish, const char *a, struct hocket__str b,
     struct hocket_error *err);
 int hocket__run_wish_stop(struct hocket__run *r);
-/* It is going to be cancelled, and is not over: that is what its last events say. */
-int hocket__run_wish_park(struct hocket__run *r);
+/* It is going to be cancelled, and is not over: that is what its last events say. `due_ms`: the time of day that it waits
+ * for, and for nothing else; 0: none. */
+int hocket__run_wish_park(struct hocket__run *r, int64_t due_ms);
 
 /* kept.c */
 /* What is said to a run that is kept is said inside of it: 0, or why it cannot be now. `end` has to

@@ -175,7 +175,7 @@ static int on_hold(void *ud, uint64_t fiber)
 static void on_rest(void *ud)
 {
     struct hocket__stored *s = ud;
-    bool looked_at = !hocket__list_empty(&s->opens) || s->fork.len > 0;
+    bool looked_at = !hocket__list_empty(&s->opens) || s->fork.len > 0 || s->may_park;
     if (looked_at && hocket__list_empty(&s->resting))
         hocket__list_add(&s->run->host->resting, &s->resting);
 }

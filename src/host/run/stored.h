@@ -38,6 +38,7 @@ struct hocket__stored {
     uint64_t recorded;           /* its last record that was handed over */
     uint64_t recorded_before;    /* and what the store had of an earlier life */
     enum hocket__store_state state;
+    int64_t due; /* the time of day that its row says that it waits for; 0: none */
     bool claimed;
     bool changed;                    /* what it waits for is not what its row says */
     bool may_park;                   /* it parks where it waits for a person */
@@ -61,11 +62,11 @@ struct hocket__stored *hocket__stored_new(struct hocket__run *r, struct hocket__
 int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct hocket_error *err);
 struct hocket__kept *hocket__stored_kept(
     struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED]);
-void hocket__stored_record(struct hocket__stored *s);  /* its journal has grown */
-void hocket__stored_end(struct hocket__stored *s);     /* its fiber has ended */
+void hocket__stored_record(struct hocket__stored *s); /* its journal has grown */
+void hocket__stored_end(struct hocket__stored *s);    /* its fiber has ended */
 /* Its end is not told yet: nobody knows whether it could be kept. */
 bool hocket__stored_is_held(const struct hocket__stored *s);
-void hocket__stored_opened(struct hocket__stored *s); /* its store is open */
+void hocket__stored_opened(struct hocket__stored *s);  /* its store is open */
 void hocket__stored_forsake(struct hocket__stored *s); /* the store is another process's */
 void hocket__stored_free(struct hocket__stored *s);    /* NULL is fine */
 /* The store broke: it goes on without, where the host allows that, or ends. */

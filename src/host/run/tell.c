@@ -153,33 +153,35 @@ int hocket_run_interrupt(hocket_host *h, uint64_t id, struct hocket_error *err)
 struct noting {
     const struct hocket__run *run;
     const char *function;
+    int64_t number;
 };
 
-/* Protected: require("hocket.internal.host.entry")[function](journal). */
+/* Protected: require("hocket.internal.host.entry")[function](journal, number). */
 static int note_protected(lua_State *L)
 {
     const struct noting *n = lua_touserdata(L, 1);
     hocket__require(L, "hocket.internal.host.entry");
     lua_getfield(L, -1, n->function);
     lua_rawgeti(L, LUA_REGISTRYINDEX, n->run->journal_ref);
-    lua_call(L, 1, 0);
+    lua_pushinteger(L, (lua_Integer) n->number);
+    lua_call(L, 2, 0);
     return 0;
 }
 
-static int note(const struct hocket__run *r, const char *function)
+static int note(const struct hocket__run *r, const char *function, int64_t number)
 {
-    struct noting n = { r, function };
+    struct noting n = { r, function, number };
     return hocket__pcall(r->host->L, note_protected, &n, NULL);
 }
 
 int hocket__run_wish_stop(struct hocket__run *r)
 {
-    return note(r, "stop");
+    return note(r, "stop", 0);
 }
 
-int hocket__run_wish_park(struct hocket__run *r)
+int hocket__run_wish_park(struct hocket__run *r, int64_t due_ms)
 {
-    return note(r, "park");
+    return note(r, "park", due_ms / 1000);
 }
 
 int hocket_run_stop(hocket_host *h, uint64_t id)

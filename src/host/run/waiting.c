@@ -12,6 +12,9 @@
 #include "bind/fiber/fiber.h"
 #include "bind/store/store.h"
 
+/* A process waits so long for a time of day; for a later one it is not needed. */
+#define NEAR_MS 60000
+
 /* ---- What is open --------------------------------------------------------------------------- */
 
 static const struct {
@@ -116,10 +119,19 @@ void hocket__waiting_note(struct hocket__stored *s, const struct hocket__line *l
 
 void hocket__waiting_write(const struct hocket__stored *s, struct hocket__buf *out)
 {
+    int64_t due = s->run->kept ? hocket__kept_wall_due(s->run->kept) : 0;
     hocket__jw_open(out, '[');
     for (struct hocket__list *l = s->opens.next; l != &s->opens; l = l->next)
         hocket__jw_raw(
             out, hocket__buf_str(&hocket__container_of(l, struct hocket__open, link)->json));
+    if (due) {
+        hocket__jw_open(out, '{');
+        hocket__jw_key(out, "kind");
+        hocket__jw_cstring(out, "time");
+        hocket__jw_key(out, "until_ms");
+        hocket__jw_int(out, due);
+        hocket__jw_close(out, '}');
+    }
     hocket__jw_close(out, ']');
 }
 
@@ -292,7 +304,8 @@ static bool has_person(const struct hocket__stored *s)
 static bool waits(const struct hocket__stored *s)
 {
     const struct hocket__run *r = s->run;
-    return !r->ended && !hocket__list_empty(&s->opens) && r->kept
+    return !r->ended && r->kept
+           && (!hocket__list_empty(&s->opens) || hocket__kept_wall_due(r->kept) != 0)
            && hocket__kept_waits_for_person(r->kept);
 }
 
@@ -311,15 +324,30 @@ bool hocket__waiting_state(struct hocket__stored *s)
 {
     if (s->off || !waits(s))
         return false;
+    int64_t due = hocket__kept_wall_due(s->run->kept);
+    s->changed |= due != s->due;
+    s->due = due;
     hocket__stored_set_state(s, has_person(s) ? HOCKET__STORE_PARKED : HOCKET__STORE_WAITING);
     return true;
+}
+
+/* Nobody is there for it, and no time is near. */
+static bool is_to_be_parked(const struct hocket__stored *s)
+{
+    int64_t due = hocket__kept_wall_due(s->run->kept);
+    bool near = due != 0 && due - hocket__wall_ms() < NEAR_MS;
+    return s->may_park && !near && (waits_for_others(s) || due != 0);
 }
 
 void hocket__waiting_look(struct hocket__stored *s)
 {
     hocket__waiting_fork(s);
-    if (!waits(s))
+    if (!waits(s)) {
+        if (s->due != 0 && !s->run->ended && !s->parked)
+            hocket__stored_set_state(s, HOCKET__STORE_RUNNING);
+        s->due = 0;
         return;
+    }
     if (s->off) {
         give_up(s);
         return;
@@ -329,7 +357,7 @@ void hocket__waiting_look(struct hocket__stored *s)
         return;
     }
     hocket__waiting_state(s);
-    if (s->may_park && has_person(s))
+    if (is_to_be_parked(s))
         hocket_run_park(s->run->host, s->run->id);
     else
         set_watching(s, waits_for_others(s));

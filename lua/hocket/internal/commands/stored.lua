@@ -44,6 +44,13 @@ function stored.open(row)
   return list
 end
 
+-- The time of day that it waits for.
+local function until_ms(row)
+  for _, one in ipairs(parsed(row.waiting_for) or {}) do
+    if type(one) == "table" and one.kind == "time" then return math.tointeger(one.until_ms) end
+  end
+end
+
 local function number_or_null(n)
   return n == nil and json.null or n
 end
@@ -57,7 +64,7 @@ function stored.describe(row, brief)
   return {
     id = row.id, parent = row.parent, at_n = row.at_n, at_seq = row.at_seq, target = row.target or "", version = row.version,
     input = brief and truncate(input, 300) or input, options = not brief and parsed(row.options) or nil,
-    state = stored.state(row), waiting_for = stored.open(row), owner = row.owner, simulated = row.simulated,
+    state = stored.state(row), waiting_for = stored.open(row), until_ms = until_ms(row), owner = row.owner, simulated = row.simulated,
     cost = number_or_null(row.cost), tokens = number_or_null(row.tokens),
     created_ms = row.created_ms, updated_ms = row.updated_ms,
   }

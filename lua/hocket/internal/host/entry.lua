@@ -139,9 +139,10 @@ end
 
 --- Says to a run that it is parked: its fibers are going to be cancelled, and it is not over. See hocket_run_park.
 ---@param journal userdata
-function host.park(journal)
+---@param time integer Seconds since 1970: all that it waits for; 0: there is other.
+function host.park(journal, time)
   local run = require("hocket.internal.run.run").by_journal(journal)
-  if run then run.parked = true end
+  if run then run.parked = time ~= 0 and os.date("!%Y-%m-%dT%H:%M:%SZ", time) or "it is resumed" end
 end
 
 return host

@@ -18,9 +18,9 @@ local function wait(taker, due)
   end
 end
 
--- Who shows what is waited for is told that nobody waits any more.
+-- Who shows what is waited for is told that nobody waits any more. A run that is parked waits on.
 local function withdraw(run, self, taker)
-  if taker.came then return end
+  if taker.came or run.parked then return end
   for i, one in ipairs(self.takers[taker.name]) do
     if one == taker then table.remove(self.takers[taker.name], i) end
   end

@@ -209,7 +209,7 @@ end
 
 -- A cancel is how a run that is kept ends in this process: when it is parked, or its log cannot be written.
 local function instead_of_cancelled(run)
-  if run.parked then return { code = "parked", message = "the run waits until it is resumed" } end
+  if run.parked then return { code = "parked", message = "the run waits until " .. run.parked } end
   local code, message = kept.failure()
   return code and { code = code, message = message }
 end
