@@ -102,10 +102,21 @@ void hocket__store_forget(struct hocket__store_wait *w)
 
 /* Nothing is due before the file is open, also where nothing was handed over: "kept" would be said
  * of a store that may turn out to be no store. */
+static bool is_kept(const struct hocket__store *s, const struct hocket__store_wait *w)
+{
+    return s->ready && w->seq <= (w->kept == HOCKET__STORE_SYNCED ? s->synced : s->written);
+}
+
 static bool is_due(const struct hocket__store *s, const struct hocket__store_wait *w)
 {
-    return s->broken
-           || (s->ready && w->seq <= (w->kept == HOCKET__STORE_SYNCED ? s->synced : s->written));
+    return s->broken || (s->paused && w->no_pause) || is_kept(s, w);
+}
+
+/* Why it ends without having been kept; NULL: it was. */
+static const struct hocket_error *reason(
+    const struct hocket__store *s, const struct hocket__store_wait *w)
+{
+    return s->broken ? &s->error : is_kept(s, w) ? NULL : &s->pause;
 }
 
 /* A run that was refused fails its own waits; others that were in the same batch are not touched by
@@ -114,10 +125,8 @@ static void finish_wait(struct hocket__store *s, struct hocket__store_wait *w)
 {
     struct refused *r = w->id[0] ? refused_of(s, w->id) : NULL;
     hocket__list_del(&w->link);
-    if (r)
-        w->done(w, r->error.status, &r->error);
-    else
-        w->done(w, s->broken ? s->error.status : 0, s->broken ? &s->error : NULL);
+    const struct hocket_error *why = r ? &r->error : reason(s, w);
+    w->done(w, why ? why->status : 0, why);
 }
 
 /* Those that are due go to a list of their own first: `done` may forget others, and add some. */
@@ -128,7 +137,7 @@ static void finish_waits(struct hocket__store *s)
     for (struct hocket__list *l = s->waits.next, *next; l != &s->waits; l = next) {
         struct hocket__store_wait *w = hocket__container_of(l, struct hocket__store_wait, link);
         next = l->next;
-        if ((w->seq > s->written || !s->ready) && !s->broken)
+        if ((w->seq > s->written || !s->ready) && !s->broken && !s->paused)
             break;
         if (is_due(s, w)) {
             hocket__list_del(l);
@@ -317,6 +326,15 @@ void hocket__store_opened(struct hocket__store *s)
     hocket__store_next_turn(s);
 }
 
+static void note_pause(
+    struct hocket__store *s, enum hocket__store_news news, const struct hocket_error *err)
+{
+    if (news == HOCKET__STORE_PAUSED)
+        s->pause = *err;
+    if (news == HOCKET__STORE_PAUSED || news == HOCKET__STORE_GOING)
+        s->paused = news == HOCKET__STORE_PAUSED;
+}
+
 void hocket__store_tell(struct hocket__store *s, enum hocket__store_news news, const char *id,
     const struct hocket_error *err)
 {
@@ -329,8 +347,9 @@ void hocket__store_tell(struct hocket__store *s, enum hocket__store_news news, c
         break_store(s, err);
     } else if (rc == 0) {
         s->ready |= news == HOCKET__STORE_READY;
+        note_pause(s, news, err);
         tell(s, news, id, err);
-        if (news == HOCKET__STORE_READY)
+        if (news == HOCKET__STORE_READY || news == HOCKET__STORE_PAUSED)
             finish_waits(s);
     }
 }

@@ -91,7 +91,8 @@ struct hocket__store {
     bool held, closing, broken, opened, ready;
     bool unlimited; /* what is handed over now belongs together, however much it is */
     int watchers;
-    struct hocket_error error; /* when broken */
+    bool paused;                      /* writing fails, and is tried again */
+    struct hocket_error error, pause; /* when broken; when paused */
     void (*on_closed)(void *ud);
     void *ud;
 };

@@ -195,6 +195,32 @@ static void a_full_disk_is_got_over(void **state)
         fail_for_a_while(DISK_FULL, n, 1 + n % 3);
 }
 
+/* Whoever does not wait for a disk that is full hears so, also when it was full before it asked; what it handed over is kept
+ * when there is room. */
+static void a_full_disk_is_not_waited_for(void **state)
+{
+    struct fixture *f = begin();
+    struct commit commits[2];
+    (void) state;
+    fixture_open(f);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    struct hocket__store_run r = fixture_run(RUN_1);
+    struct hocket__store_claim claim;
+    hocket__store_put(f->s, &r, &claim);
+    disk_begin(DISK_FULL, 1, 1000000);
+    for (int i = 0; i < 2; i++) {
+        commits[i] = (struct commit){ .wait = { .done = on_kept, .no_pause = true } };
+        hocket__store_commit(f->s, &claim, HOCKET__STORE_SYNCED, &commits[i].wait);
+        while (!commits[i].done)
+            uv_run(&f->loop, UV_RUN_ONCE);
+        assert_int_equal(commits[i].status, HOCKET_EIO);
+    }
+    disk_begin(DISK_WELL, 0, 0);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_SYNCED), 0);
+    fixture_close(f);
+    end(f);
+}
+
 static void a_loss_of_power_loses_nothing_synced(void **state)
 {
     (void) state;
@@ -254,6 +280,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_io_error_is_got_over),
         cmocka_unit_test(a_full_disk_is_got_over),
+        cmocka_unit_test(a_full_disk_is_not_waited_for),
         cmocka_unit_test(a_loss_of_power_loses_nothing_synced),
         cmocka_unit_test(a_kill_loses_nothing_written),
     };
