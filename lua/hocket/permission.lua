@@ -12,6 +12,7 @@
 --- What denies wins, and a caller can only narrow: an agent that is called by another gets the
 --- intersection of what its file says and what the caller may grant.
 local core = require "hocket.internal.core.permission"
+local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
 local toolset = require "hocket.internal.session.toolset"
 local labels = require "hocket.internal.base.labels"
@@ -190,6 +191,18 @@ local function decide(self, one, args)
   return verdict, reason, each, looked_at == nothing
 end
 
+-- A run that went on in another process may be bound by more than it was (internal/run/policy.lua).
+local function renew(self)
+  local own = effects.here()
+  local more = own and own.bound
+  if more == self.bound then return end
+  self.own_layers = self.own_layers or self.layers
+  self.bound, self.core, self.passes = more, false, {}
+  self.layers = table.move(self.own_layers, 1, #self.own_layers, 1, {})
+  if more then table.move(more, 1, #more, #self.layers + 1, self.layers) end
+  self.conditions = has_conditions(self.layers)
+end
+
 local function refuse(self, one, emit, reason)
   emit("tool_denied", { tool = one.name, reason = reason })
   return nil, ("'%s' was not allowed: %s. It was not done. Do without it, or say what you would need and why."):format(one.name, reason)
@@ -239,6 +252,7 @@ end
 ---@return string? reason In words for the model.
 ---@return table? changed Arguments that a person gave in place of these.
 function Permissions:check(one, args, emit)
+  renew(self)
   if self.passes[one] and self.labels.bits & labels.STRANGE == 0 then return true end
   if one.max_calls and used_up(self, one) then
     return refuse(self, one, emit, ("it may be called %d times at most"):format(one.max_calls))
@@ -270,6 +284,7 @@ end
 ---@return string reason
 ---@internal
 function Permissions:may_go_on(one, args, same)
+  renew(self)
   local verdict, reason = decide(self, one, args)
   return verdict == "allow" or same and verdict == "ask", reason
 end

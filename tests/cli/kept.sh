@@ -126,6 +126,43 @@ run "$HOCKET" resume -q "$third" </dev/null; expect 0; same "$(cat out)" "the ne
 run "$HOCKET" replay "$third"; expect 0; same "$(wc -l <stamps)" 1
 echo 'return "the old part"' >part.lua
 
+# What the operator says is what it was when the run began; where it goes on under another word both bind it from there on.
+cat >bound.lua <<'X'
+local hocket = require "hocket"
+local post = hocket.tool { name = "post", description = "Posts.", effects = { "run" }, parameters = { type = "object", properties = { to = { type = "string" } } },
+  run = function(args)
+    io.open("posted", "a"):write(args.to, "\n"):close()
+    return "posted"
+  end }
+local clerk <close> = assert(hocket.conversation(hocket.agent { name = "clerk", prompt = "You post.", tools = { post } }))
+assert(clerk:send 'call post {"to": "a"}\nsay sent')
+hocket.ask "And now?"
+assert(clerk:send 'call post {"to": "b"}\nsay sent')
+assert(hocket.run(hocket.agent { name = "other", prompt = "You post.", tools = { post } }, 'call post {"to": "c"}\nsay sent'))
+hocket.ask "And then?"
+return "done"
+X
+bound() { # what it begins and goes on under; what is posted in all
+  rm -f posted; : >posted
+  HOCKET_APPROVE=$1 "$HOCKET" run bound.lua >out 2>err </dev/null; code=$?; expect 75; id=$(id_in err)
+  "$HOCKET" answer "$id" q1 on 2>/dev/null
+  HOCKET_APPROVE=$2 "$HOCKET" resume "$id" >out 2>err --events ev </dev/null; code=$?; expect 75; same "$(tr -d '\n' <posted)" "$3"
+  "$HOCKET" answer "$id" q2 on 2>/dev/null
+  HOCKET_APPROVE=$4 "$HOCKET" resume "$id" >out 2>err2 </dev/null; code=$?; expect 0; same "$(tr -d '\n' <posted)" "$3"
+  run "$HOCKET" replay "$id"; expect 0
+  has ev "HOCKET_APPROVE is $2 here"; hasnt err2 "HOCKET_APPROVE is $1 here"
+}
+bound allow deny a allow
+bound allow nonsense a allow
+bound deny allow "" deny
+
+# A disk that is full is no reason to wait for ever: an import says so, and ends.
+printf 'return "done"\n' >end.lua
+run "$HOCKET" run -q end.lua "$(head -c 60000 /dev/zero | tr '\0' x)$(head -c 60000 /dev/zero | tr '\0' y)"; expect 0
+run "$HOCKET" runs -n 1; large=$(id_in out); rm -f large.run; run "$HOCKET" export "$large" large.run; expect 0
+run sh -c 'ulimit -f 128; "$0" import --new large.run' "$HOCKET"; expect 1; has err "error"; hasnt out 01
+run "$HOCKET" import --new large.run; expect 0; has out 01
+
 # A conversation is left, and found again from elsewhere.
 mkdir -p talk; printf -- '---\nname: guide\n---\nYou answer.\n' >talk/guide.md
 (cd talk && printf 'say one\n' | "$HOCKET" chat guide.md) >out 2>err; has out one; has err "hocket chat --resume 01"

@@ -309,39 +309,39 @@ static void say_base(const struct asked *q, const struct base *b, struct hocket_
 
 /* ---- All together -------------------------------------------------------------------- */
 
-/* What the operator says, or the run: whether it has said anything of the call, and what it lifts. */
+/* What a layer of people's says: whether it has said anything of the call, and what it lifts. */
 struct word {
     bool spoke, general, tool, place, credential;
 };
 
+/* Operators, there may be several, and the run. */
 struct people {
-    struct word operator, run;
-    enum hocket__verdict mode; /* the stricter of both */
+    struct word word;          /* what all of them grant */
+    enum hocket__verdict mode; /* the strictest */
 };
+
+/* Whoever has said nothing stands in nobody's way, and grants nothing. */
+static struct word both(struct word a, struct word b)
+{
+    if (!a.spoke || !b.spoke)
+        return a.spoke ? a : b;
+    return (struct word){ true, a.general && b.general, a.tool && b.tool, a.place && b.place,
+        a.credential && b.credential };
+}
 
 static void hear(
     struct people *p, const struct hocket__permission_layer *l, const struct finding *f)
 {
-    struct word *w = l->kind == HOCKET__OPERATOR ? &p->operator: & p->run;
     if (l->kind == HOCKET__AGENT)
         return;
-    w->spoke = w->spoke || l->mode || f->verdict;
-    w->general = w->general || l->mode == HOCKET__ALLOW || f->verdict == HOCKET__ALLOW;
-    w->tool = w->tool || f->allows_tool;
-    w->place = w->place || f->allows_place;
-    w->credential = w->credential || f->allows_credential;
+    struct word w = { .spoke = l->mode || f->verdict,
+        .general = l->mode == HOCKET__ALLOW || f->verdict == HOCKET__ALLOW,
+        .tool = f->allows_tool,
+        .place = f->allows_place,
+        .credential = f->allows_credential };
+    p->word = both(p->word, w);
     if (l->mode > p->mode)
         p->mode = l->mode;
-}
-
-/* What both grant: whoever has said nothing stands in nobody's way, and grants nothing. */
-static struct word both(const struct people *p)
-{
-    const struct word *a = &p->operator, * b = & p->run;
-    if (!a->spoke || !b->spoke)
-        return a->spoke ? *a : *b;
-    return (struct word){ true, a->general && b->general, a->tool && b->tool, a->place && b->place,
-        a->credential && b->credential };
 }
 
 static bool is_lifted(const struct base *b, const struct word *w)
@@ -408,7 +408,6 @@ enum hocket__verdict hocket__permission_decide(const struct hocket__permissions 
     struct people people = { .mode = HOCKET__SILENT };
     struct base b = base_of(&q);
     struct outcome o = strictest(&q, &people);
-    const struct word word = both(&people);
     *each_time = is_each_time(&b, &o);
     if (o.verdict == HOCKET__DENY) {
         say(&q, &b, &o, false, reason);
@@ -419,7 +418,7 @@ enum hocket__verdict hocket__permission_decide(const struct hocket__permissions 
         return HOCKET__DENY;
     }
     bool asks = o.verdict == HOCKET__ASK || b.verdict == HOCKET__ASK;
-    bool lifted = asks && !is_asked(&b, &o, &word);
+    bool lifted = asks && !is_asked(&b, &o, &people.word);
     o.verdict = asks && !lifted ? HOCKET__ASK : HOCKET__ALLOW;
     say(&q, &b, &o, lifted, reason);
     if (o.verdict == HOCKET__ASK && people.mode == HOCKET__DENY) {

@@ -56,8 +56,22 @@ static void say_again(void *ud, struct hocket__str wish, struct hocket__str valu
         hocket__run_wish(r, word, value.p, b, &err);
 }
 
+/* Whoever runs this host says what a run may be allowed here (internal/run/policy.lua). It may not have begun: then it asks
+ * itself. */
+static void say_operator(struct hocket__run *r)
+{
+    struct hocket_error err;
+    const char *word = hocket__runtime_getenv(r->host->rt, "HOCKET_APPROVE");
+    if (!word || !*word)
+        return;
+    int rc = hocket__run_say(r, "operator", word, HOCKET__STR(""), &err);
+    if (rc < 0 && rc != HOCKET_ENOTFOUND)
+        hocket__kept_fail(r->kept, &err);
+}
+
 static void on_live(void *ud)
 {
+    say_operator(ud);
     hocket__run_mark_due(ud);
 }
 

@@ -105,6 +105,12 @@ end
 
 -- What an embedder asks of a run that goes on.
 local wishes = {
+  operator = function(run, text)
+    if require("hocket.internal.run.policy").bind(text) then
+      run:emit("warning", { message = ("HOCKET_APPROVE is %s here, which it was not when the run began: both bind what it does from here on"):format(text) })
+    end
+    return true
+  end,
   answer = function(run, id, text) return run:answer(id, text) end,
   change = function(run, options)
     local changes, err = json.decode(options)

@@ -3,7 +3,7 @@
 --- what stands in it.
 ---
 --- What a page, a file or a model names does not count; nor does what came through a pipe.
-local system = require "hocket.internal.core.system"
+local sources = require "hocket.internal.base.sources"
 local web = require "hocket.internal.core.web"
 
 local egress = {}
@@ -29,7 +29,7 @@ function egress.note(run, text)
 end
 
 local function is_allowed(host, name)
-  for one in (system.getenv "HOCKET_WEB_ALLOW" or ""):lower():gmatch "[^,%s]+" do
+  for one in (sources.variable "HOCKET_WEB_ALLOW" or ""):lower():gmatch "[^,%s]+" do
     if one == host or one == name then return true end
   end
   return false

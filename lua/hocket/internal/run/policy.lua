@@ -4,9 +4,14 @@
 ---     run        the option `approve` of the run (--approve)
 ---     agent      `approve:` of each agent's file on the way to the one that calls
 ---
+--- A run that is kept has the operator's word that it began with, or a replay would decide otherwise. Where it goes on under
+--- another one both bind it from there on (`bind`): who runs the host says what can be given there.
+---
 --- A rule is a tool's name, or one with a glob for its main argument or for a named one:
 --- `move_file`, `execute_command(git *)`, `write_file(path=docs/*)`.
 local rules = require "hocket.internal.agents.approval_rules"
+local effects = require "hocket.internal.base.effects"
+local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 
 local policy = {}
@@ -69,13 +74,44 @@ local function split(text)
   return list
 end
 
+--- What the operator says.
+---@return string?
+function policy.operator()
+  local own = effects.here()
+  if not own then return system.getenv "HOCKET_APPROVE" end
+  if own.operator == nil then own.operator = sources.variable "HOCKET_APPROVE" or false end
+  return own.operator or nil
+end
+
+--- Layers that bind a run that went on under another operator's word: a list that is never changed; nil: none do.
+---@return table[]?
+function policy.bound()
+  local own = effects.here()
+  return own and own.bound
+end
+
+--- The run goes on where the operator says this. Returns whether that is something that nobody has said before.
+---@param text string
+---@return boolean
+function policy.bind(text)
+  local own = effects.here()
+  own.said = own.said or { [policy.operator() or ""] = true }
+  if own.said[text] then return false end
+  own.said[text] = true
+  local layer, err = layer_of("operator", "HOCKET_APPROVE", split(text))
+  layer = layer or { kind = "operator", name = err.message, mode = "deny", rules = {} }
+  own.bound = table.move(own.bound or {}, 1, #(own.bound or {}), 1, {})
+  table.insert(own.bound, layer)
+  return true
+end
+
 --- The layers that hold for a whole run.
 ---@param options {approve?: string|string[]}
 ---@return table[]? layers
 ---@return hocket.Error?
 function policy.of_run(options)
   local layers = {}
-  local operator = system.getenv "HOCKET_APPROVE"
+  local operator = policy.operator()
   if operator then
     local layer, err = layer_of("operator", "HOCKET_APPROVE", split(operator))
     if not layer then return nil, err end
@@ -101,8 +137,10 @@ function policy.general(options)
   local layers, err = policy.of_run(options)
   if not layers then return nil, err end
   local word = ""
-  for _, layer in ipairs(layers) do
-    if stricter[layer.mode] > stricter[word] then word = layer.mode end
+  for _, list in ipairs { layers, policy.bound() or {} } do
+    for _, layer in ipairs(list) do
+      if stricter[layer.mode] > stricter[word] then word = layer.mode end
+    end
   end
   return word ~= "" and word or nil
 end

@@ -26,7 +26,7 @@ function scope.rules(step)
   local layers, err = step.above and step.above.rules, nil
   if not layers then
     layers = nothing -- as the operator and the run mostly say
-    if step.run.options.approve ~= nil or system.getenv "HOCKET_APPROVE" then layers, err = policy.of_run(step.run.options) end
+    if step.run.options.approve ~= nil or effects.here() or system.getenv "HOCKET_APPROVE" then layers, err = policy.of_run(step.run.options) end
     if not layers then return nil, err end
   end
   local own = step.def.approve and policy.of_agent(step.def)
