@@ -156,6 +156,20 @@ static int l_resume(lua_State *L)
     return answer(L, rc, s, &err);
 }
 
+/* replay(name) -> number | nil, error: a run of the store, from its log alone; its end comes by `ended` */
+static int l_replay(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 1);
+    struct hocket_error err;
+    struct started *s = new_started(check_runs(L));
+    if (!s) {
+        hocket__error_nomem(&err);
+        return hocket__fail(L, &err);
+    }
+    int rc = hocket_run_replay(check_host(L), name, &s->id, NULL, on_done, s, &err);
+    return answer(L, rc, s, &err);
+}
+
 static int answered(lua_State *L, int rc, const char *what)
 {
     struct hocket_error err;
@@ -195,6 +209,7 @@ static int l_name(lua_State *L)
 static const luaL_Reg functions[] = {
     { "start", l_start },
     { "resume", l_resume },
+    { "replay", l_replay },
     { "ended", l_ended },
     { "cancel", l_cancel },
     { "stop", l_stop },

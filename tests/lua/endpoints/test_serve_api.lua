@@ -299,6 +299,52 @@ t.test("a run is parked, answered days later, and gone on with", function()
   until_state(s, forked.value.id, "waiting")
 end)
 
+t.test("what a model was sent, while it is at work and when it is over", function()
+  local dir <close> = project()
+  local first <close> = start(dir)
+  local id = begin(first, "guide", "go")
+  local question = until_state(first, id, "waiting").waiting_for[1].id
+  local function prompt(s, of, query) return get(s, ("/api/runs/%s/prompts%s"):format(of, query)) end
+  local live = prompt(first, id, "?op=o1").value
+  t.has(live.system, "You ask before you answer.")
+  t.equal(live.tools[1].name, "ask_user")
+  t.equal(live.messages[1].text, "go")
+  t.equal(live.messages[2].calls[1].name, "ask_user")
+  t.equal(post(first, ("/api/runs/%s/answers"):format(id), { question = question, text = "Rome" }).status, 202)
+  until_state(first, id, "done")
+  t.equal(first:stop().code, 0)
+  local s <close> = start(dir) -- another process, which has only the log
+  local calls = 0
+  for _, record in ipairs(get(s, ("/api/runs/%s/records"):format(id)).value.records) do
+    if record.type == "model_request" then
+      calls = calls + 1
+      local sent = prompt(s, id, ("?op=o1&messages=%d"):format(record.messages)).value
+      t.equal(sent.system, live.system)
+      t.equal(#sent.messages, record.messages)
+      t.equal(sent.shorter, false)
+      t.equal(json.encode(sent.messages[1]), json.encode(live.messages[1]))
+      if calls == 2 then t.has(sent.messages[#sent.messages].text, "Rome") end
+    end
+  end
+  t.equal(calls, 2)
+  t.equal(#prompt(s, id, "?op=o1&messages=0").value.messages, 0)
+  for query, status in pairs { ["?op=o9"] = 404, ["?op=__index"] = 404, [""] = 400, ["?op="] = 400, ["?op=o1&messages=-1"] = 400, ["?op=o1&messages=x"] = 400 } do
+    t.equal(prompt(s, id, query).status, status, query)
+  end
+  local before = get(s, "/api/runs/" .. id).value
+  t.equal(before.state, "done", "it was only looked at")
+  local forked = post(s, ("/api/runs/%s/fork"):format(id), { at = 3, resume = false }).value.id
+  local looks = {} -- of a run that goes on meanwhile: it is one or the other, and the run is what it was
+  for i = 1, 4 do looks[i] = fiber.spawn(function() return prompt(s, forked, "?op=o1").status end) end
+  t.equal(post(s, ("/api/runs/%s/resume"):format(forked)).status, 202)
+  for _, look in ipairs(looks) do
+    local status = look:wait()
+    t.ok(status == 200 or status == 404 or status == 409, status)
+  end
+  until_state(s, forked, "waiting")
+  t.equal(#get(s, "/api/inbox").value.open, 1)
+end)
+
 t.test("a command with a key is done once", function()
   local dir <close> = project()
   local s <close> = start(dir)

@@ -33,7 +33,7 @@ Desk.__index = Desk
 function desk.new(options)
   return setmetatable({
     offered = options.offered, options = options.options, max_runs = options.max_runs, max_queue = options.max_queue, kept = options.kept,
-    by_number = {}, by_name = {}, ended = {}, queue = {}, starting = 0, listeners = {}, beginners = {}, hooks = options.hooks, counts = { started = 0, done = 0, failed = 0, cancelled = 0, parked = 0, refused = 0 },
+    by_number = {}, by_name = {}, ended = {}, queue = {}, starting = 0, listeners = {}, beginners = {}, replays = {}, replaying = {}, hooks = options.hooks, counts = { started = 0, done = 0, failed = 0, cancelled = 0, parked = 0, refused = 0 },
     used = { input = 0, output = 0, cached = 0, reasoning = 0, calls = 0, cost = 0.0 },
   }, Desk)
 end
@@ -324,6 +324,14 @@ function Desk:start(spec)
   return run
 end
 
+-- A replay has to be over before its run goes on: both would be told of as the same.
+local function end_replay(self, id)
+  while self.replaying[id] do
+    core.cancel(self.replaying[id].number)
+    fiber.sleep(0.01)
+  end
+end
+
 --- Goes on with a run of the store that has not ended, by its whole id.
 ---@async
 ---@param id string
@@ -334,10 +342,46 @@ function Desk:resume(id, options)
   if self.by_name[id] and not self.by_name[id].outcome then return self.by_name[id] end
   local place <close>, refused = admit(self)
   if not place then return nil, refused end
+  end_replay(self, id)
   if self.by_name[id] and not self.by_name[id].outcome then return self.by_name[id] end -- meanwhile
   local number, err = core.resume(id, json.encode(merged({ interactive = true }, options)))
   if not number then return nil, err end
   return adopt(self, number, id)
+end
+
+--- Runs a run of the store again from its log: nobody is asked and nothing is written. For what is nowhere but in its memory.
+---@async
+---@param id string Whole.
+---@param on_begin fun(run: hocket.Run) Is given the run before its agents are at work.
+---@return boolean? done Also of one whose log ends before it does.
+---@return hocket.Error?
+function Desk:replay(id, on_begin)
+  local here = self.by_name[id]
+  if here and not here.outcome or self.replaying[id] then return nil, { code = "state", message = ("the run %s goes on"):format(id) } end
+  local replay = { on_begin = on_begin, fiber = fiber.self() }
+  self.replaying[id] = replay
+  local number, err = core.replay(id)
+  if not number then
+    self.replaying[id] = nil
+    return nil, err
+  end
+  replay.number, self.replays[number] = number, replay
+  local over <close> = setmetatable({}, { __close = function()
+    if not replay.code then core.cancel(number) end -- whoever wanted it has gone; its end is still heard
+  end })
+  while not replay.code do fiber.park() end
+  if replay.run and replay.code ~= "replay" and replay.code ~= "cancelled" then return true end -- however it ended then
+  local code = (replay.code == "replay" or replay.code == "cancelled") and "conflict" or replay.code
+  return nil, { code = code, message = "the run cannot be made again from its log: " .. tostring(replay.message) }
+end
+
+local function settle_replay(self, replay, code, message)
+  replay.code, replay.message = code, message
+  self.replays[replay.number] = nil
+  for id, one in pairs(self.replaying) do
+    if one == replay then self.replaying[id] = nil end
+  end
+  replay.fiber:wake()
 end
 
 --- A run that goes on here, or has ended a moment ago.
@@ -420,6 +464,7 @@ local function hear_ends(self)
     local number, code, message, result = core.ended()
     local run = self.by_number[number]
     if run then settle(self, run, code, message, result) end
+    if self.replays[number] then settle_replay(self, self.replays[number], code, message) end
   end
 end
 
@@ -427,7 +472,14 @@ end
 function Desk:open()
   runs.on_begin(self, function(run)
     local one = run.id and self.by_name[run.id]
-    if one and not one.run then begin(one, run) end
+    local replay = run.id and self.replaying[run.id]
+    if one and not one.run then
+      run.sessions = setmetatable({}, { __mode = "v" })
+      begin(one, run)
+    elseif replay then
+      replay.run = run
+      replay.on_begin(run)
+    end
   end)
   fiber.spawn(hear_ends, self):serve()
   self.offered:watch(function() self.list = nil end)

@@ -51,6 +51,7 @@ local schemas = {
   Record = object { ["seq!"] = whole, ["type!"] = text, time = text, run = text, agent = text, op = text },
   Snapshot = object { ["at!"] = whole, ["run!"] = ref "Run", ["agents!"] = list_of(any), ["boards!"] = list_of(any), ["documents!"] = list_of(any), ["open!"] = list_of(any),
     ["events!"] = list_of(any), ["usage!"] = any, answer = maybe_text },
+  Prompt = object { ["op!"] = text, model = text, ["system!"] = text, ["tools!"] = list_of(any), ["messages!"] = list_of(any), ["cut!"] = flag, ["shorter!"] = flag },
   Begun = object { ["id!"] = text, ["state!"] = ref "State", target = text, parent = text, at = whole },
   Told = object { ["id!"] = text, ["here!"] = flag },
 }
@@ -112,6 +113,9 @@ local paths = {
   ["/api/runs/{id}/events"] = { get = operation("Records as they come, as server-sent events", "followRun", "200",
     answer("Events without a name are records, with their numbers as ids; `delta`, `resync` and `end` are none.", text, "text/event-stream"), { parameters = { after,
       query("deltas", { type = "string", enum = { "0", "1" } }, "1: also text as it is streamed."), { name = "Last-Event-ID", ["in"] = "header", schema = { type = "integer", minimum = 0 } } } }) },
+  ["/api/runs/{id}/prompts"] = { get = operation("What a model was sent by an agent", "getPrompt", "200", answer("The system prompt, the tools that were offered, the conversation. Of a run that does not go on here it is made by running it again from its log.", ref "Prompt"),
+    { parameters = { { name = "op", ["in"] = "query", required = true, description = "The agent at work, as `op` of records.", schema = text },
+      query("messages", { type = "integer", minimum = 0 }, "How many of its messages: as `model_request` says how many it was sent with.") } }) },
   ["/api/runs/{id}/files"] = { get = operation("Files that the run has read of its program", "listFiles", "200", answer("All of them.", object { ["files!"] = list_of(object { ["path!"] = text, ["hash!"] = text, ["bytes!"] = whole }) })) },
   ["/api/runs/{id}/files/{hash}"] = { get = operation("One of these files", "getFile", "200", answer("Its text, as it was.", text, "text/plain")) },
   ["/api/runs/{id}/answers"] = { post = command("Answer a question or an approval", "answer", "202", told, object({ ["question!"] = text, ["text!"] = { type = "string", minLength = 1 } }, false)) },

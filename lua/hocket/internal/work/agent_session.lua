@@ -312,9 +312,12 @@ local function session_for(step, extra)
   if one and not extra and one.request == known.request then
     one:renew(step.writer)
     one.watch = watch_of(step)
+    if step.run.sessions then step.run.sessions[step.op] = one end
     return one
   end
   local made, kept, is_alike = prepare(step, extra or nothing)
+  local known_to = step.run.sessions -- somebody wants to see what is said to models
+  if made and known_to then known_to[step.op] = made end
   step.session = made and is_alike and not extra and step.opts.memory and made or nil
   return made, kept
 end

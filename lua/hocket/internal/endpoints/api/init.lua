@@ -1,6 +1,7 @@
 --- hocket's own interface: agents, runs, what they wait for, and what can be said to them. openapi.lua describes it for others.
 local api_feed = require "hocket.internal.endpoints.api.feed"
 local api_events = require "hocket.internal.endpoints.api.events"
+local api_prompts = require "hocket.internal.endpoints.api.prompts"
 local api_runs = require "hocket.internal.endpoints.api.runs"
 local api_say = require "hocket.internal.endpoints.api.say"
 local idempotency = require "hocket.internal.endpoints.idempotency"
@@ -44,4 +45,5 @@ return function(server)
   api_say.add(server, command)
   api_events.add(server)
   api_feed.add(server)
+  api_prompts.add(server)
 end
