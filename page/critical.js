@@ -1,52 +1,52 @@
 // The critical path: from a run's end back, what each moment waited for. Had one of these been quicker, the run would have been.
+//
+//     chief  ███────────────██      what ended last before the chief went on: food, and in it its last call
+//     food      ██─███──            and so on, until the beginning
+//     walk      ████                was done before food: it is not on it
 
-const MOST = 20000;
-
-// What ended last before a moment, of what an agent did itself and of those that it called.
-function lastBefore(agent, until, used) {
-  let best = null, end = -Infinity;
-  for (let i = agent.spans.length - 1; i >= 0; i--) {
-    const span = agent.spans[i], to = Math.min(span.to ?? until, until);
-    if (used.has(span) || span.from >= until || to <= end) continue;
-    best = { span };
-    end = to;
-  }
-  for (const child of agent.children) {
-    const to = child.ended ?? until;
-    if (used.has(child) || child.began >= until || to > until || to <= end) continue;
-    best = { child };
-    end = to;
-  }
-  return best;
+// What an agent did, and those that it called, by their ends; of what is open the end is now.
+function partsOf(agent, now) {
+  const parts = [];
+  for (const span of agent.spans) parts.push({ what: span, from: span.from, to: span.to ?? now });
+  for (const child of agent.children) parts.push({ what: child, from: child.began, to: child.ended ?? now, child });
+  return parts.sort((a, b) => a.to - b.to);
 }
 
-function walk(agent, until, path) {
-  const pending = [{ agent, until }];
-  while (pending.length > 0 && path.size < MOST) {
+// The last of them that began before a moment. Moments only go back, so that what began later is never looked at again.
+function takeLast(parts, until) {
+  while (parts.length > 0) {
+    const part = parts.pop();
+    if (part.from < until) return part;
+  }
+  return null;
+}
+
+function walk(root, now, path) {
+  const pending = [{ agent: root, parts: partsOf(root, now), until: root.ended ?? now }];
+  while (pending.length > 0) {
     const one = pending[pending.length - 1];
-    const found = one.until > one.agent.began ? lastBefore(one.agent, one.until, path) : null;
-    if (!found) {
+    const part = takeLast(one.parts, one.until);
+    if (!part) {
       pending.pop();
-      const caller = pending[pending.length - 1];
-      if (caller) caller.until = Math.min(caller.until, one.agent.began);
-    } else if (found.child) {
-      path.add(found.child);
-      pending.push({ agent: found.child, until: found.child.ended ?? one.until });
-    } else {
-      path.add(found.span);
-      one.until = found.span.from;
+      continue;
     }
+    const until = Math.min(part.to, one.until);
+    one.until = part.from;
+    if (path.has(part.what)) continue;
+    path.add(part.what);
+    if (part.child) pending.push({ agent: part.child, parts: partsOf(part.child, now), until });
   }
 }
 
 const kept = new WeakMap();
+const AGAIN = 1000;
 
-/** The spans (and agents) of a state that are on it. */
-export function criticalPath(state) {
+/** The spans (and agents) of a state that are on it. Of a run that goes on it is found once a second: it is the same for longer. */
+export function criticalPath(state, time = performance.now()) {
   const before = kept.get(state);
-  if (before && before.at === state.at) return before.path;
+  if (before && (before.at === state.at || (state.ended === null && time - before.time < AGAIN))) return before.path;
   const path = new Set(), root = state.agents.find((agent) => agent.caller === undefined);
-  if (root) walk(root, root.ended ?? state.time, path);
-  kept.set(state, { at: state.at, path });
+  if (root) walk(root, state.time, path);
+  kept.set(state, { at: state.at, time, path });
   return path;
 }

@@ -6,8 +6,10 @@ import { markdown } from "./markdown.js";
 import { slotsAt, textOf } from "./slots.js";
 import * as format from "./format.js";
 
+const ENTRIES = 300, SLOTS = 300;
+
 function viewOf(app) {
-  app.ui.document ??= { number: null, version: null, tagged: true, compare: false };
+  app.ui.document ??= { number: null, version: null, tagged: true, compare: false, all: new Set() };
   return app.ui.document;
 }
 
@@ -41,12 +43,21 @@ function entryView(entry, tagged, fresh) {
     h("div.entry-by", null, who(entry.author), h("span.of", null, `version ${entry.version}${entry.merged ? ` · merged ${entry.merged}` : ""}`)), markdown(entry.content));
 }
 
-function slotView(app, slot, before, version) {
-  const { tagged, compare } = viewOf(app);
+// The newest entries of a slot, and on demand all.
+function entriesOf(app, slot, version, most) {
+  const { tagged, all } = viewOf(app), left = all.has(slot.key) ? 0 : Math.max(0, slot.entries.length - most);
+  const more = left > 0 ? button(`${left} earlier entries`, () => { all.add(slot.key); app.redraw(); }, { kind: "quiet" }) : null;
+  return [more, slot.entries.slice(left).map((entry) => entryView(entry, tagged, entry.version === version))];
+}
+
+function slotView(app, slot, before, version, most) {
   const changed = slot.version === version;
-  const body = compare && changed ? marked(difference(textOf(before), textOf(slot))) : slot.entries.map((entry) => entryView(entry, tagged, changed && entry.version === version));
+  const body = viewOf(app).compare && changed ? marked(difference(textOf(before), textOf(slot))) : entriesOf(app, slot, version, most);
   return h("section.slot", { key: slot.key, class: changed ? "changed" : "" }, h("h3", null, slot.name), body);
 }
+
+// How many entries of each slot are shown at once, of many slots fewer.
+const share = (slots) => Math.max(3, Math.floor(ENTRIES / Math.max(1, slots.length)));
 
 function slider(app, document, version) {
   const change = document.versions.find((one) => one.version === version);
@@ -77,5 +88,6 @@ export function documentView(app) {
   const version = shownVersion(app, document);
   const slots = slotsAt(document, version), before = new Map(slotsAt(document, version - 1).map((slot) => [slot.key, slot]));
   return h("div.document", null, tools(app, document, version), slider(app, document, version),
-    h("div.paper", null, slots.length === 0 ? empty("Empty", "Nothing was written up to this version.") : slots.map((slot) => slotView(app, slot, before.get(slot.key), version))));
+    h("div.paper", null, slots.length === 0 ? empty("Empty", "Nothing was written up to this version.") : slots.slice(0, SLOTS).map((slot) => slotView(app, slot, before.get(slot.key), version, share(slots))),
+      slots.length > SLOTS ? h("p.note", null, `${slots.length - SLOTS} slots more: Save has them`) : null));
 }

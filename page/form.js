@@ -32,7 +32,8 @@ function field(name, schema, path, values, set, required) {
 /** The fields of an object's schema. */
 export function fields(schema, values, set, below = "") {
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
-  return propertiesOf(schema).map(([name, one]) => field(name, one, below ? `${below}.${name}` : name, values, set, required.has(name)));
+  const inOrder = [...propertiesOf(schema)].sort(([a], [b]) => required.has(b) - required.has(a)); // what is needed first
+  return inOrder.map(([name, one]) => field(name, one, below ? `${below}.${name}` : name, values, set, required.has(name)));
 }
 
 function readOne(schema, path, values) {

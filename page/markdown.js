@@ -3,7 +3,7 @@
 import { h, safeAddress } from "./view.js";
 import * as format from "./format.js";
 
-const MAX_TEXT = 1 << 20, MAX_INLINE = 64 << 10, MAX_DEPTH = 8, MAX_LINK = 2000, MAX_TRIES = 32;
+const MAX_TEXT = 1 << 20, MAX_INLINE = 64 << 10, MAX_DEPTH = 8, MAX_LINK = 2000, MAX_TRIES = 32, MAX_KEPT = 2 << 20;
 
 // ---- In a line -------------------------------------------------------------------------------------------------
 
@@ -217,10 +217,28 @@ function blocks(lines, depth, tight) {
   return out;
 }
 
-/** A text as descriptions of elements. */
-export function markdown(text) {
-  const whole = format.text(text);
+function render(whole) {
   const cut = whole.length > MAX_TEXT;
   const lines = (cut ? whole.slice(0, MAX_TEXT) : whole).replace(/\r\n?/g, "\n").replace(/\t/g, "    ").split("\n");
   return h("div.markdown", null, blocks(lines, 0), cut ? h("p.note", null, `${whole.length - MAX_TEXT} letters more are not shown`) : null);
+}
+
+const kept = new Map();
+let letters = 0;
+
+function keep(whole, made) {
+  kept.set(whole, made);
+  letters += whole.length;
+  for (const [oldest] of kept) {
+    if (letters <= MAX_KEPT) break;
+    kept.delete(oldest);
+    letters -= oldest.length;
+  }
+  return made;
+}
+
+/** A text as descriptions of elements. What was made a moment ago is not made again: a frame costs what is new in it. */
+export function markdown(text) {
+  const whole = format.text(text);
+  return kept.get(whole) ?? keep(whole, render(whole));
 }

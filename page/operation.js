@@ -4,6 +4,7 @@ import { address } from "./route.js";
 import { h } from "./view.js";
 import { knownCost } from "./usage.js";
 import { markdown } from "./markdown.js";
+import { prompt } from "./prompt.js";
 import * as format from "./format.js";
 
 function facts(pairs) {
@@ -32,6 +33,7 @@ function ofModel(app, agent, span) {
       ["input", format.count(usage.input)], ["cached", typeof usage.cached === "number" ? format.count(usage.cached) + share : undefined], ["written to cache", usage.cache_write ? format.count(usage.cache_write) : undefined],
       ["output", format.count(usage.output)], ["reasoning", usage.reasoning ? format.count(usage.reasoning) : undefined], ["cost", format.cost(usage.cost)], ["tool calls", reply.calls], ["attempts", reply.attempts > 1 ? reply.attempts : undefined]]),
     span.retries.length > 0 ? section("Retries", h("ul", null, span.retries.map((one) => h("li", { key: one.seq }, h("b", null, format.words(one.reason)), ` after ${format.text(one.delay)} s: `, format.text(one.error))))) : null,
+    prompt(app, agent, span),
   ];
 }
 

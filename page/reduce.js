@@ -92,7 +92,7 @@ function endAgent(outcome) {
     if (result === undefined && !agent.error) return;
     agent.answer = result ?? agent.answer;
     const last = agent.items[agent.items.length - 1];
-    if (!(last && text(last.content) === result)) agent.items.push(record);
+    if (result === undefined || !last || text(last.content) !== result) agent.items.push(record);
   };
 }
 

@@ -37,13 +37,26 @@ function take(slots, change) {
   one.version = Math.max(one.version ?? 0, entry.version);
 }
 
-/** The slots of a document as they were at a version, in the order in which they are read. */
-export function slotsAt(document, version) {
+const kept = new WeakMap();
+const KEPT = 4;
+
+function make(document, version) {
   const slots = new Map();
   for (const change of document.versions) {
     if (whole(change.version) <= version) take(slots, change);
   }
   return [...slots.values()].sort(inOrder);
+}
+
+/** The slots of a document as they were at a version, in the order in which they are read. The last few are kept: what is shown twice is made once. */
+export function slotsAt(document, version) {
+  let made = kept.get(document);
+  if (!made || made.count !== document.versions.length) kept.set(document, made = { count: document.versions.length, byVersion: new Map() });
+  if (!made.byVersion.has(version)) {
+    if (made.byVersion.size >= KEPT) made.byVersion.delete(made.byVersion.keys().next().value);
+    made.byVersion.set(version, make(document, version));
+  }
+  return made.byVersion.get(version);
 }
 
 export const textOf = (slot) => (slot ? slot.entries.map((entry) => entry.content).join("\n\n") : "");

@@ -145,8 +145,8 @@ export function timeline(app) {
   return h("div.timeline", { made: wheel(app), patched: measure(app) },
     h("div.tools", null, button("+", () => zoom(app, 0.6), { kind: "quiet round", title: "Closer (+)" }), button("−", () => zoom(app, 1 / 0.6), { kind: "quiet round", title: "Further (-)" }), button("All", () => zoom(app, Infinity), { kind: "quiet", hint: "0" }),
       h("button.choice", { type: "button", aria: { pressed: view.path }, onclick: () => { view.path = !view.path; app.redraw(); } }, "Critical path"), h("span.grow", null), legend()),
-    h("div.axis", null, h("div.lane-name", null, h("span.of", null, `${lanes.length} agents`)), h("div.axis-track", null, ticks(time))),
     h("div.timeline-body", { class: chosen ? "with-detail" : "" },
-      windowed("div.lanes", scroll, lanes.length, (i) => lane(app, lanes[i], time, path), { key: (i) => lanes[i].agent.op, aria: { label: "Lanes" }, ...moveBy(app) }),
+      h("div.lanes-and-axis", null, h("div.axis", null, h("div.lane-name", null, h("span.of", null, `${lanes.length} agents`)), h("div.axis-track", null, ticks(time))),
+        windowed("div.lanes", scroll, lanes.length, (i) => lane(app, lanes[i], time, path), { key: (i) => lanes[i].agent.op, aria: { label: "Lanes" }, ...moveBy(app) })),
       chosen ? operation(app, chosen.agent, chosen.span, () => { view.chosen = null; app.redraw(); }) : null));
 }

@@ -121,7 +121,8 @@ export function transcript(app) {
   if (!agent) return h("div.transcript", null, state.notes.length > 0 ? h("div.items", null, state.notes.slice(-200).map((record) => item(app, { name: "run" }, record))) : empty("Nobody has said anything yet"));
   const of = session.id + agent.op;
   if (view.of !== of) {
-    Object.assign(view, { of, scroll: new Scroll({ estimate: 90, measured: true, atEnd: true }) });
+    // What is over is read from its beginning, what goes on is followed at its end.
+    Object.assign(view, { of, scroll: new Scroll({ estimate: 90, measured: true, atEnd: state.ended === null && agent.ended === null }) });
   }
   const stream = state.streams.get(agent.op), first = agent.caller === undefined && agent.number === 0 && agent.items[0]?.type !== "agent_started" ? 1 : 0;
   const count = agent.items.length + first + (stream ? 1 : 0);
