@@ -36,11 +36,11 @@ export function fields(schema, values, set, below = "") {
   return inOrder.map(([name, one]) => field(name, one, below ? `${below}.${name}` : name, values, set, required.has(name)));
 }
 
-function readOne(schema, path, values) {
+function readOne(schema, path, values, needed) {
   const type = typeOf(schema), given = values[path] ?? (schema.default !== undefined && values[path] === undefined ? undefined : "");
   if (typeOf(schema) === "object" && propertiesOf(schema).length > 0) return readObject(schema, values, path);
   if (given === undefined) return { value: schema.default };
-  if (type === "boolean") return { value: given === true };
+  if (type === "boolean") return { value: typeof given === "boolean" ? given : needed ? false : undefined };
   if (given === "") return { value: undefined };
   if (Array.isArray(schema.enum)) return { value: JSON.parse(given) };
   if (type === "integer" || type === "number") return Number.isNaN(Number(given)) ? { wrong: "a number" } : { value: Number(given) };
@@ -57,7 +57,7 @@ function readObject(schema, values, below) {
   const required = new Set(Array.isArray(schema.required) ? schema.required : []), value = {};
   for (const [name, one] of propertiesOf(schema)) {
     const path = below ? `${below}.${name}` : name;
-    const read = readOne(one, path, values);
+    const read = readOne(one, path, values, required.has(name));
     if (read.wrong) return read.path ? read : { wrong: `'${path}' has to be ${read.wrong}`, path };
     if (read.value !== undefined) value[name] = read.value;
     else if (required.has(name)) return { wrong: `'${path}' is missing`, path };

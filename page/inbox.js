@@ -1,4 +1,4 @@
-// What all runs wait for: questions, plans, leave for calls. Oldest first; the chosen one is answered by keys.
+// What all runs wait for: questions, plans, leave for calls. Oldest first, so that what comes moves nothing; the chosen one is answered by keys.
 import { address } from "./route.js";
 import { decide, openCard, startEditing } from "./answer.js";
 import { empty } from "./parts.js";
@@ -6,20 +6,39 @@ import { h } from "./view.js";
 import { runName } from "./runs.js";
 import * as format from "./format.js";
 
-let chosen = 0;
+const MOST = 200;
+// A key that was meant for the one before is not taken by the next: milliseconds that it has been chosen for.
+const SETTLED = 400;
 
-const choose = (app, i) => {
-  chosen = Math.max(0, Math.min(app.runs.open.length - 1, i));
+let chosen = null, chosenAt = 0, place = 0;
+
+const keyOf = (open) => open.run + " " + open.id;
+const number = (open) => Number(/\d+$/.exec(open.id)?.[0] ?? 0);
+
+function inOrder(app) {
+  return [...app.runs.open].sort((a, b) => (a.run < b.run ? -1 : a.run > b.run ? 1 : number(a) - number(b))).slice(0, MOST);
+}
+
+function choose(app, all, i) {
+  place = Math.max(0, Math.min(all.length - 1, i));
+  const key = all[place] ? keyOf(all[place]) : null;
+  if (key !== chosen) chosenAt = performance.now();
+  chosen = key;
   app.redraw();
+}
+
+function step(app, by) {
+  const all = inOrder(app), at = all.findIndex((open) => keyOf(open) === chosen);
+  choose(app, all, (at < 0 ? place - (by > 0 ? 1 : 0) : at) + by);
   requestAnimationFrame(() => document.querySelector(".open.chosen")?.scrollIntoView({ block: "nearest" }));
-};
+}
 
 export function inboxKeys(app) {
-  const one = () => app.runs.open[chosen];
-  const call = (fn) => () => one()?.kind === "approval" && fn(one());
+  const one = () => inOrder(app).find((open) => keyOf(open) === chosen);
+  const call = (fn) => () => performance.now() - chosenAt > SETTLED && one()?.kind === "approval" && fn(one());
   return {
-    "j": ["the next one", () => choose(app, chosen + 1)],
-    "k": ["the one before", () => choose(app, chosen - 1)],
+    "j": ["the next one", () => step(app, 1)],
+    "k": ["the one before", () => step(app, -1)],
     "a": ["allow", call((open) => decide(app, open, "allow"))],
     "d": ["deny", call((open) => decide(app, open, "deny"))],
     "e": ["change the arguments", call((open) => startEditing(app, open))],
@@ -33,10 +52,10 @@ function head(app, open) {
 }
 
 export function inbox(app) {
-  const all = app.runs.open;
+  const all = inOrder(app);
   if (all.length === 0) return h("main.inbox", null, empty("Nothing waits for you", "Questions, plans and calls that need your leave come here by themselves."));
-  chosen = Math.min(chosen, all.length - 1);
-  return h("main.inbox", null, h("h1", null, all.length === 1 ? "One thing waits for you" : `${all.length} things wait for you`),
-    all.slice(0, 200).map((open, i) => openCard(app, open, { chosen: i === chosen, onchoose: () => { if (chosen !== i) choose(app, i); }, head: head(app, open) })),
-    all.length > 200 ? h("p.note", null, `${all.length - 200} more come when these are answered`) : null);
+  if (!all.some((open) => keyOf(open) === chosen)) choose(app, all, place);
+  return h("main.inbox", null, h("h1", null, all.length === 1 ? "One thing waits for you" : `${app.runs.open.length} things wait for you`),
+    all.map((open, i) => openCard(app, open, { chosen: keyOf(open) === chosen, onchoose: () => { if (chosen !== keyOf(open)) choose(app, all, i); }, head: head(app, open) })),
+    app.runs.open.length > MOST ? h("p.note", null, `${app.runs.open.length - MOST} more come when these are answered`) : null);
 }

@@ -84,19 +84,29 @@ function detach(scroll) {
   };
 }
 
-// The real heights of what is there now; where they differ, the list is drawn again. Who was at the end stays there.
-function measure(scroll) {
+// The real heights of the rows that are there now. What is above the first row that is seen moves nothing.
+function noteHeights(scroll, element, count) {
+  const width = element.clientWidth, anchor = scroll.rowAt(scroll.top, count), before = scroll.offset(anchor);
+  let changed = false;
+  if (scroll.width !== undefined && scroll.width !== width) scroll.forget();
+  scroll.width = width;
+  for (const row of element.firstElementChild?.firstElementChild?.children ?? []) {
+    changed = scroll.note(Number(row.dataset.index), row.offsetHeight) || changed;
+  }
+  const moved = scroll.offset(anchor) - before;
+  if (moved !== 0 && !(scroll.atEnd && scroll.wasAtEnd !== false)) element.scrollTop += moved;
+  return changed;
+}
+
+// Where rows are not as high as was thought the list is drawn again. Who was at the end stays there.
+function measure(scroll, count) {
   return (element) => {
-    let changed = false;
-    if (scroll.measured) {
-      const width = element.clientWidth;
-      if (scroll.width !== undefined && scroll.width !== width) scroll.forget();
-      scroll.width = width;
-      for (const row of element.firstElementChild?.firstElementChild?.children ?? []) {
-        changed = scroll.note(Number(row.dataset.index), row.offsetHeight) || changed;
-      }
-    }
+    let changed = scroll.measured && noteHeights(scroll, element, count);
     if (scroll.atEnd && scroll.wasAtEnd !== false) element.scrollTop = element.scrollHeight;
+    if (element.scrollTop !== scroll.top) {
+      scroll.top = element.scrollTop;
+      changed = true;
+    }
     if (changed) redraw();
   };
 }
@@ -110,7 +120,7 @@ export function windowed(name, scroll, count, row, { key = (i) => i, of, ...prop
   for (let i = first; i <= last; i++) {
     rows.push(h("div.row-place", { key: key(i), data: { index: i }, style: scroll.measured ? {} : { height: scroll.estimate + "px" } }, row(i)));
   }
-  return h(name, { tabindex: 0, ...props, key: of, made: attach(scroll), gone: detach(scroll), patched: measure(scroll) },
+  return h(name, { tabindex: 0, ...props, key: of, made: attach(scroll), gone: detach(scroll), patched: measure(scroll, count) },
     h("div.whole-list", { style: { height: scroll.offset(count) + "px" } },
       h("div.seen-rows", { style: { transform: `translateY(${scroll.offset(first)}px)` } }, rows)));
 }

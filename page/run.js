@@ -6,6 +6,7 @@ import { knownCost } from "./usage.js";
 import { board } from "./board.js";
 import { costs } from "./costs.js";
 import { documentKeys, documentView } from "./document.js";
+import { forkForm } from "./fork.js";
 import { overview } from "./overview.js";
 import { raw } from "./raw.js";
 import { runName } from "./runs.js";
@@ -37,15 +38,6 @@ async function goOn(app) {
   session.reopen();
 }
 
-async function fork(app, at) {
-  const body = at ? { at } : {};
-  const input = app.ui.forkInput?.trim(), model = app.ui.forkModel?.trim();
-  if (input) body.input = input;
-  if (model) body.model = model;
-  const made = await app.tell(`/api/runs/${app.session.id}/fork`, body, "A fork has begun");
-  if (made) go("run", made.id);
-}
-
 async function remove(app) {
   try {
     await api.remove(`/api/runs/${app.session.id}`);
@@ -54,16 +46,6 @@ async function remove(app) {
   } catch (error) {
     app.notice(error.message, "bad");
   }
-}
-
-function forkForm(app) {
-  const { session, ui } = app;
-  return h("form.card.fork", { onsubmit: (e) => { e.preventDefault(); fork(app, ui.forkAt ? session.at ?? undefined : undefined); } },
-    h("h2", null, "Fork"), h("p.about", null, "A new run with this one's past: what is the same is not asked again, and what you change here is."),
-    session.at !== null ? h("label.field.check", null, h("span.field-name", null, `From record ${session.at} on, which is shown`), h("input", { type: "checkbox", checked: ui.forkAt === true, onchange: (e) => { ui.forkAt = e.target.checked; } })) : null,
-    h("label.field", null, h("span.field-name", null, "Another request"), h("textarea", { rows: 2, placeholder: format.line(session.state.message, 300), oninput: (e) => { ui.forkInput = e.target.value; } })),
-    h("label.field", null, h("span.field-name", null, "Another model"), h("input", { type: "text", spellcheck: "false", oninput: (e) => { ui.forkModel = e.target.value; } })),
-    h("div.actions", null, h("button.button.primary", { type: "submit" }, "Fork"), button("Close", () => { ui.forking = false; app.redraw(); }, { kind: "quiet" })));
 }
 
 function actions(app) {

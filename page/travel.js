@@ -7,12 +7,11 @@ import * as format from "./format.js";
 const BARS = 120;
 const heights = new WeakMap();
 
-// How many records came in each part of the time; counted on from where it was.
+// How much happened along the records. Of a run that goes on it is made anew when it has grown by some part of itself.
 function density(session) {
-  const kept = heights.get(session);
-  if (kept && kept.count === session.records.length) return kept.bars;
-  const last = session.records.length, bars = new Array(BARS).fill(0);
-  // Along the records themselves: which of them changed the board or the document, or failed.
+  const kept = heights.get(session), last = session.records.length;
+  if (kept && last - kept.count <= last / 50 && (last === kept.count || session.link !== "over")) return kept.bars;
+  const bars = new Array(BARS).fill(0);
   for (let i = 0; i < last; i++) bars[Math.floor((i * BARS) / last)] += weights[session.records[i].type] ?? 1;
   const most = Math.max(1, ...bars);
   const shown = bars.map((n) => n / most);
@@ -24,8 +23,7 @@ const weights = { document_updated: 6, task_updated: 4, agent_started: 5, agent_
 
 function spark(session) {
   if (session.records.length < 2) return null;
-  const bars = session.records.length > 20000 && heights.get(session) && session.records.length - heights.get(session).count < 2000 ? heights.get(session).bars : density(session);
-  const path = bars.map((n, i) => `M${i * 10 + 1} 40V${(40 - 4 - n * 34).toFixed(1)}h8V40z`).join("");
+  const path = density(session).map((n, i) => `M${i * 10 + 1} 40V${(40 - 4 - n * 34).toFixed(1)}h8V40z`).join("");
   return h("svg.spark", { viewBox: `0 0 ${BARS * 10} 40`, preserveAspectRatio: "none", aria: { hidden: "true" } }, h("path", { d: path }));
 }
 

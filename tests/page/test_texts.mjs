@@ -47,6 +47,7 @@ test("a form gives what the schema wants, or says what is missing", () => {
   assert.equal(read(schema, { city: "Rome", days: "x" }).path, "days");
   const typed = { city: "Rome", days: "3", kids: true, tags: "a\n\n b ", pace: '"slow"', "hotel.stars": "4", rest: '[{"a":1}]' };
   assert.deepEqual(read(schema, typed).value, { city: "Rome", days: 3, kids: true, tags: ["a", "b"], pace: "slow", hotel: { stars: 4 }, rest: [{ a: 1 }] });
+  assert.deepEqual(read({ properties: { a: { type: "boolean" }, b: { type: "boolean" } }, required: ["b"] }, {}).value, { b: false }, "what was not touched is not said");
   assert.equal(read(schema, { ...typed, rest: "{" }).path, "rest");
   assert.equal(read(schema, { ...typed, "hotel.stars": "" }).path, "hotel.stars");
   for (const none of [null, undefined, {}, [], "x", { properties: null }, { properties: { a: null } }]) assert.equal(hasForm(none), false);
