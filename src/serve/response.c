@@ -7,7 +7,9 @@
 #include "serve/conn.h"
 
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <stdio.h>
+#include <sys/socket.h>
 
 #define LAST_CHUNK "0\r\n\r\n"
 /* Kept free in the queue, so that a full one does not keep an answer from being ended. */
@@ -256,6 +258,26 @@ int hocket__server_abort(struct hocket__server *s, uint64_t id, enum hocket__ser
         hocket__conn_close(c, true);
     else
         hocket__conn_end(c);
+    return 0;
+}
+
+int hocket__server_peer(const struct hocket__server *s, uint64_t id, char out[HOCKET__SERVER_PEER])
+{
+    const struct hocket__conn *c = find(s, id);
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+        struct sockaddr_storage room;
+    } at = { 0 };
+    socklen_t len = sizeof(at);
+    out[0] = 0;
+    if (!c)
+        return HOCKET_ECLOSED;
+    if (getpeername(c->fd, &at.any, &len) == 0 && at.any.sa_family == AF_INET)
+        uv_ip4_name(&at.v4, out, HOCKET__SERVER_PEER);
+    else if (at.any.sa_family == AF_INET6)
+        uv_ip6_name(&at.v6, out, HOCKET__SERVER_PEER);
     return 0;
 }
 

@@ -155,5 +155,9 @@ enum hocket__server_cut {
 /* Cuts the connection at once; what is queued is dropped. */
 int hocket__server_abort(struct hocket__server *s, uint64_t id, enum hocket__server_cut how);
 
+/* Who asks: a numeric address, written into `out`; "" where it is not known (a Unix socket). 0 or ECLOSED. */
+#define HOCKET__SERVER_PEER 64
+int hocket__server_peer(const struct hocket__server *s, uint64_t id, char out[HOCKET__SERVER_PEER]);
+
 /* Bytes that the kernel has not taken yet, or ECLOSED. */
 int64_t hocket__server_queued(const struct hocket__server *s, uint64_t id);

@@ -36,7 +36,7 @@ same "$(ask -o body -w '%{http_code}' "$url/nothing")" 404
 same "$(ask -o body -w '%{http_code}' -X DELETE "$url/api/agents")" 405
 
 # names and pages that are not this machine's
-same "$(ask -o body -w '%{http_code}' -H 'Host: evil.example' "$url/api/agents")" 403
+same "$(ask -o body -w '%{http_code}' -H 'Host: evil.example' -H 'X-Forwarded-For: 192.0.2.1' "$url/api/agents")" 403
 same "$(ask -o body -w '%{http_code}' -H 'Origin: https://evil.example' "$url/api/agents")" 403
 same "$(ask -o body -w '%{http_code}' -H 'Origin: null' "$url/api/agents")" 403
 same "$(ask -o body -w '%{http_code}' -H "Origin: http://localhost:1" "$url/api/agents")" 403
@@ -109,11 +109,23 @@ same "$(cat body)" '<p>mine'
 same "$(status "$url/page/main.js")" 404
 stop
 hasnt log sesame
+has log '"address":"127.0.0.1"'
 hasnt serving sesame
 hasnt log "$token"
+hasnt log 192.0.2.1
 has log '"path":"/api/runs"'
 run hocket runs --store runs.db
 has out "$id"
+
+# behind a proxy: whom it asks for is the last of the list, which a client may have begun itself
+serve --store off --access-log log2 --behind-proxy smith.md
+same "$(ask -o body -w '%{http_code}' -H 'X-Forwarded-For: 203.0.113.9, 192.0.2.1' -H 'X-Forwarded-Proto: https' "$url/.well-known/agent-card.json")" 200
+has body '"url":"https://127.0.0.1'
+same "$(ask -o body -w '%{http_code}' -H 'X-Forwarded-For: <script>' "$url/api/agents")" 200
+stop
+has log2 '"address":"192.0.2.1"'
+hasnt log2 203.0.113.9
+hasnt log2 '<script>'
 
 # as systemd starts it: a socket that listens already, and a word when it is ready, alive and at its end
 cat >as_systemd.py <<'END'

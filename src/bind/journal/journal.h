@@ -27,6 +27,8 @@ void hocket__refuse_reserved(lua_State *L, struct hocket__str name);
 
 /* It is the journal of a run that is kept: its times are the run's, and what others put into it is in the log. */
 void hocket__journal_keep(struct hocket__lua_journal *j, struct hocket__kept *k);
+/* Whoever waits for a line looks again. */
+void hocket__journal_wake(struct hocket__lua_journal *j);
 /* What a record that is written now has for its time. */
 int64_t hocket__journal_now_ms(const struct hocket__lua_journal *j);
 

@@ -20,12 +20,17 @@ struct hocket__lua_journal *hocket__check_journal(lua_State *L, int arg)
     return hocket__check_object(L, arg, hocket__journal_name);
 }
 
-static void on_wake(void *ud)
+void hocket__journal_wake(struct hocket__lua_journal *j)
 {
-    struct hocket__lua_journal *j = ud;
     for (size_t i = 0; i < j->n_waiting; i++)
         hocket__fiber_wake(j->rt, j->waiting[i]);
     j->n_waiting = 0;
+}
+
+static void on_wake(void *ud)
+{
+    struct hocket__lua_journal *j = ud;
+    hocket__journal_wake(j);
     if (j->on_append)
         j->on_append(j->ud);
 }

@@ -466,6 +466,16 @@ static int l_mute(lua_State *L)
     return 0;
 }
 
+/* s:peer(id) -> the address that a request comes from; nothing where it is not known */
+static int l_peer(lua_State *L)
+{
+    char address[HOCKET__SERVER_PEER];
+    if (hocket__server_peer(check_server(L)->server, check_id(L), address) < 0 || !*address)
+        return 0;
+    lua_pushstring(L, address);
+    return 1;
+}
+
 /* s:refresh() -> true | nil, error: reads the certificate and its key again */
 static int l_refresh(lua_State *L)
 {
@@ -507,6 +517,7 @@ static const luaL_Reg methods[] = {
     { "drain", l_drain },
     { "abort", l_abort },
     { "mute", l_mute },
+    { "peer", l_peer },
     { "refresh", l_refresh },
     { "certified", l_certified },
     { "connections", l_connections },

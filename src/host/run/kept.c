@@ -73,6 +73,7 @@ static void on_live(void *ud)
 {
     say_operator(ud);
     hocket__run_mark_due(ud);
+    hocket__journal_wake(((struct hocket__run *) ud)->lua_journal); /* it can be spoken to */
 }
 
 static bool owes(void *ud)

@@ -128,6 +128,13 @@ t.test("runs begin, are told of, and have their records", function()
   t.equal(#get(s, "/api/runs?state=failed").value.runs, 0)
   t.equal(#get(s, "/api/runs?search=RAIN").value.runs, 1)
   t.equal(#get(s, "/api/runs?search=snow").value.runs, 0)
+  for _, word in ipairs { "sun", "wind rain" } do until_state(s, begin(s, "poet", word), "done") end
+  local found = get(s, "/api/runs?search=rain&limit=1").value -- what is not found does not count for the page
+  t.equal(found.runs[1].input, "wind rain")
+  t.equal(found.more, true)
+  found = get(s, "/api/runs?search=rain&limit=1&before=" .. found.before).value
+  t.equal(found.runs[1].id, id)
+  t.equal(found.more, false)
   local page = get(s, ("/api/runs/%s/records?limit=3"):format(id)).value
   t.equal(#page.records, 3)
   t.equal(page.records[1].type, "workflow_started")
@@ -297,6 +304,15 @@ t.test("a run is parked, answered days later, and gone on with", function()
   t.equal(post(s, ("/api/runs/%s/stop"):format(forked.value.id)).status, 409)
   t.equal(post(s, ("/api/runs/%s/resume"):format(forked.value.id)).status, 202)
   until_state(s, forked.value.id, "waiting")
+  t.equal(post(s, ("/api/runs/%s/park"):format(forked.value.id)).status, 202)
+  t.eventually(function() return get(s, "/api/runs/" .. forked.value.id).value.here == false end, PATIENCE)
+  local before = get(s, ("/api/runs/%s/records?limit=500"):format(forked.value.id)).value.records
+  t.equal(post(s, ("/api/runs/%s/cancel"):format(forked.value.id)).status, 202)
+  until_state(s, forked.value.id, "cancelled")
+  local after = get(s, ("/api/runs/%s/records?limit=500"):format(forked.value.id)).value.records
+  for i, record in ipairs(before) do t.equal(after[i] and after[i].type, record.type, "record " .. i) end
+  t.equal(after[#after].type, "workflow_finished")
+  t.ok(#after > #before)
 end)
 
 t.test("what a model was sent, while it is at work and when it is over", function()

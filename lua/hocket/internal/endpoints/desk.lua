@@ -92,6 +92,18 @@ function DeskRun:begun()
   return self.journal ~= nil
 end
 
+--- Waits until something can be said to it: one that was put away does first again what it has done.
+---@async
+---@return boolean live
+function DeskRun:live()
+  if not self:begun() then return false end
+  while not self.outcome do
+    if self.run:change {} then return true end
+    if self.journal:finished() then self:wait() else self.journal:wait(self.journal:last()) end
+  end
+  return false
+end
+
 --- Waits for its end.
 ---@async
 ---@return table? result As `hocket run --json` has it.

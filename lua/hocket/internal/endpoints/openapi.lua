@@ -99,7 +99,7 @@ local paths = {
   ["/api/runs"] = {
     get = operation("Runs, newest first", "listRuns", "200", answer("A page of them.", object { ["runs!"] = list_of(ref "Run"), ["more!"] = flag, before = text }), { parameters = {
       query("state", ref "State"), query("parent", text, "Forks of this run alone."), query("before", text, "Those alone that are older than this id."),
-      query("limit", { type = "integer", minimum = 1, maximum = 500 }), query("search", text, "Words that stand in target, input or id; of the page alone.") } }),
+      query("limit", { type = "integer", minimum = 1, maximum = 500 }), query("search", text, "Words that stand in target, input or id. A page may be empty and have more behind it.") } }),
     post = command("Begin a run", "startRun", "201", begun, object({ ["target!"] = text, input = text, options = ref "Options" }, false)),
   },
   ["/api/runs/{id}"] = {

@@ -98,10 +98,9 @@ local Stream = {}
 Stream.__index = Stream
 
 --- Begins a stream. `ping` is what is sent when nothing else was for 15 seconds, so that the client and what is between sees that we are
---- alive; false: nothing.
+--- alive; false: nothing. Where the client is gone the stream is over from the start: what is written to it says so.
 ---@param options? {status?: integer, headers?: table, ping?: string|false}
----@return hocket.EventStream? stream
----@return hocket.Error? The client is gone.
+---@return hocket.EventStream stream
 function Response:stream(options)
   if self.status then error("the request has its answer already", 2) end
   options = options or {}
@@ -109,9 +108,13 @@ function Response:stream(options)
     ["content-type"] = "text/event-stream", ["cache-control"] = "no-cache, no-transform", ["x-accel-buffering"] = "no",
   }, options.headers)
   self.status, self.bytes = options.status or 200, 0
-  local ok, err = self.listener:begin(self.id, self.status, common(self, headers))
-  if not ok then return nil, err end
   local stream = setmetatable({ listener = self.listener, id = self.id, response = self, written = fiber.now() }, Stream)
+  local ok, err = self.listener:begin(self.id, self.status, common(self, headers))
+  if not ok then
+    if err.code ~= "closed" then error(err, 2) end
+    stream.closed = true
+    return stream
+  end
   if options.ping ~= false then stream.ping = options.ping or ": at work\n\n" end
   self.stream_open = stream
   self.server.streams[self.id], self.server.n_streams = stream, self.server.n_streams + 1
@@ -124,7 +127,7 @@ end
 ---@return boolean? sent
 ---@return hocket.Error? The client is gone.
 function Stream:write(bytes)
-  if self.closed then return nil, { code = "closed", message = "the stream is over" } end
+  if self.closed then return nil, { code = "closed", message = "the stream is over, or its client is gone" } end
   local ok, err = self.listener:write(self.id, bytes)
   if ok then
     self.written, self.response.bytes = fiber.now(), self.response.bytes + #bytes

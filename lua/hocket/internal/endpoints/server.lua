@@ -112,6 +112,12 @@ function Server:base(request)
   return ("%s://%s"):format(said or self.scheme, request.headers.host or "127.0.0.1")
 end
 
+-- Who asks. A proxy in front says for whom it does, in the last place of a list that its client may have begun itself.
+local function address_of(self, request)
+  local said = self.behind_proxy and (request.headers["x-forwarded-for"] or ""):match "([%x.:]+)%s*$"
+  return said and #said <= 45 and said or self.listener:peer(request.id)
+end
+
 -- ---- One request -----------------------------------------------------------------------------------
 
 local function answer(self, request, response)
@@ -142,11 +148,11 @@ local function count(self, response)
   self.counts[status] = (self.counts[status] or 0) + 1
 end
 
-local function note(self, request, response, began)
+local function note(self, request, response, began, address)
   count(self, response)
   if not self.log then return end
   self.log {
-    method = request.method, path = request.path:sub(1, 500), status = response.status or 499, bytes = response.bytes or 0,
+    address = address, method = request.method, path = request.path:sub(1, 500), status = response.status or 499, bytes = response.bytes or 0,
     ms = math.floor((fiber.now() - began) * 1e6 + 0.5) / 1000, client = request.headers["user-agent"] and request.headers["user-agent"]:sub(1, 200) or nil,
   }
 end
@@ -155,10 +161,11 @@ local function serve(self, http)
   local began = fiber.now()
   local request = requests.new(http)
   local response = responses.new(self, request)
+  local address = self.log and address_of(self, request) -- while it is there
   local over <close> = setmetatable({}, { __close = function()
     if self.streams[request.id] then self.n_streams = self.n_streams - 1 end
     self.open[request.id], self.streams[request.id] = nil, nil
-    note(self, request, response, began)
+    note(self, request, response, began, address or nil)
   end })
   local ok, raised = pcall(answer, self, request, response)
   if not ok and fiber.cancelled() then return response.status == nil and self.listener:abort(request.id, "eof") end

@@ -46,13 +46,6 @@ end
 
 -- ---- Going on --------------------------------------------------------------------------------
 
--- Until it says what it waits for: one of the store is read again first.
-local function until_live(run)
-  if not run:begun() then return nil, { code = "not_found", message = "the run cannot be gone on with" } end
-  while not run.outcome and not run:change {} do fiber.sleep(0.01) end
-  return not run.outcome
-end
-
 -- Only what was begun for a caller is gone on with for one: of a person's conversation the words are a person's.
 local function is_callers(id)
   local row = store.find(id)
@@ -65,7 +58,7 @@ local function find(desk, id)
   local run = desk:find(id)
   if run and not run.outcome then return run:begun() and run.options.caller and run or nil end
   run = is_callers(id) and desk:resume(id)
-  return run and until_live(run) and run or nil
+  return run and run:live() and run or nil
 end
 
 local counted = { "input", "output", "cached", "reasoning", "calls", "cost" }

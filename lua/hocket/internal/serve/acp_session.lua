@@ -185,13 +185,16 @@ local function delta(self)
   end
 end
 
---- Seconds between two looks at whether all was told: a replay is over in a moment, and tells nobody.
-local REPLAYING = 0.01
+--- Seconds until the end of a run that is over is told here.
+local ENDING = 0.01
 
 -- Until something can be said to it. What a turn was at that was cut off is not gone on with.
 local function outlast_replay(self)
   while not self.live and not self.over do
-    if self.run:change {} then self.live = true else fiber.sleep(REPLAYING) end
+    local journal = self.run.journal
+    if self.run:change {} then self.live = true
+    elseif journal:finished() then fiber.sleep(ENDING)
+    else journal:wait(journal:last()) end
   end
   drain(self)
   if not self.input_id and not self.over then self.run:interrupt() end

@@ -120,7 +120,7 @@ local function events(server, request, response)
     if not line then return response:send(204) end
   end
   local stream = response:stream { headers = { ["x-hocket-run"] = one.id } }
-  if not stream then return end
+  if stream.closed then return end
   if line and not stream:write(as_event(reader, line, seq)) then return end
   return tell(server, reader, stream)
 end

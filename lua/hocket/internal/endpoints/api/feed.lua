@@ -66,7 +66,7 @@ end
 local function follow(self, server, request, response)
   local given = request.headers["last-event-id"]
   local stream = response:stream()
-  if not stream then return end
+  if stream.closed then return end
   local cursor = heard(self, given)
   if given and not cursor and not stream:event { event = "resync", data = {} } then return end
   return tell(self, server, stream, cursor or self.last)

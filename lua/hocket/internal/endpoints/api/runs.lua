@@ -13,6 +13,8 @@ local api_runs = {}
 
 --- The newest runs, among which one with a key is looked for.
 local RECENT = 500
+--- Runs of one page of a search; of one search, after which who searches comes again.
+local SEARCHED, MOST_SEARCHED = 200, 5000
 
 local function invalid(message, ...)
   return nil, { code = "invalid", message = message:format(...) }
@@ -102,9 +104,28 @@ local function of_memory(server, query, limit)
   local all = server.desk:at_hand()
   for i = #all, 1, -1 do
     local one = api_runs.of_desk(all[i], true)
-    if #list < limit and (not query.state or query.state == one.state) and (not query.before or one.id < query.before) then list[#list + 1] = one end
+    if (not query.state or query.state == one.state) and (not query.before or one.id < query.before) and (not query.search or matches(one, query.search)) then
+      if #list == limit then return { runs = list, more = true, before = list[limit].id } end
+      list[#list + 1] = one
+    end
   end
   return { runs = list, more = false }
+end
+
+-- A search goes through as many pages as it takes to fill one, but not through a large store at once: an empty page may have more behind it.
+local function of_store(server, query, limit)
+  local runs, before, looked = json.array {}, query.before, 0
+  repeat
+    local page, err = list_runs { state = query.state, parent = query.parent, before = before, limit = query.search and SEARCHED or limit, agent_of = agent_of }
+    if not page then return nil, err end
+    for i, row in ipairs(page.runs) do
+      before, looked = row.id, looked + 1
+      if not query.search or matches(row, query.search) then runs[#runs + 1] = told(server, row, true) end
+      if #runs == limit and (page.more or i < #page.runs) then return { runs = runs, more = true, before = before } end
+    end
+    if looked >= MOST_SEARCHED and page.more then return { runs = runs, more = true, before = before } end
+  until not page.more
+  return { runs = runs, more = false }
 end
 
 local function list(server, request, response)
@@ -112,14 +133,9 @@ local function list(server, request, response)
   local limit = math.tointeger(tonumber(query.limit or 50))
   if not limit or limit < 1 or limit > 500 then return response:fail { code = "invalid", message = "'limit' is a whole number from 1 to 500" } end
   if not server.desk.kept then return response:json(200, of_memory(server, query, limit)) end
-  local page, err = list_runs { state = query.state, parent = query.parent, before = query.before, limit = limit, agent_of = agent_of }
+  local page, err = of_store(server, query, limit)
   if not page then return response:fail(err) end
-  local runs = json.array {}
-  for _, row in ipairs(page.runs) do
-    if not query.search or matches(row, query.search) then runs[#runs + 1] = told(server, row, true) end
-  end
-  local last = page.runs[#page.runs]
-  return response:json(200, { runs = runs, more = page.more, before = page.more and last and last.id or nil })
+  return response:json(200, page)
 end
 
 -- ---- Beginning -----------------------------------------------------------------------------------------

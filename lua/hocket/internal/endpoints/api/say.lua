@@ -137,7 +137,7 @@ local function cancel(server, request)
   if not run then
     run, err = server.desk:resume(row.id)
     if not run then return nil, err end
-    if not run:begun() then return nil, { code = "state", message = run.outcome.message } end
+    if not run:live() then return nil, { code = "state", message = run.outcome.message } end -- what it has told before stays
   end
   run:cancel()
   return { id = run.name, here = true }, 202
