@@ -49,6 +49,7 @@ local SMALL = 4096
 ---@field package shown_next? table[] What tools have returned that is no text, until their turn is over.
 ---@field package made? table[] What the model has made, for the answer under way.
 ---@field package sources? table[] Where what the provider's own tools found is, for the answer under way.
+---@field package choice? string What its model has to call, until it has called something.
 ---@field package closing? boolean Whether it has done with its tools, and the format of the answer is asked for.
 local Session = {}
 Session.__index = Session
@@ -317,7 +318,8 @@ end
 -- What the next turn is asked with.
 local function request_now(self)
   local request = self.granted or self.request
-  return self.closing and askers.vary(request, { tool_choice = "none" }) or request
+  local choice = self.closing and "none" or self.choice
+  return choice and askers.vary(request, { tool_choice = choice }) or request
 end
 
 local function out_of_turns(max)
@@ -330,6 +332,7 @@ local function go_through(self, call, calls, finish, text)
     self.said = text
     self.emit("message", { content = text })
   end
+  self.choice = nil
   local went, stopped = take_calls(self, call, calls, finish)
   if went == nil then return nil, stopped end
   local stop_when = self.spec.stop_when
@@ -377,7 +380,7 @@ function Session:send(text, list)
   self.shown_next = nil
   local ok, err = open_turn(self, text, list)
   if not ok then return nil, err end
-  self.was_empty, self.said, self.closing, self.sources, self.made = nil, nil, nil, nil, nil
+  self.was_empty, self.said, self.closing, self.sources, self.made, self.choice = nil, nil, nil, nil, nil, self.spec.first_choice
   local max = self.max_turns or self.spec.max_turns or MAX_TURNS
   for left = max, 1, -1 do
     local reply, failed = take_turn(self, left, max)

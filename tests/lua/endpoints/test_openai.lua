@@ -2,13 +2,14 @@
 local t = require "harness"
 local fiber = require "hocket.internal.core.fiber"
 local hocket = require "hocket"
+local http = require "hocket.http"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
 local serving = require "serving"
 local system = require "hocket.internal.core.system"
 
 hocket.broker() -- its dispatcher lives as long as the host
-local seen, waiting, released = {}, 0, false
+local seen, waiting, released, choices = {}, 0, false, {}
 
 local function wait_for_release()
   waiting = waiting + 1
@@ -19,6 +20,7 @@ end
 
 local function reply(q)
   seen = q
+  choices[#choices + 1] = q.raw.tool_choice and json.encode(q.raw.tool_choice) or "-"
   local text = q.last.text
   if q.last.role == "tool" then return "It said: " .. text end
   local name, args = text:match "^call (%S+) (.*)$"
@@ -148,6 +150,54 @@ with_server("settings, a schema and a stop reach the model; a cut answer is 'len
   t.equal(got.choices[1].message.content, "Half of")
 end)
 
+with_server("tool_choice: a call is asked for until there was one", function(s)
+  local chosen
+  local function ask(path, body)
+    choices = {}
+    local status, got = s:post(path, body)
+    chosen = table.concat(choices, " ")
+    return status, got
+  end
+  local flat = { type = "function", name = "weather", parameters = { type = "object" } }
+  for path, list in pairs {
+    ["/v1/chat/completions"] = { { "required", '"weather"' }, { { type = "function", ["function"] = { name = "weather" } }, '"weather"' }, { "auto", "-" }, { "none", "-" },
+      { { type = "allowed_tools", allowed_tools = { mode = "required", tools = { { type = "function", ["function"] = { name = "weather" } } } } }, '"weather"' } },
+    ["/v1/responses"] = { { "required", '"weather"' }, { { type = "function", name = "weather" }, '"weather"' }, { { type = "allowed_tools", mode = "auto", tools = { { type = "function", name = "weather" } } }, "-" } },
+    ["/v1/messages"] = { { { type = "any" }, '"weather"' }, { { type = "tool", name = "weather" }, '"weather"' }, { { type = "auto" }, "-" } },
+  } do
+    for i, one in ipairs(list) do
+      local body = { model = "guide", tool_choice = one[1], max_tokens = 100 }
+      if path == "/v1/chat/completions" then body.messages, body.tools = { { role = "user", content = "Hello" } }, weather
+      elseif path == "/v1/responses" then body.input, body.tools, body.max_tokens = "Hello", { flat }, nil
+      else body.messages, body.tools = { { role = "user", content = "Hello" } }, { { name = "weather", input_schema = { type = "object" } } } end
+      t.equal((ask(path, body)), 200, path .. i)
+      t.has(chosen, one[2], path .. i)
+      for _, bad in ipairs { 7, "perhaps", { type = "function", name = "other", ["function"] = { name = "other" } }, { type = "tool", name = "other" }, { type = "allowed_tools", mode = "auto", tools = { 1 } } } do
+        body.tool_choice = bad
+        t.equal((ask(path, body)), 400)
+      end
+    end
+  end
+  t.equal((s:post("/v1/chat/completions", chat { messages = "x", tool_choice = "required" })), 400)
+  local _, first = ask("/v1/chat/completions", { model = "guide", messages = { { role = "user", content = 'call weather {"city": "Rome"}' } }, tools = weather, tool_choice = "required" })
+  local call = first.choices[1].message.tool_calls[1]
+  t.equal(call["function"].name, "weather")
+  local _, last = s:post("/v1/chat/completions", { model = "guide", tools = weather, tool_choice = "required", messages = { { role = "user", content = 'call weather {"city": "Rome"}' },
+    { role = "assistant", tool_calls = { call } }, { role = "tool", tool_call_id = call.id, content = "Sunny" } } })
+  t.equal(last.choices[1].message.content, "It said: Sunny")
+  t.equal(choices[2], "-") -- it has called: it may answer now
+end)
+
+with_server("a stream tells its run and what it cost at its end", function(s)
+  local _, list = s:stream("/v1/chat/completions", chat { messages = "Hello", stream = true })
+  t.equal(#list[#list - 1].data.hocket.run, 26)
+  t.equal(list[1].data.hocket, nil)
+  _, list = s:stream("/v1/responses", { model = "guide", input = "Hello", stream = true })
+  t.equal(#list[#list].data.response.hocket.run, 26)
+  local _, whole = s:post("/v1/chat/completions", chat { messages = "Hello" })
+  t.equal(#whole.hocket.run, 26)
+end)
+
 with_server("pictures reach the model; addresses are not fetched", function(s)
   local png = "data:image/png;base64," .. system.base64("\137PNG\r\n\26\n" .. ("x"):rep(20))
   local status = s:post("/v1/chat/completions", chat { messages = { { role = "user", content = { { type = "text", text = "What?" }, { type = "image_url", image_url = { url = png } } } } } })
@@ -267,6 +317,23 @@ with_server("a client that goes away ends its run", function(s)
     client:cancel()
     while s.desk.counts.cancelled < i do fiber.sleep(0.005) end
   end
+end)
+
+with_server("a handler that streams to who has gone is told, and is no failure of the server's", function(s)
+  local told, log, logged = nil, system.log, nil
+  s.server.router:on("GET", "/gone", function(_, response)
+    response.listener:abort(response.id, "eof") -- before the handler hears of it
+    local stream = response:stream()
+    told = { stream:event { data = "x" } }
+    stream:close()
+  end)
+  function system.log(level, text) logged = text return log(level, text) end
+  t.ok(not http.request { url = s.base .. "/gone", headers = { authorization = "Bearer secret" } })
+  while not told do fiber.sleep(0.005) end
+  system.log = log
+  t.equal(told[1], nil)
+  t.equal(told[2].code, "closed")
+  t.equal(logged, nil)
 end)
 
 with_server("progress of others as reasoning, where it is asked for", function(s)

@@ -282,7 +282,7 @@ end
 
 local function answer(turn, made, response)
   local stream = response:stream { headers = { ["x-hocket-run"] = turn.run.name } }
-  if not stream then return end
+  if stream.closed then return end
   local self = setmetatable({ turn = turn, stream = stream, count = 0, steps = {}, tasks = {}, n_tasks = 0, pages = names_of(made.more.tools) }, Teller)
   turn.asks, turn.tap = true, function(event, leads)
     local tap = taps[event.type]

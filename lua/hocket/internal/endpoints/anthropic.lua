@@ -101,6 +101,8 @@ local function read_messages(body)
   return self
 end
 
+local choices = { auto = "auto", any = "required", tool = "required", none = "none" }
+
 local function read_tools(body)
   local list, choice = json.array {}, optional(body, "tool_choice", "table") or {}
   for i, one in ipairs(optional(body, "tools", "table") or {}) do
@@ -108,19 +110,23 @@ local function read_tools(body)
     if type(one) ~= "table" or one.type ~= nil and one.type ~= "custom" then wrong(where, "'%s' has to be a tool of your own, with 'input_schema'", where) end
     asked.tool(list, one.name, one.description, one.input_schema, where)
   end
-  return choice.type ~= "none" and #list > 0 and list or nil
+  local mode = choices[choice.type or "auto"]
+  if not mode or choice.type == "tool" and type(choice.name) ~= "string" then wrong("tool_choice", "'tool_choice.type' has to be auto, any, none, or tool with a 'name'") end
+  return asked.choose(list, mode, choice.type == "tool" and { choice.name } or nil)
 end
 
 local function read(body)
   local stop = optional(body, "stop_sequences", "table")
+  local tools, first = read_tools(body)
   local settings = {
+    first_choice = first,
     max_tokens = within(required(body, "max_tokens", "integer"), "max_tokens", 1, 1 << 31), temperature = within(optional(body, "temperature", "number"), "temperature", 0, 1),
     top_p = within(optional(body, "top_p", "number"), "top_p", 0, 1), top_k = optional(body, "top_k", "integer"), stop = stop and #stop > 0 and stop or nil,
   }
   for _, one in ipairs(stop or {}) do if type(one) ~= "string" then wrong("stop_sequences", "'stop_sequences' has to be a list of texts") end end
   return {
     model = required(body, "model", "string"), stream = optional(body, "stream", "boolean") == true, progress = chat.wants_progress(body), messages = read_messages(body),
-    more = { tools = read_tools(body), settings = settings },
+    more = { tools = tools, settings = settings },
   }
 end
 
@@ -215,7 +221,7 @@ function Blocks:finish(turn, piece)
   end
   for _, one in ipairs(piece.calls or {}) do self:call(one) end
   self:stop()
-  self:send("message_delta", { delta = { stop_reason = reason_of(piece), stop_sequence = json.null }, usage = usage_of(turn) })
+  self:send("message_delta", { delta = { stop_reason = reason_of(piece), stop_sequence = json.null }, usage = usage_of(turn), hocket = chat.own_of(turn) })
   self:send("message_stop", {})
 end
 
@@ -230,7 +236,7 @@ local function answer_stream(turn, made, response)
     end
     if not blocks then
       local stream = response:stream { headers = headers_of(turn), ping = 'event: ping\ndata: {"type": "ping"}\n\n' }
-      if not stream then return end
+      if stream.closed then return end
       blocks = setmetatable({ stream = stream, index = -1 }, Blocks)
       blocks:send("message_start", { message = message_of(turn, made, json.array {}) })
     end

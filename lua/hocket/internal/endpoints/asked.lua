@@ -167,6 +167,54 @@ function Asked:put_results()
   self.results = {}
 end
 
+-- ---- What is to be called ----------------------------------------------------------------------------
+
+local function only(list, names)
+  local some, wanted = json.array {}, {}
+  for _, name in ipairs(names) do wanted[name] = true end
+  for _, one in ipairs(list) do
+    if wanted[one.name] then some[#some + 1] = one end
+    wanted[one.name] = nil
+  end
+  for name in pairs(wanted) do wrong("tool_choice", "'tool_choice' names '%s', which is none of 'tools'", tostring(name)) end
+  return some
+end
+
+--- What of a caller's tools is offered, and what the model has to do first.
+---@param list table[]
+---@param mode "none"|"auto"|"required"
+---@param names? string[] Only these of them.
+---@return table[]? tools
+---@return string? first "required", or the one tool's name: it holds until a tool was called.
+function asked.choose(list, mode, names)
+  if names then list = only(list, names) end
+  if mode == "none" then return nil end
+  if mode == "required" and #list == 0 then wrong("tool_choice", "'tool_choice' asks for a call, and there are no 'tools'") end
+  return #list > 0 and list or nil, mode == "required" and (#list == 1 and list[1].name or "required") or nil
+end
+
+local modes = { none = "none", auto = "auto", required = "required" }
+
+--- The same for what OpenAI's two interfaces say: a word, one function, or some of them.
+---@param list table[]
+---@param choice any
+---@param name_of fun(one: table): any Of a function as it stands in the choice.
+function asked.choose_as_openai(list, choice, name_of)
+  if choice == nil or choice == json.null then choice = "auto" end
+  if modes[choice] then return asked.choose(list, choice) end
+  if type(choice) == "table" and choice.type == "function" and type(name_of(choice)) == "string" then return asked.choose(list, "required", { name_of(choice) }) end
+  local some = type(choice) == "table" and choice.type == "allowed_tools" and (type(choice.allowed_tools) == "table" and choice.allowed_tools or choice)
+  if not some or type(some.tools) ~= "table" or not modes[some.mode] then
+    wrong("tool_choice", "'tool_choice' has to be none, auto, required, one function of yours, or allowed_tools")
+  end
+  local names = {}
+  for i, one in ipairs(some.tools) do
+    names[i] = type(one) == "table" and name_of(one)
+    if type(names[i]) ~= "string" then wrong("tool_choice", "'tool_choice.tools[%d]' has to be a function of yours", i - 1) end
+  end
+  return asked.choose(list, some.mode, names)
+end
+
 -- ---- The rest --------------------------------------------------------------------------------------
 
 --- A tool of the caller's.

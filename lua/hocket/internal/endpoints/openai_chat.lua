@@ -102,7 +102,7 @@ local function read_tools(body)
     if type(fn) ~= "table" then wrong(where, "'%s' has to be a function: {\"type\": \"function\", \"function\": {…}}", where) end
     asked.tool(list, fn.name, fn.description, fn.parameters, where .. ".function")
   end
-  return body.tool_choice ~= "none" and #list > 0 and list or nil
+  return asked.choose_as_openai(list, body.tool_choice, function(one) return type(one["function"]) == "table" and one["function"].name end)
 end
 
 -- The schema of the answer, and its name.
@@ -129,12 +129,12 @@ local function within(value, name, least, most)
   return value
 end
 
-local function read_settings(body)
+local function read_settings(body, first)
   local most = optional(body, "max_completion_tokens", "integer") or optional(body, "max_tokens", "integer")
   local settings = {
     max_tokens = most and within(most, "max_tokens", 1, 1 << 31), stop = read_stop(body), seed = optional(body, "seed", "integer"),
     temperature = within(optional(body, "temperature", "number"), "temperature", 0, 2), top_p = within(optional(body, "top_p", "number"), "top_p", 0, 1),
-    reasoning = optional(body, "reasoning_effort", "string"),
+    reasoning = optional(body, "reasoning_effort", "string"), first_choice = first,
   }
   return next(settings) and settings or nil
 end
@@ -162,7 +162,8 @@ function openai_chat.read(body)
     progress = wants_progress(body), messages = read_messages(body),
   }
   local schema, name = read_format(body)
-  made.more = { tools = read_tools(body), schema = schema, schema_name = name, settings = read_settings(body) }
+  local tools, first = read_tools(body)
+  made.more = { tools = tools, schema = schema, schema_name = name, settings = read_settings(body, first) }
   return made
 end
 
@@ -192,6 +193,12 @@ local function cost_of(turn)
   return type(cost) == "number" and ("%.6f"):format(cost) or nil
 end
 
+--- What is ours in an answer: the run, and what it cost where that is known. A stream has it at its end.
+local function own_of(turn)
+  local cost = turn.usage and turn.usage.cost
+  return { run = turn.run.name, cost = type(cost) == "number" and cost or nil }
+end
+
 local function headers_of(turn)
   return { ["x-hocket-run"] = turn.run.name, ["x-hocket-cost"] = cost_of(turn), ["x-request-id"] = turn.run.name }
 end
@@ -209,7 +216,7 @@ local function answer_whole(turn, made, response)
     reasoning_content = #thoughts > 0 and table.concat(thoughts) or nil, tool_calls = called and calls_of(whole.calls) or nil,
   }
   return response:json(200, {
-    id = "chatcmpl-" .. turn.run.name, object = "chat.completion", created = os.time(), model = made.model, usage = usage_of(turn), system_fingerprint = json.null,
+    id = "chatcmpl-" .. turn.run.name, object = "chat.completion", created = os.time(), model = made.model, usage = usage_of(turn), system_fingerprint = json.null, hocket = own_of(turn),
     choices = json.array { { index = 0, message = message, logprobs = json.null, finish_reason = called and "tool_calls" or finishes[whole.finish] or "stop" } },
   }, headers_of(turn))
 end
@@ -218,7 +225,7 @@ local function chunk_writer(turn, made, stream)
   local id, created = "chatcmpl-" .. turn.run.name, os.time()
   return function(delta, finish, usage)
     return stream:event { data = {
-      id = id, object = "chat.completion.chunk", created = created, model = made.model, system_fingerprint = json.null, usage = usage or made.include_usage and json.null or nil,
+      hocket = finish and own_of(turn) or nil, id = id, object = "chat.completion.chunk", created = created, model = made.model, system_fingerprint = json.null, usage = usage or made.include_usage and json.null or nil,
       choices = delta and json.array { { index = 0, delta = delta, logprobs = json.null, finish_reason = finish or json.null } } or json.array {},
     } }
   end
@@ -262,7 +269,7 @@ local function answer_stream(turn, made, response)
     end
     if not stream then
       stream = response:stream { headers = headers_of(turn) }
-      if not stream then return end
+      if stream.closed then return end
       write = chunk_writer(turn, made, stream)
       write { role = "assistant", content = "" }
     end
@@ -300,6 +307,6 @@ function openai_chat.answer(desk, request, response)
   return (made.stream and answer_stream or answer_whole)(turn, made, response)
 end
 
-openai_chat.read_tools, openai_chat.within, openai_chat.wants_progress, openai_chat.rest_of, openai_chat.headers_of = read_tools, within, wants_progress, rest_of, headers_of
+openai_chat.read_tools, openai_chat.within, openai_chat.wants_progress, openai_chat.rest_of, openai_chat.headers_of, openai_chat.own_of = read_tools, within, wants_progress, rest_of, headers_of, own_of
 
 return openai_chat

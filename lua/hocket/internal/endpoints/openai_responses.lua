@@ -113,7 +113,7 @@ local function read_tools(body)
     if type(one) ~= "table" or one.type ~= "function" then wrong(where, "'%s' has to be a function of your own: the agent has its own tools", where) end
     asked.tool(list, one.name, one.description, one.parameters, where)
   end
-  return body.tool_choice ~= "none" and #list > 0 and list or nil
+  return asked.choose_as_openai(list, body.tool_choice, function(one) return one.name end)
 end
 
 local function read_format(body)
@@ -140,8 +140,9 @@ local function read(body)
   if body.background == true then wrong("background", "'background' is not supported: POST /api/runs starts runs that go on by themselves") end
   local effort = (optional(body, "reasoning", "table") or {}).effort
   local most = optional(body, "max_output_tokens", "integer")
+  local tools, first = read_tools(body)
   local settings = {
-    max_tokens = most and within(most, "max_output_tokens", 1, 1 << 31), temperature = within(optional(body, "temperature", "number"), "temperature", 0, 2),
+    first_choice = first, max_tokens = most and within(most, "max_output_tokens", 1, 1 << 31), temperature = within(optional(body, "temperature", "number"), "temperature", 0, 2),
     top_p = within(optional(body, "top_p", "number"), "top_p", 0, 1), reasoning = type(effort) == "string" and effort or nil,
   }
   local schema, name = read_format(body)
@@ -149,7 +150,7 @@ local function read(body)
   return {
     model = required(body, "model", "string"), stream = optional(body, "stream", "boolean") == true, progress = chat.wants_progress(body),
     keeps = body.store ~= false, previous = previous, messages = read_input(body, previous ~= nil), body = body,
-    more = { tools = read_tools(body), schema = schema, schema_name = name, settings = next(settings) and settings or nil },
+    more = { tools = tools, schema = schema, schema_name = name, settings = next(settings) and settings or nil },
   }
 end
 
@@ -179,7 +180,7 @@ local function object(self, status, output, more)
     temperature = or_null(body.temperature), tool_choice = or_null(body.tool_choice or "auto"), tools = body.tools or json.array {}, top_p = or_null(body.top_p),
     max_output_tokens = or_null(body.max_output_tokens), previous_response_id = or_null(body.previous_response_id), store = self.made.keeps, truncation = "disabled",
     reasoning = { effort = json.null, summary = json.null }, text = body.text or { format = { type = "text" } }, usage = self.turn.usage and usage_of(self.turn) or json.null,
-    conversation = self.made.keeps and { id = "conv_" .. self.turn.run.name } or json.null,
+    hocket = self.turn.usage and chat.own_of(self.turn) or nil, conversation = self.made.keeps and { id = "conv_" .. self.turn.run.name } or json.null,
   }
   for name, value in pairs(more or {}) do made[name] = value end
   return made
@@ -295,7 +296,7 @@ end
 
 local function begin_stream(self, response)
   self.stream = response:stream { headers = chat.headers_of(self.turn) }
-  if not self.stream then return nil end
+  if self.stream.closed then return nil end
   self:send("response.created", { response = object(self, "in_progress", json.array {}) })
   self:send("response.in_progress", { response = object(self, "in_progress", json.array {}) })
   return true

@@ -75,7 +75,7 @@ local function answer_stream(task, shaped, id, response)
   local pieces, _, _, over <close> = task:pieces()
   local stream = response:stream()
   local function send(result) return stream:event { data = { jsonrpc = "2.0", id = id, result = shaped(result) } } end
-  if not stream or not send { task = task:object() } then return end
+  if not send { task = task:object() } then return end
   for piece in pieces do
     if not send(piece) then return end
   end

@@ -45,7 +45,7 @@ end
 local function stream(task, response)
   local pieces, _, _, over <close> = task:pieces()
   local out = response:stream()
-  if not out or not out:event { data = { task = task:object() } } then return end
+  if not out:event { data = { task = task:object() } } then return end
   for piece in pieces do
     if not out:event { data = piece } then return end
   end
