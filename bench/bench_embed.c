@@ -1,5 +1,7 @@
-/* What an embedding program pays: an idle host, a pump with nothing to do, sessions that wait,
+/* What an embedding program pays: an idle host, a pump with nothing to do, conversations that wait,
  * the library's size. Prints a table; the exit status is 1 when a limit is missed. */
+
+#include "beside.h"
 
 #include <hocket/hocket.h>
 
@@ -9,8 +11,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#define SESSIONS "10000"
 
 static size_t used;
 static bool missed;
@@ -47,6 +47,8 @@ static hocket_host *open_host(void)
     struct hocket_error e;
     hocket_host *h;
     o.allocator.realloc_cb = counted;
+    o.getenv_cb = bench_mock_variable;
+    o.max_journal = 64 << 10; /* events are the run's, and no conversation's */
     if (hocket_open(&o, &h, &e) < 0) {
         fprintf(stderr, "%s\n", e.message);
         exit(2);
@@ -74,66 +76,111 @@ static double idle_pump(hocket_host *h)
     return batches[50];
 }
 
-struct sessions {
+/* ---- Conversations that wait --------------------------------------------------------------- */
+
+#define OPENED 10000
+#define SPOKEN 3000
+
+/* As a script's writer makes them. It says where it is, with nothing left to collect, by an event, and waits until that was
+ * told. */
+static const char script[] =
+    "local hocket = require 'hocket'\n"
+    "local step = hocket.tool { name = 'step', description = 'Take one step', run = function() "
+    "return 'done' end }\n"
+    "local guide = hocket.agent { name = 'guide', tools = { step },\n"
+    "  prompt = ('You are a careful worker who goes step by step and wastes no words. '):rep(10) "
+    "}\n"
+    "local opened, spoken, now = tonumber((...):match '^%d+'), tonumber((...):match '%d+$'), "
+    "hocket.flow.now\n"
+    "local kept = {}\n"
+    "local function mark(name, value)\n"
+    "  collectgarbage() collectgarbage()\n"
+    "  hocket.events.emit('output', { text = ('%s %.3f'):format(name, value) })\n"
+    "  hocket.flow.sleep(0.02)\n"
+    "end\n"
+    "assert(assert(hocket.conversation(guide)):send 'Go through all the steps.')\n"
+    "mark('begin', 0)\n"
+    "local begin = now()\n"
+    "for i = 1, opened do kept[i] = assert(hocket.conversation(guide)) end\n"
+    "mark('opened', (now() - begin) / opened * 1e6)\n"
+    "local texts = 0\n"
+    "for i = 1, spoken do\n"
+    "  assert(kept[i]:send 'Go through all the steps.')\n"
+    "  assert(#kept[i].history == 10)\n"
+    "  texts = texts + #kept[i].history:lines()\n"
+    "end\n"
+    "mark('spoken', texts)\n"
+    "return 'done'\n";
+
+struct conversations {
     char text[512];
     int status;
+    size_t begin, opened, spoken; /* bytes in use */
+    double open_us, texts;
 };
+
+static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    struct conversations *c = ud;
+    const char *at = strstr(e->json, "\"text\":\"");
+    (void) h;
+    (void) run;
+    if (strcmp(e->type, "output") != 0 || !at)
+        return;
+    if (sscanf(at, "\"text\":\"opened %lf", &c->open_us) == 1)
+        c->opened = used;
+    else if (sscanf(at, "\"text\":\"spoken %lf", &c->texts) == 1)
+        c->spoken = used;
+    else
+        c->begin = used;
+}
 
 static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
 {
-    struct sessions *s = ud;
+    struct conversations *c = ud;
     (void) h;
     (void) run;
-    s->status = r->status;
-    snprintf(s->text, sizeof(s->text), "%s", r->error ? r->error->message : r->text);
+    c->status = r->status;
+    snprintf(c->text, sizeof(c->text), "%s", r->error ? r->error->message : r->text);
 }
 
-/* The script keeps them in a table of the state, and says how many microseconds each took. */
-static const char make_sessions[] =
-    "local session, llm, now = require 'hocket.session', require 'hocket.llm', "
-    "require('hocket.flow').now\n"
-    "local model = { id = 'x/y' }\n"
-    "local spec = { model = model, system = 'You wait.' }\n"
-    "local kept, best = {}, 1e9\n"
-    "local answer = [[{\"role\":\"assistant\",\"content\":\"Fish, and only on Fridays.\"}]]\n"
-    "package.loaded['bench.kept'] = kept\n"
-    "for round = 1, 10 do\n"
-    "  local begin = now()\n"
-    "  for i = 1, " SESSIONS " / 10 do\n"
-    "    local one = session.new(spec)\n"
-    "    one.history:user('What do you sell?')\n"
-    "    one.history:add(answer)\n"
-    "    kept[#kept + 1] = one\n"
-    "  end\n"
-    "  best = math.min(best, (now() - begin) / (" SESSIONS " / 10) * 1e6)\n"
-    "end\n"
-    "collectgarbage() collectgarbage()\n"
-    "return ('%.3f'):format(best)";
-
-static void sessions(hocket_host *h)
+static void run_script(hocket_host *h, struct conversations *c)
 {
-    char path[] = "/tmp/hocket-bench-XXXXXX.lua";
+    char path[] = "/tmp/hocket-bench-XXXXXX.lua", input[32];
     int fd = mkstemps(path, 4);
     struct hocket_error e;
-    struct hocket_run_spec spec = { .size = sizeof(spec), .target = path };
-    struct sessions s = { .status = 1 };
-    if (fd < 0 || write(fd, make_sessions, strlen(make_sessions)) < 0)
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = path, .input = input };
+    spec.options = "{\"model\":\"openai/tools-4\"}";
+    snprintf(input, sizeof(input), "%d %d", OPENED, SPOKEN);
+    if (fd < 0 || write(fd, script, strlen(script)) < 0)
         exit(2);
     close(fd);
-    size_t before = used;
-    if (hocket_run_start(h, &spec, NULL, NULL, on_done, &s, &e) < 0)
+    if (hocket_run_start(h, &spec, NULL, on_event, on_done, c, &e) < 0)
         exit(2);
     while (hocket_wait(h, -1) > 0) {
     }
     unlink(path);
-    if (s.status != 0) {
-        printf("sessions: %s\n", s.text);
+}
+
+static double kib(size_t from, size_t to, int n)
+{
+    return ((double) to - (double) from) / n / 1024;
+}
+
+static void conversations(hocket_host *h)
+{
+    struct conversations c = { .status = 1 };
+    run_script(h, &c);
+    if (c.status != 0) {
+        printf("conversations: %s\n", c.text);
         missed = true;
         return;
     }
-    row(SESSIONS " idle sessions: memory of each", (double) (used - before) / atof(SESSIONS) / 1024,
-        3, "KiB");
-    row(SESSIONS " idle sessions: to make one", atof(s.text), 2, "us");
+    row("10000 conversations, opened: memory of each", kib(c.begin, c.opened, OPENED), 1.5, "KiB");
+    row("10000 conversations: to open one", c.open_us, 5, "us");
+    row("3000 of 10 messages: each, beside its texts",
+        kib(c.opened + (size_t) c.texts, c.spoken, SPOKEN) + kib(c.begin, c.opened, OPENED), 4,
+        "KiB");
 }
 
 /* The library stands one directory above this program. */
@@ -150,7 +197,7 @@ static void library_size(void)
     close(fd);
     snprintf(command, sizeof(command), "strip -o %s %s/../libhocket.so 2>/dev/null", path, self);
     if (system(command) == 0 && stat(path, &st) == 0)
-        row("libhocket.so, stripped", (double) st.st_size / 1000, 900, "kB");
+        row("libhocket.so, stripped", (double) st.st_size / 1000, 1100, "kB");
     unlink(path);
 }
 
@@ -161,7 +208,9 @@ int main(void)
     hocket_host *h = open_host();
     row("an idle host: memory", (double) (used - before) / 1024, 256, "KiB");
     row("a pump with nothing to do", idle_pump(h), 5, "us");
-    sessions(h);
+    bench_mock_start();
+    conversations(h);
+    bench_mock_stop();
     hocket_close(h, NULL, NULL);
     library_size();
     return missed;

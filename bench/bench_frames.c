@@ -12,14 +12,14 @@
  * very end it is the result, which tells what each of the thousand has used.
  * --no-thread: the same inside of the pump. Neither has limits. */
 
+#include "beside.h"
+
 #include <hocket/hocket.h>
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,8 +28,7 @@
 #define AGENTS    100
 #define FRAME_NS  16666667
 
-static char base[64], dir[64];
-static pid_t mock;
+static char dir[64];
 static int streams = 1000;
 
 struct state {
@@ -47,38 +46,6 @@ static double now_us(clockid_t clock)
     struct timespec t;
     clock_gettime(clock, &t);
     return (double) t.tv_sec * 1e6 + (double) t.tv_nsec / 1e3;
-}
-
-static const char *variable(const char *name, void *ud)
-{
-    (void) ud;
-    if (strcmp(name, "OPENAI_BASE_URL") == 0)
-        return base;
-    return strcmp(name, "OPENAI_API_KEY") == 0 ? "none" : NULL;
-}
-
-/* The mock server beside this program prints its port. */
-static void start_mock(void)
-{
-    char self[512], *port = base + strlen("http://127.0.0.1:");
-    int out[2];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 16);
-    if (n < 0 || pipe(out) < 0)
-        exit(2);
-    self[n] = 0;
-    strcpy(strrchr(self, '/'), "/bench_mock");
-    if ((mock = fork()) == 0) {
-        dup2(out[1], STDOUT_FILENO);
-        close(out[0]);
-        execl(self, self, (char *) NULL);
-        _exit(127);
-    }
-    close(out[1]);
-    strcpy(base, "http://127.0.0.1:");
-    n = read(out[0], port, 8);
-    if (n <= 0 || atoi(port) == 0)
-        exit(2);
-    sprintf(port, "%d/v1", atoi(port));
 }
 
 /* A delta's text has no escapes here: its length is what stands between the quotes. */
@@ -281,7 +248,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[i], "--streams") == 0 && i + 1 < argc)
             streams = atoi(argv[++i]);
     }
-    start_mock();
+    bench_mock_start();
     int n = snprintf(
         text, sizeof(text), agents ? agents_script : streams_script, quick ? 600 : 1500, streams);
     int fd = mkstemps(path, 4);
@@ -293,7 +260,7 @@ int main(int argc, char **argv)
         .size = sizeof(spec), .target = path, .options = "{\"deltas\":true}"
     };
     o.thread = threaded;
-    o.getenv_cb = variable;
+    o.getenv_cb = bench_mock_variable;
     if (fd < 0 || write(fd, text, (size_t) n) != n || hocket_open(&o, &h, &e) < 0
         || hocket_run_start(h, &spec, NULL, on_event, on_done, &s, &e) < 0)
         return 2;
@@ -305,7 +272,6 @@ int main(int argc, char **argv)
     unlink(path);
     if (reload)
         end_watch();
-    kill(mock, SIGTERM);
-    waitpid(mock, NULL, 0);
+    bench_mock_stop();
     return report(&s, threaded, agents);
 }

@@ -11,6 +11,7 @@
 --- whoever advises it is asked anew.
 local agents = require "hocket.agent"
 local broker = require "hocket.broker"
+local facts_of = require "hocket.internal.agents.facts"
 local fiber = require "hocket.internal.core.fiber"
 local llm = require "hocket.llm"
 local orchestrate = require "hocket.orchestrate"
@@ -18,12 +19,28 @@ local failed = require("hocket.internal.core.system").error
 
 local conversation = {}
 
+local nothing = {}
+
 ---@class hocket.Conversation
 ---@field history hocket.History
 ---@field memory table<hocket.Agent, hocket.History> Of those who answer in its place.
+---@field package run integer|false The number of its run; false when it is closed.
+---@field package home hocket.Job|false
 local Conversation = {}
 Conversation.__index = Conversation
 Conversation.__close = function(self) self:close() end
+
+local function has_delegate(list)
+  for _, one in ipairs(list or {}) do
+    if one == "delegate" then return true end
+  end
+  return false
+end
+
+-- Whether it may start tasks in the background.
+local function may_delegate(agent, opts)
+  return facts_of(agent).may_delegate or has_delegate(agent.tools) or has_delegate(opts.extra_tools)
+end
 
 -- The job that background tasks belong to: it waits, holding no slot, until it is cancelled.
 local function open_home(agent)
@@ -46,6 +63,19 @@ local function open_home(agent)
   return home
 end
 
+-- A job costs more than a conversation that waits: it is opened where there may be tasks.
+local function settle(self)
+  local run = orchestrate.current_run()
+  if self.run ~= (run and run.number) or self.home and self.home.over then
+    return nil, failed { code = "closed", message = "the conversation is closed" }
+  elseif self.home or not may_delegate(self.agent, self.opts) then
+    return true
+  end
+  local home, err = open_home(self.agent)
+  self.home = home or false
+  return home ~= nil, err
+end
+
 --- Opens a conversation. Must run inside a run.
 ---@async
 ---@param agent hocket.Agent
@@ -53,9 +83,14 @@ end
 ---@return hocket.Conversation?
 ---@return hocket.Error?
 function conversation.new(agent, opts)
-  local home, err = open_home(agent)
-  if not home then return nil, err end
-  return setmetatable({ agent = agent, opts = opts or {}, home = home, history = llm.history(), memory = {} }, Conversation)
+  local run = orchestrate.current_run()
+  if not run then error("a conversation can only be opened inside a run (hocket.run makes one)", 2) end
+  local self = setmetatable({
+    agent = agent, opts = opts or nothing, run = run.number, home = false, history = llm.history(), memory = nothing,
+  }, Conversation)
+  local ok, err = settle(self)
+  if not ok then return nil, err end
+  return self
 end
 
 -- A call of a cancelled turn gets its result when its session has ended, which may still be going on.
@@ -90,11 +125,14 @@ end
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function Conversation:send(text)
-  if self.home.over then return nil, failed { code = "closed", message = "the conversation is closed" } end
+  local ok, refused = settle(self)
+  if not ok then return nil, refused end
   if self.unfinished then close_unfinished(self) end
   self.unfinished = true
+  if self.memory == nothing then self.memory = {} end
   local opts = setmetatable({ history = self.history, memory = self.memory, home = self.home }, { __index = self.opts })
   local reply, err = orchestrate.call(self.agent, text, opts)
+  if not next(self.memory) then self.memory = nothing end
   self.unfinished, self.failure = not reply or nil, err and err.message
   return reply, err
 end
@@ -105,7 +143,8 @@ end
 ---@return boolean? compacted False where nothing was said yet.
 ---@return hocket.Error?
 function Conversation:compact()
-  if self.home.over then return nil, failed { code = "closed", message = "the conversation is closed" } end
+  local ok, refused = settle(self)
+  if not ok then return nil, refused end
   if self.unfinished then close_unfinished(self) end
   local all = { [self.agent] = self.history }
   for def, history in pairs(self.memory) do all[def] = history end
@@ -123,7 +162,7 @@ end
 
 --- Begins anew: nothing of what was said is known any more. What runs in the background goes on.
 function Conversation:clear()
-  self.history, self.memory, self.unfinished, self.failure = llm.history(), {}, nil, nil
+  self.history, self.memory, self.unfinished, self.failure = llm.history(), nothing, nil, nil
 end
 
 --- Goes on with another state of the agent, and of those whom it reaches: they keep what they know, by name.
@@ -140,8 +179,8 @@ end
 --- Ends what still runs in the background.
 function Conversation:close()
   local home = self.home
-  if home.over then return end
-  home.broker:drop(home.id) -- nobody else has its id
+  self.run = false
+  if home and not home.over then home.broker:drop(home.id) end -- nobody else has its id
 end
 
 return setmetatable(conversation, { __call = function(_, ...) return conversation.new(...) end })

@@ -83,6 +83,7 @@ static void fill(struct hocket__runtime *rt, const struct hocket_options *o, uv_
     hocket__list_init(&rt->ready);
     hocket__list_init(&rt->kept_runs);
     hocket__list_init(&rt->closers);
+    hocket__list_init(&rt->resting);
     hocket__buf_init(&rt->scratch, rt->alloc, 0);
     hocket__buf_init(&rt->block, rt->alloc, 0);
     hocket__buf_init(&rt->plain, rt->alloc, 0);

@@ -83,6 +83,8 @@ struct hocket__runtime {
     struct hocket__launchers launchers;
     struct hocket__own own; /* by this process */
     size_t max_message;
+    struct hocket__list resting; /* conversations that wait (bind/llm/lua_history.c) … */
+    size_t resting_bytes;        /* … and what they have for requests to come */
     int max_connections;
 
     void (*on_drained)(void *ud); /* the host's turn after each drain; may be NULL */

@@ -19,6 +19,9 @@ int hocket__open_llm(lua_State *L);
 /* Adds `history` to the module table on top (lua_history.c). */
 void hocket__open_history(lua_State *L);
 struct hocket__history *hocket__check_history(lua_State *L, int arg);
+/* Nobody goes on with it for now: `h` is one of check_history's. Of all that rest those that do so longest give back what
+ * only requests to come need, once that is much. */
+void hocket__history_rests(struct hocket__history *h);
 /* Adds `provider` and `lane` (lua_provider.c). */
 void hocket__open_provider(lua_State *L);
 struct hocket__lua_provider *hocket__check_provider(lua_State *L, int arg);

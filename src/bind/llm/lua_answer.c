@@ -73,10 +73,12 @@ static int l_keep(lua_State *L)
     return 1;
 }
 
-/* call:reply() -> the reply as a table */
+/* call:reply() -> the reply as a table: mostly an answer, after which the conversation waits */
 static int l_reply(lua_State *L)
 {
-    hocket__push_reply(L, hocket__check_answer(L, 1), !lua_toboolean(L, 2));
+    struct hocket__answer *a = hocket__check_answer(L, 1);
+    hocket__history_rests(a->history);
+    hocket__push_reply(L, a, !lua_toboolean(L, 2));
     return 1;
 }
 

@@ -15,18 +15,72 @@
 
 static const char META[] = "hocket.history";
 
+/* Bytes that conversations may have together for requests to come, while they wait for somebody to go
+ * on with them. */
+#define RESTING_MAX ((size_t) 1 << 20)
+
+struct object {
+    struct hocket__history h; /* first: others know it by this */
+    struct hocket__runtime *rt;
+    struct hocket__list resting; /* in rt->resting, the one that waits longest first */
+    size_t rests;                /* bytes that it has there */
+};
+
 struct hocket__history *hocket__check_history(lua_State *L, int arg)
 {
     return hocket__check_object(L, arg, META);
 }
+
+/* ---- Those that wait ------------------------------------------------------------------- */
+
+static struct object *object_of(struct hocket__history *h)
+{
+    return hocket__container_of(h, struct object, h);
+}
+
+static void goes_on(struct object *o)
+{
+    o->rt->resting_bytes -= o->rests;
+    o->rests = 0;
+    hocket__list_del(&o->resting);
+}
+
+/* Its messages are all that it needs. */
+static void shrink(struct hocket__history *h)
+{
+    hocket__history_unwire(h);
+    hocket__buf_shrink(&h->messages);
+}
+
+/* What can be made of the messages again is kept of the conversations that were heard last: of thousands
+ * that wait, as the characters of a game do, it would be most of what they have. */
+void hocket__history_rests(struct hocket__history *h)
+{
+    struct object *o = object_of(h);
+    struct hocket__runtime *rt = o->rt;
+    goes_on(o);
+    o->rests = h->wire.cap + h->body.cap + h->messages.cap - h->messages.len;
+    rt->resting_bytes += o->rests;
+    hocket__list_add(&rt->resting, &o->resting);
+    while (rt->resting_bytes > RESTING_MAX && rt->resting.next != &o->resting) {
+        struct object *first = hocket__container_of(rt->resting.next, struct object, resting);
+        goes_on(first);
+        shrink(&first->h);
+    }
+}
+
+/* ---- Functions ------------------------------------------------------------------------- */
 
 /* history() -> history */
 static int l_history(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
     /* Its user value is the provider of its wire form. */
-    struct hocket__history *h = hocket__new_object(L, sizeof(*h), 1, META);
-    hocket__history_init(h, rt->alloc, rt->max_message * 4);
+    struct object *o = hocket__new_object(L, sizeof(*o), 1, META);
+    hocket__history_init(&o->h, rt->alloc, rt->max_message * 4);
+    hocket__list_init(&o->resting);
+    o->rt = rt;
+    o->rests = 0;
     luaL_setmetatable(L, META);
     return 1;
 }
@@ -59,6 +113,7 @@ static int l_user(lua_State *L)
     struct hocket_error err;
     struct hocket__history *h = hocket__check_history(L, 1);
     struct hocket__str text = hocket__check_str(L, 2), quoted = hocket__json_quoted(L, 2);
+    goes_on(object_of(h));
     int rc = quoted.n > 0 ? hocket__history_add_quoted(h, "user", quoted)
                           : hocket__history_add_text(h, "user", text);
     hocket__error(&err, rc, "%s", hocket_status_text(rc));
@@ -134,8 +189,8 @@ static int l_labels(lua_State *L)
 static int l_shrink(lua_State *L)
 {
     struct hocket__history *h = hocket__check_history(L, 1);
-    hocket__history_unwire(h);
-    hocket__buf_shrink(&h->messages);
+    goes_on(object_of(h));
+    shrink(h);
     return 0;
 }
 
@@ -192,8 +247,10 @@ static int l_len(lua_State *L)
 static int l_gc(lua_State *L)
 {
     struct hocket__history *h = hocket__gc_userdata(L, l_gc);
-    if (h)
-        hocket__history_deinit(h);
+    if (!h)
+        return 0;
+    goes_on(object_of(h));
+    hocket__history_deinit(h);
     return 0;
 }
 

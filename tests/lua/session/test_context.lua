@@ -458,6 +458,27 @@ t.test("a conversation is made shorter when somebody asks for it, and cleared", 
   end)
 end)
 
+t.test("conversations that wait give back what can be made again, and go on with all that was said", function()
+  local seen <close> = long_one { window = 50000 }
+  local agent = hocket.agent { name = "talker", prompt = "You talk." .. words(8000), model = seen.id }
+  s.run(function()
+    local chats = {}
+    for i = 1, 40 do -- some 80 KB each, of which a megabyte stays
+      chats[i] = assert(hocket.conversation(agent))
+      assert(chats[i]:send("Question " .. i))
+    end
+    for _, i in ipairs { 1, 40, 20, 1 } do
+      assert(chats[i]:send "And then?")
+      local messages = seen.requests[#seen.requests].messages
+      check(messages)
+      t.equal(#messages, #chats[i].history - 1)
+      t.equal(messages[1].text, "Question " .. i)
+      t.equal(messages[#messages].text, "And then?")
+    end
+    return { text = "done" }
+  end)
+end)
+
 t.test("facts of turn 3 are known in turn 400, and what it takes stays flat", function()
   local function fact(text) return text:match "the harbour master is called (%a+)" end
   local seen <close> = long_one({ window = 4000, reply = function(request)

@@ -269,6 +269,47 @@ t.test("a conversation keeps its tasks between prompts", function()
   t.equal(#s.events(run, "task_cancelled"), 0)
 end)
 
+t.test("a conversation whose agent becomes one that delegates keeps its tasks, too", function()
+  local prompts = {}
+  play {
+    main = function(r)
+      if r.last.role == "user" then prompts[#prompts + 1] = r.last.text end
+      if r.last.text == "First" then return { calls = { call("submit_task", { agent_name = "helper", prompt = "A" }) } } end
+      return "ok"
+    end,
+    helper = function() return "found it" end,
+  }
+  local agents = team()
+  local run = s.run(function()
+    local talk <close> = require "hocket.conversation" (agents.helper)
+    t.equal(talk.home, false)
+    t.equal(talk:send("Zero").text, "found it")
+    talk:adopt(agents.main)
+    t.equal(talk:send("First").text, "ok")
+    t.ok(talk.home)
+    while #talk.home.broker:background(talk.home) == 0 or not talk.home.broker:poll(talk.home.broker:background(talk.home)[1]).final do fiber.sleep(0.01) end
+    t.equal(talk:send("Second").text, "ok")
+    return { text = "" }
+  end)
+  t.matches(prompts[2], "^%[BACKGROUND TASK COMPLETED: helper .*found it.*\n\nSecond$")
+  t.equal(#s.events(run, "task_cancelled"), 0)
+end)
+
+t.test("a conversation belongs to the run that it was opened in", function()
+  play { helper = function() return "ok" end }
+  local agents, talk = team(), nil
+  s.run(function()
+    talk = assert(require "hocket.conversation" (agents.helper))
+    t.equal(talk:send("First").text, "ok")
+    return { text = "" }
+  end)
+  s.run(function()
+    t.fails("closed", "closed", talk:send "Second")
+    return { text = "" }
+  end)
+  t.raises("inside a run", require "hocket.conversation", agents.helper)
+end)
+
 t.test("a conversation that closes ends its tasks", function()
   play {
     main = function(r)
