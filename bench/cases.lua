@@ -239,7 +239,7 @@ end
 -- ---- Start and size ---------------------------------------------------------------------------
 
 local function start(bed, o)
-  local job = { script = "turns", model = "tools-0", together = false }
+  local job = { script = "turns", model = "tools-0", free = true }
   if not bed.record(job) then return { failed("first request on the wire", 2, nil, "hocket's run failed") } end
   local version, floor, ours = {}, {}, {}
   for i = 1, o.quick and 11 or 31 do

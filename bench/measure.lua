@@ -41,9 +41,9 @@ function measure.new(spec)
     return measure.numbers(text)
   end
 
-  -- Client and server on one CPU, or on two where there are.
-  local function options(together, more)
-    local out = { mock = spec.build .. "/bench/bench_mock", cpu = 0, ["mock-cpu"] = (together or spec.cpus < 2) and 0 or 1 }
+  -- Client and server on one CPU, or on two where there are; a client that is free has all of them.
+  local function options(job, more)
+    local out = { mock = spec.build .. "/bench/bench_mock", cpu = not job.free and 0 or nil, ["mock-cpu"] = (job.together or spec.cpus < 2) and 0 or 1 }
     for name, value in pairs(more or {}) do out[name] = value end
     return out
   end
@@ -78,12 +78,12 @@ function measure.new(spec)
     return words
   end
 
-  --- `job`: script (or program: one of ours, without Lua), model, together, seconds, store (a file that runs are kept
+  --- `job`: script (or program: one of ours, without Lua), model, together, free, seconds, store (a file that runs are kept
   --- in); n is its input, rounds or, `at_once`, clients.
   function self.hocket(job, n, more)
     more = more or {}
     more.seconds = job.seconds
-    return run(options(job.together, more), words_of(job, n))
+    return run(options(job, more), words_of(job, n))
   end
 
   --- Records what hocket sends in one round, for the floor to send again.
@@ -100,7 +100,7 @@ function measure.new(spec)
       words[#words + 1] = "--" .. name
       words[#words + 1] = value
     end
-    return run(options(job.together, { seconds = job.seconds }), words)
+    return run(options(job, { seconds = job.seconds }), words)
   end
 
   return self

@@ -108,7 +108,7 @@ local function make(name, def, how, base, key, access)
   pools = pools + 1 -- connections are shared within one
   local options = {
     name = name, protocol = how.protocol, base = base, key = key, key_header = def.key_header, headers = expanded(def.headers),
-    pool = ("%s-%d"):format(name, pools), lane = lane.limiter, simulated = def.simulated, body = bodies.text(def.body),
+    pool = ("%s-%d"):format(name, pools), lane = lane.limiter, simulated = def.simulated, body = def.body and bodies.text(def.body),
     sign_region = not key and def.region and providers.expand(def.region) or nil,
   }
   if access then options.key, options.key_id, options.key_token = access.key, access.id, access.token end

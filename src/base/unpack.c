@@ -65,14 +65,28 @@ static inline size_t take_number(struct reader *r, unsigned class)
     return (size_t) (4 + class % 4) << bits | take(r, bits);
 }
 
-/* Most are a few bytes long, for which a call would cost more than they do. */
+/* Most are a few bytes long, for which a call would cost more than they do: two words that may overlap
+ * each other do it. */
 static inline void copy(char *to, const char *from, size_t n)
 {
-    if (n > 32)
+    uint64_t first, last;
+    uint32_t head, tail;
+    if (n > 16) {
         memcpy(to, from, n);
-    else
+    } else if (n >= 8) {
+        memcpy(&first, from, 8);
+        memcpy(&last, from + n - 8, 8);
+        memcpy(to, &first, 8);
+        memcpy(to + n - 8, &last, 8);
+    } else if (n >= 4) {
+        memcpy(&head, from, 4);
+        memcpy(&tail, from + n - 4, 4);
+        memcpy(to, &head, 4);
+        memcpy(to + n - 4, &tail, 4);
+    } else {
         for (size_t i = 0; i < n; i++)
             to[i] = from[i];
+    }
 }
 
 /* What came before: the dictionary, and then what is made already. */

@@ -7,6 +7,10 @@
 #include "cli/buf.h"
 #include "cli/screen.h"
 
+/* For a command that is going to ask models, before it opens its host: begins to load libcurl on a thread beside. The linker
+ * puts some thirty libraries together for it, which is a third of the time to the first request. What fails there the library
+ * says when it needs it. */
+void cli_host_early_http(void);
 /* The host, or NULL after having said why, with the exit code in *code: a machine that has no memory or
  * descriptors left says nothing of any agent. `screen` (may be NULL) gets what is logged. */
 hocket_host *cli_host_open(struct cli_screen *screen, int *code);

@@ -378,6 +378,8 @@ static int run(struct job *j)
     int rc = open_sink(j);
     if (rc == CLI_GO_ON)
         rc = change_directory(j, &target);
+    if (rc == CLI_GO_ON && !j->args.replay)
+        cli_host_early_http();
     j->host = rc == CLI_GO_ON ? cli_host_open_store(&j->screen, &store, &rc) : NULL;
     if (!j->host) {
         close_sink(j);

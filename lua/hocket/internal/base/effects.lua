@@ -10,8 +10,8 @@
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local kept = require "hocket.internal.core.kept"
-local memory = require "hocket.internal.base.memory"
-local pack = require "hocket.internal.base.pack"
+local lazy = require "hocket.internal.base.lazy"
+local memory, pack = lazy "hocket.internal.base.memory", lazy "hocket.internal.base.pack" -- of runs that are kept
 local system = require "hocket.internal.core.system"
 
 local effects = {}

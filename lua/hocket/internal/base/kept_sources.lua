@@ -7,7 +7,7 @@
 --- What the run itself may have changed is asked for anew: each effect that may begins an epoch (`stale`), whose number stands
 --- before the name. An answer that is the one of an earlier epoch is not told again.
 local kept = require "hocket.internal.core.kept"
-local pack = require "hocket.internal.base.pack"
+local pack = require "hocket.internal.base.lazy" "hocket.internal.base.pack"
 
 local kept_sources = {}
 

@@ -5,6 +5,7 @@ local model = require "hocket.model"
 local offer = require "hocket.internal.models.offer"
 local prices = require "hocket.prices"
 local provider_file = require "hocket.internal.runner.provider_file"
+local provider_place = require "hocket.internal.runner.provider_place"
 local providers = require "hocket.providers"
 local system = require "hocket.internal.core.system"
 local suggest = require "hocket.internal.base.suggest"
@@ -16,7 +17,7 @@ end
 
 -- The project's own, where a person has trusted the file.
 local function read_project(name, trusted)
-  local path = provider_file.near "."
+  local path = provider_place "."
   local file, problems = nil, {}
   if path then file, problems = provider_file.read(path) end
   if problems[1] then

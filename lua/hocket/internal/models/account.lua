@@ -9,7 +9,7 @@
 --- its reply comes, or when it is given up.
 local core = require "hocket.internal.core.broker"
 local fiber = require "hocket.internal.core.fiber"
-local media = require "hocket.internal.base.media"
+local media = require "hocket.internal.base.lazy" "hocket.internal.base.media"
 local prices = require "hocket.internal.base.lazy" "hocket.prices"
 local wake_all = require "hocket.internal.base.wake_all"
 

@@ -225,6 +225,7 @@ end
 ---@return hocket.Error?
 ---@internal
 function Run:read_files(paths)
+  if #self.files == 0 and #(paths or {}) == 0 then return true end
   local list = table.move(self.files, 1, #self.files, 1, {})
   for _, path in ipairs(paths or {}) do
     local one, err = media.make(path)

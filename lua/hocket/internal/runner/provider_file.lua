@@ -19,8 +19,7 @@ local failed = system.error
 
 local provider_file = {}
 
---- Its name; and bytes, at most.
-provider_file.NAME = "providers.yaml"
+--- Bytes, at most.
 local LIMIT = 65536
 
 ---@class hocket.ProviderFile
@@ -28,16 +27,6 @@ local LIMIT = 65536
 ---@field defs table<string, hocket.Provider>
 ---@field names string[] Sorted.
 ---@field digest string
-
---- The file of a folder, or of the one above it: agents often stand in a folder of a project.
----@param dir string
----@return string? path
-function provider_file.near(dir)
-  for _, place in ipairs { dir .. "/" .. provider_file.NAME, dir .. "/../" .. provider_file.NAME } do
-    local info = sources.info(place)
-    if info and info.kind ~= "directory" then return place end
-  end
-end
 
 -- Where an error of providers.check has its cause: the member that it names, else the provider.
 local function place_of(places, name, message)
@@ -135,11 +124,10 @@ end
 ---@async
 ---@param run hocket.Run
 ---@param target {kind: string, dir: string, path: string, agent?: hocket.Agent}
+---@param path string
 ---@return true? loaded
 ---@return hocket.Error?
-function provider_file.load(run, target)
-  local path = target.dir and provider_file.near(target.dir)
-  if not path then return true end
+function provider_file.load(run, target, path)
   local file, problems = provider_file.read(path)
   if problems[1] then
     local first = problems[1]

@@ -14,6 +14,7 @@ local orchestrate = require "hocket.orchestrate"
 local kept_scripts = require "hocket.internal.base.lazy" "hocket.internal.runner.kept_scripts"
 local mod = require "hocket.internal.base.lazy" "hocket.internal.runner.mod"
 local prompt = require "hocket.internal.agents.prompt"
+local provider_place = require "hocket.internal.runner.provider_place"
 local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
 local runner = require "hocket.internal.runner.run_agent"
 local runs = require "hocket.internal.run.run"
@@ -248,8 +249,11 @@ end
 
 -- The hosts in a person's own words are named.
 local function note_typed(run, input)
-  egress.note(run, input)
-  for _, value in pairs(run.options.variables or {}) do egress.note(run, value) end
+  local function note(text)
+    if type(text) == "string" and text:find("://", 1, true) then egress.note(run, text) end
+  end
+  note(input)
+  for _, value in pairs(run.options.variables or {}) do note(value) end
 end
 
 -- An input that is a stranger's labels all that is made of it.
@@ -272,7 +276,9 @@ local function let_in(run, target)
   if not admitted then return nil, refused end
   if admitted.runs then targets.use(target) end
   run.scripted = scripted(run, target, admitted)
-  return provider_file.load(run, target)
+  local path = target.dir and provider_place(target.dir)
+  if not path then return true end
+  return provider_file.load(run, target, path)
 end
 
 local function find(path)

@@ -6,6 +6,7 @@ local fiber = require "hocket.internal.core.fiber"
 local find = require "hocket.internal.agents.find"
 local problem = require "hocket.internal.agents.problem"
 local provider_file = require "hocket.internal.runner.provider_file"
+local provider_place = require "hocket.internal.runner.provider_place"
 local script = require "hocket.internal.base.script"
 local skills = require "hocket.internal.base.lazy" "hocket.internal.agents.skills"
 local sources = require "hocket.internal.base.sources"
@@ -43,7 +44,7 @@ end
 
 -- The providers of a project are known to its agents; what is wrong with them is said once.
 local function note_providers(dir, result, known)
-  local path = provider_file.near(dir)
+  local path = provider_place(dir)
   if not path then return end
   local file, problems = provider_file.read(path)
   for _, name in ipairs(file and file.names or {}) do known.providers[name] = true end

@@ -12,9 +12,8 @@ local needs = require "hocket.internal.agents.needs"
 local prompt = require "hocket.internal.agents.prompt"
 local session = require "hocket.session"
 local tool = require "hocket.tool"
-local fence = require "hocket.fence"
 
-local contract = lazy "hocket.internal.session.contract"
+local contract, fence = lazy "hocket.internal.session.contract", lazy "hocket.fence"
 
 local agent_session = {}
 
