@@ -148,10 +148,15 @@ static int l_request(lua_State *L)
     spec.max_body = (size_t) hocket__opt_int(L, 1, "max_body", 32 << 20, 0, INT64_C(1) << 40);
     struct hocket__str body = hocket__opt_str(L, 1, "body");
     struct request *q = new_request(L, rt, spec.max_body + 1);
-    if (body.p && hocket__buf_addstr(&q->body, body) < 0)
+    struct hocket__buf sent; /* what is asked has nothing to do with max_body */
+    hocket__buf_init(&sent, rt->alloc, 0);
+    if (body.p && hocket__buf_addstr(&sent, body) < 0) {
+        hocket__buf_deinit(&sent);
         return hocket__raise_nomem(L);
-    spec.body = body.p ? &q->body : NULL;
+    }
+    spec.body = body.p ? &sent : NULL;
     int64_t id = send_off(q, &spec, &err);
+    hocket__buf_deinit(&sent);
     if (id < 0)
         return hocket__fail(L, &err);
     q->id = id;

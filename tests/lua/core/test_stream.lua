@@ -50,6 +50,12 @@ t.test("a request with a body, and an answer of 404", function()
   t.equal(stream:read(), nil)
 end)
 
+t.test("what is asked may be longer than the answer may be", function()
+  local served <close> = serve(function(listener, request) listener:respond(request.id, 200, {}, tostring(#request.body)) end)
+  t.equal(assert(http.request { url = served.base, body = ("x"):rep(100000), max_body = 10 }).body, "100000")
+  t.fails("limit", "longer than 5 bytes", http.request { url = served.base, body = ("x"):rep(100000), max_body = 5 })
+end)
+
 t.test("closing ends it at the server; so does a cancel, and the collector", function()
   local open, ended = 0, 0
   local served <close> = serve(function(listener, request)
