@@ -152,6 +152,8 @@ local function perform(step, job)
     writer:write("agent_started", "board", opts.task_ids and opts.board and opts.board:number(), "caller", step.above and step.above.op,
       "display_name", def.display_name, "message", step.input, "task_ids", opts.task_ids, "trigger", trigger)
   end
+  local observer = step.run.observer
+  local observed <close> = observer and observer:agent(step)
   local ended <close> = step
   local reply, err = work(step)
   if reply and not opts.inner then
@@ -166,6 +168,7 @@ local function perform(step, job)
   elseif trigger and reply.agent == def.name then
     writer:write("agent_message", "content", reply.text, "display_name", def.display_name)
   end
+  if observed then observed:answered(reply, err) end
   return reply, err
 end
 
@@ -263,7 +266,7 @@ function orchestrate.job(def, input, opts)
   if opts.context then opts = checked_context(opts) end
   local step = setmetatable({
     run = run, def = def, op = run:operation(), opts = opts, input = input, above = above, depth = depth, deepest = deepest,
-    allowed = permission.narrow(above and above.allowed, opts.allowed),
+    allowed = permission.narrow(above and above.allowed, opts.allowed), via = run.observer and run.observer:here(),
   }, Step)
   return {
     agent = def.name, op = step.op, trigger = opts.trigger, budget = budget_of(def, opts), keeps = kept,

@@ -40,7 +40,7 @@ local SMALL = 4096
 ---@field package calls? hocket.Calls Once its model calls tools.
 ---@field package pending? table What was asked for by upgrade.
 ---@field package granted? hocket.Request What the budgets allow this turn, where that is less than `request`.
----@field package watch? fun(one: hocket.Tool, args: table): hocket.WatchedCall Told of each call before it is decided about.
+---@field package watch? fun(one: hocket.Tool, args: table, id: string): hocket.WatchedCall Told of each call before it is decided about.
 ---@field package said? string The last text beside tool calls.
 ---@field package was_empty? boolean Whether its model has answered with nothing.
 ---@field package roomy number Bytes of its conversation up to which nobody looks whether it fits into the window.

@@ -107,9 +107,21 @@ static int l_delta(lua_State *L)
     return 0;
 }
 
+/* told(journal) -> the record up to which a run was told in an earlier life, 0: it has had none; nothing where it is none of the
+ * host's own runs */
+static int l_told(lua_State *L)
+{
+    struct hocket__lua_journal *j = hocket__check_journal(L, 1);
+    if (j->on_append != hocket__run_on_append)
+        return 0;
+    lua_pushinteger(L, (lua_Integer) ((const struct hocket__run *) j->ud)->told_before);
+    return 1;
+}
+
 static const luaL_Reg functions[] = {
     { "call_tool", hocket__call_tool },
     { "delta", l_delta },
+    { "told", l_told },
     { "start", hocket__lua_run_start },
     { "pump", l_pump },
     { "wait", l_wait },

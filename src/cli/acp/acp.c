@@ -73,6 +73,7 @@ static int start(struct acp *s, const char *target)
     if (!host)
         return rc;
     cli_signals_start(host);
+    cli_host_telemetry(host, NULL);
     add_args(s, target, &json);
     rc = cli_host_offer(host, "acp", s->run.offer);
     if (rc == CLI_EXIT_DONE)

@@ -224,6 +224,7 @@ static void start(struct cli_chat *c)
         go_on(c);
         return;
     }
+    c->args.traced = true;
     cli_run_args_json(&c->args, &options);
     struct hocket_run_spec spec = {
         .size = sizeof(spec),
@@ -322,6 +323,7 @@ static int chat(struct cli_chat *c)
     c->args.on_terminal = c->terminal = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
     c->cost_known = true;
     cli_signals_start(c->host);
+    cli_host_telemetry(c->host, &c->screen);
     cli_signals_soft();
     cli_screen_start(&c->screen, c->terminal && !c->args.quiet, !c->args.no_color);
     cli_feed_start(&c->feed, &c->screen, c->args.quiet, c->args.verbose);

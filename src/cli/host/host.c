@@ -6,16 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "cli/exit.h"
 #include "cli/host/heap.h"
 #include "cli/out.h"
 #include "cli/signals.h"
+#include "cli/telemetry.h"
 
 static const char *read_env(const char *name, void *ud)
 {
     (void) ud;
     return getenv(name);
+}
+
+static void say(struct cli_screen *screen, enum cli_tone tone, const char *text)
+{
+    if (screen)
+        cli_screen_say(screen, tone, text);
+    else
+        fprintf(stderr, "hocket: %s\n", text);
 }
 
 static void on_log(enum hocket_log_level level, const char *text, void *ud)
@@ -24,10 +34,7 @@ static void on_log(enum hocket_log_level level, const char *text, void *ud)
     if (level > HOCKET_LOG_WARN)
         return;
     cli_buf_addf(&line, "%s: %s", level == HOCKET_LOG_WARN ? "warning" : "error", text);
-    if (ud)
-        cli_screen_say(ud, level == HOCKET_LOG_WARN ? CLI_WARN : CLI_BAD, line.p);
-    else
-        fprintf(stderr, "hocket: %s\n", line.p);
+    say(ud, level == HOCKET_LOG_WARN ? CLI_WARN : CLI_BAD, line.p);
     cli_buf_free(&line);
 }
 
@@ -39,6 +46,64 @@ static void raise_descriptor_limit(void)
         files.rlim_cur = files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files);
     }
+}
+
+/* ---- Telemetry ----------------------------------------------------------- */
+
+/* Seconds that the end of the program waits for what is still to be sent. */
+#define FLUSH_SECONDS "3"
+#define FLUSH_MS      3500
+
+static struct {
+    uint64_t run; /* 0: nobody wants any */
+    bool done;
+    struct cli_screen *screen;
+} telemetry;
+
+static void on_telemetry_done(
+    hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
+{
+    struct cli_buf line = { 0 };
+    (void) host;
+    (void) run;
+    (void) ud;
+    telemetry.done = true;
+    if (!result->error || result->status == HOCKET_ECANCELLED)
+        return;
+    cli_buf_addf(&line, "error: telemetry: %s", result->error->message);
+    say(telemetry.screen, CLI_BAD, line.p);
+    cli_buf_free(&line);
+}
+
+void cli_host_telemetry(hocket_host *host, struct cli_screen *screen)
+{
+    struct hocket_error err;
+    if (!cli_telemetry_wanted())
+        return;
+    telemetry.screen = screen;
+    if (hocket_call_start(
+            host, "telemetry", "{}", &telemetry.run, NULL, on_telemetry_done, NULL, &err)
+        < 0)
+        say(screen, CLI_BAD, err.message);
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void flush_telemetry(hocket_host *host)
+{
+    struct hocket_error err;
+    int64_t due = now_ms() + FLUSH_MS, left;
+    if (!telemetry.run || telemetry.done)
+        return;
+    if (hocket_run_answer(host, telemetry.run, "flush", FLUSH_SECONDS, 0, &err) < 0)
+        return;
+    while (!telemetry.done && (left = due - now_ms()) > 0)
+        hocket_wait(host, (int) left);
 }
 
 /* ---- Memory -------------------------------------------------------------- */
@@ -63,6 +128,7 @@ static void *take_memory(void *ud, void *ptr, size_t old_size, size_t new_size)
 
 void cli_host_close(hocket_host *host)
 {
+    flush_telemetry(host);
 #ifndef __SANITIZE_ADDRESS__
     leaving = true;
 #endif

@@ -20,6 +20,9 @@ hocket_host *cli_host_open_store(
 /* Lets `hocket attach` in under a name ("-": the process's number; NULL: not at all). CLI_EXIT_DONE, or the exit code
  * after having said why not. */
 int cli_host_offer(hocket_host *host, const char *command, const char *name);
+/* Lets the host's runs be told of, where the environment says to whom (docs/telemetry.md); what is wrong with that is said, and ends
+ * nothing. Before the first run; once in a process. cli_host_close sends the rest, for a moment at most. */
+void cli_host_telemetry(hocket_host *host, struct cli_screen *screen);
 /* For the end of the program: no host is used after it. */
 void cli_host_close(hocket_host *host);
 

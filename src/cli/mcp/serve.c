@@ -96,6 +96,7 @@ static int start(struct serve *s, const struct cli_args *args)
     if (!host)
         return rc;
     cli_signals_start(host);
+    cli_host_telemetry(host, NULL);
     add_args(s, args, &json);
     rc = cli_host_offer(host, "mcp serve", s->run.offer);
     if (rc == CLI_EXIT_DONE)

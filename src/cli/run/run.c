@@ -139,6 +139,7 @@ static void start(struct job *j)
         go_on(j);
         return;
     }
+    j->args.traced = true;
     cli_run_args_json(&j->args, &options);
     struct hocket_run_spec spec = {
         .size = sizeof(spec),
@@ -394,6 +395,7 @@ static int run(struct job *j)
         return rc;
     }
     cli_signals_start(j->host);
+    cli_host_telemetry(j->host, &j->screen);
     if (j->args.watch)
         cli_watcher_start(&j->watcher, j->host, &j->screen, j->args.target);
     start_asking(j);

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/telemetry.h"
+
 static void add_text(struct cli_buf *out, const char *name, const char *value)
 {
     if (!value)
@@ -153,5 +155,7 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
         cli_buf_key(out, "timeout");
         cli_buf_addf(out, "%.9g", a->timeout);
     }
+    if (a->traced)
+        cli_telemetry_trace(out);
     cli_buf_adds(out, "}");
 }

@@ -374,6 +374,7 @@ static int start(struct serve *s, struct cli_args *args, int fd)
     if (!host)
         return rc;
     cli_signals_start(host);
+    cli_host_telemetry(host, NULL);
     cli_signals_patient();
     if (!cli_reach_has_terminal())
         cli_signals_reload();

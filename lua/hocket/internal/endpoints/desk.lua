@@ -329,6 +329,8 @@ function Desk:start(spec)
   local options = merged(self.options, spec.options)
   options.serve = { agent = one.name, key = spec.key, digest = spec.key and spec.digest, hooks = self.hooks or nil }
   options.labels = spec.labels and json.array(spec.labels) or nil
+  local context = runs.traces and fiber.context()
+  options.trace = spec.options and spec.options.trace or context and context.trace or nil
   local number, name = core.start(one.path, spec.input, json.encode(options))
   if not number then return nil, name end
   local run = adopt(self, number, name, one.name)

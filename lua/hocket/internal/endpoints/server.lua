@@ -11,7 +11,9 @@ local fiber = require "hocket.internal.core.fiber"
 local requests = require "hocket.internal.endpoints.request"
 local responses = require "hocket.internal.endpoints.response"
 local routers = require "hocket.internal.endpoints.router"
+local runs = require "hocket.internal.run.run"
 local system = require "hocket.internal.core.system"
+local trace = require "hocket.internal.base.lazy" "hocket.internal.telemetry.trace"
 
 local server = {}
 
@@ -157,9 +159,16 @@ local function note(self, request, response, began, address)
   }
 end
 
+-- The trace that the client is in, for runs that it starts.
+local function note_trace(request)
+  if not runs.traces or not request.headers.traceparent then return end
+  fiber.set_context { trace = trace.given(request.headers.traceparent, request.headers.tracestate), parent = fiber.context() }
+end
+
 local function serve(self, http)
   local began = fiber.now()
   local request = requests.new(http)
+  note_trace(request)
   local response = responses.new(self, request)
   local address = self.log and address_of(self, request) -- while it is there
   local over <close> = setmetatable({}, { __close = function()

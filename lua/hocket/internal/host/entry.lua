@@ -40,6 +40,7 @@ local operations = {
   acp = "hocket.internal.commands.acp",
   mcp_serve = "hocket.internal.commands.mcp_serve",
   serve = "hocket.internal.endpoints.serve",
+  telemetry = "hocket.internal.commands.telemetry",
   runs = "hocket.internal.commands.runs",
   show = "hocket.internal.commands.show",
   follow = "hocket.internal.commands.follow",
@@ -148,7 +149,9 @@ end
 ---@param time integer Seconds since 1970: all that it waits for; 0: there is other.
 function host.park(journal, time)
   local run = require("hocket.internal.run.run").by_journal(journal)
-  if run then run.parked = time ~= 0 and os.date("!%Y-%m-%dT%H:%M:%SZ", time) or "it is resumed" end
+  if not run then return end
+  run.parked = time ~= 0 and os.date("!%Y-%m-%dT%H:%M:%SZ", time) or "it is resumed"
+  if run.observer then run.observer:park() end
 end
 
 return host

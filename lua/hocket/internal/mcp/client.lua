@@ -209,7 +209,7 @@ end
 
 -- One round: the result; or false and the parameters of the next one; or nil and an error.
 local function round(self, method, params, given, opts)
-  local meta = era.meta(self)
+  local meta = given._meta and with(given._meta, era.meta(self)) or era.meta(self)
   if method == "tools/call" and self.on.log then meta["io.modelcontextprotocol/logLevel"] = "info" end
   local result, err = self.peer:request(method, with(given, { _meta = meta }), opts)
   if not result then
@@ -320,7 +320,7 @@ end
 
 local function call_once(self, one, args, opts)
   local headers = self.modern and tool_headers.fill(one.headers, args) or nil
-  local params = { name = one.name, arguments = next(args) == nil and json.decode "{}" or args }
+  local params = { name = one.name, arguments = next(args) == nil and json.decode "{}" or args, _meta = opts and opts.meta }
   opts = with(opts or {}, { name = one.name, headers = headers })
   if client_tasks.is_needed(self, one) then return client_tasks.call(self, params, opts) end
   local result, err = self:ask("tools/call", params, opts)
@@ -332,7 +332,7 @@ end
 ---@async
 ---@param name string
 ---@param args? table
----@param opts? {timeout?: number, max?: number, on_progress?: fun(params: table)}
+---@param opts? {timeout?: number, max?: number, on_progress?: fun(params: table), meta?: table} meta: what the request says beside, as `_meta`.
 ---@return {content: table[], structuredContent?: any, isError?: boolean}? result
 ---@return hocket.Error?
 function Client:call(name, args, opts)

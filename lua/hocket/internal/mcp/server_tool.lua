@@ -54,13 +54,22 @@ local function progress_of(run, def, one)
   end
 end
 
+-- What the request says of the trace that the run is in, where somebody wants that.
+local function meta_of(run, def, one, client)
+  local observed = run and run.observer and run.observer:here()
+  if not observed then return nil end
+  local address, port = (def.url or ""):match "^https?://%[?([^/%]?#:]+)%]?:?(%d*)"
+  return observed:mcp { server = def.name, tool = one.name, version = client.version, session = client.peer.transport.session, transport = def.url and "tcp" or "pipe",
+    address = address, port = math.tointeger(tonumber(port)) }
+end
+
 local function call(def, one, args)
   local entry, err = servers.get(def)
   if not entry then return nil, err end
   local open <close> = calling(entry)
   local run = runs.current()
   local result
-  result, err = entry.client:call(one.name, args, { timeout = def.timeout, on_progress = run and progress_of(run, def, one) })
+  result, err = entry.client:call(one.name, args, { timeout = def.timeout, on_progress = run and progress_of(run, def, one), meta = meta_of(run, def, one, entry.client) })
   if not result then return nil, err end
   entry.answered = true
   local text = content.text(result)

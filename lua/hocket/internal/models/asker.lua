@@ -75,6 +75,7 @@ end
 ---@field answered_by hocket.Model|false
 ---@field fallbacks table[]|nil
 ---@field sent hocket.Request|nil What was sent last, where it was not `request` itself.
+---@field observed hocket.Observed|nil The call that is under way, where its run has an observer.
 
 local Asker = {}
 Asker.__index = Asker

@@ -104,6 +104,7 @@ local function call_with_retries(one, history, asker)
     made = made + 1
     err.attempts = made
     if delay then
+      if asker.observed then asker.observed:again(err, made, delay) end
       asker.emit("model_retry", { model = one.id, attempt = made, delay = delay, reason = reason, error = err.message })
       fiber.sleep(delay)
     elseif not renewed and is_key_refused(one, err) then
@@ -122,6 +123,15 @@ local function call_with_retries(one, history, asker)
   if asker.run then asker.run.answered[one.id] = one.simulated or false end
   asker.fallbacks = nil
   return call
+end
+
+-- The same, for whoever wants to know how it went.
+local function call_model(one, history, asker)
+  local observer = asker.run and asker.run.observer
+  if not observer then return call_with_retries(one, history, asker) end
+  local observed <close> = observer:call(one, history, asker)
+  asker.observed = observed
+  return observed:replied(call_with_retries(one, history, asker))
 end
 
 -- ---- A chain of models ----------------------------------------------------------------------
@@ -153,7 +163,7 @@ local function call_chain(chain, history, asker)
     local one, call, acted
     one, err = resolve(entry)
     if one then
-      call, err, acted = call_with_retries(one, history, asker)
+      call, err, acted = call_model(one, history, asker)
       if call then
         asker.fallbacks, asker.answered_by = fallbacks, with_rest(one, chain, i)
         return call
@@ -183,7 +193,7 @@ function calls.ask(asker, model, history)
   local timeout = asker.request.timeout
   if timeout or asker.deadline then asker.deadline = timeout and fiber.now() + timeout or false end
   if not model.handle or model.fallbacks then return call_chain(chain_of(model), history, asker) end
-  local call, err = call_with_retries(model, history, asker)
+  local call, err = call_model(model, history, asker)
   if not call then return nil, explain.failure(model, err) end
   return call
 end

@@ -137,6 +137,7 @@ function kept_call.attempt(asker, one, history, how)
   if text ~= "" and not result then result = from_text(text) end
   result = text ~= "" and result or {}
   if result.counted and asker.run then count(asker, result.counted, remembered) end
+  if asker.observed then asker.observed.reused = remembered or nil end
   if gone or text == "" then effects.cancel() end
   if result.reply then return call or recall(one, history, how.request, result) end
   local err = system.error(result.err)

@@ -26,12 +26,17 @@ end
 ---@field options table What the caller asked for: model, models, max_turns, timeout, variables …
 ---@field files hocket.Media[] What was given with the request: for scripts, which hand it on.
 ---@field sessions? table<string, hocket.Session> By operation, where somebody wants to see what is said to models.
+---@field package observer hocket.Observer|false Who notes what its trace needs (internal/telemetry); nearly always nobody.
 local Run = {}
 Run.__index = Run
-Run.files = {}
+Run.files, Run.observer = {}, false
 
 --- Boards, and documents, of agents that have ended, which a result tells of.
 local RESTED = 200
+
+--- Whether runs are told of as traces: whoever starts one for somebody else hands on the trace that this one is in, as the option `trace`.
+---@type boolean?
+run.traces = nil
 
 --- Makes a run over a journal, or over one of its own.
 ---@param spec {journal?: userdata, id?: string, options?: table}

@@ -7,6 +7,7 @@ local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local questions = require "hocket.internal.serve.questions"
 local runs = require "hocket.internal.run.run"
+local trace = require "hocket.internal.base.lazy" "hocket.internal.telemetry.trace"
 local truncate = require "hocket.internal.base.truncate"
 
 local agent_call = {}
@@ -153,10 +154,19 @@ function agent_call.start(target, input, options)
   return core.start(target.path, input, json.encode(options))
 end
 
+-- The trace that the client is in, where that is to be told of: its request is a span there, and the run below it.
+local function trace_of(spec, at)
+  if not runs.traces then return nil end
+  local meta, context = at.request and at.request.params._meta, fiber.context()
+  local from = type(meta) == "table" and trace.given(meta.traceparent, meta.tracestate) or context and context.trace or {}
+  return { parent = from.parent, state = from.state, served = { tool = spec.target.name, version = at.version } }
+end
+
 local function start(spec, at)
   local options = {}
   for name, value in pairs(spec.options) do options[name] = value end
   options.interactive, options.variables, options.labels = at:can "elicitation/create", spec.variables or options.variables, json.array { "outside" }
+  options.trace = trace_of(spec, at)
   return spec.start(spec.target, spec.input, options)
 end
 

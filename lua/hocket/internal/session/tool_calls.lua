@@ -170,7 +170,7 @@ end
 -- Whoever looks on hears of a call before it is decided about.
 local function watch(self, one, args, id)
   self.watched = self.watched or {}
-  self.watched[id] = self.watch(one, args)
+  self.watched[id] = self.watch(one, args, id)
   return self.watched[id]
 end
 

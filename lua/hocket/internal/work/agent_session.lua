@@ -130,8 +130,12 @@ end
 
 -- Who looks on at the calls of this agent, where the run has somebody who does.
 local function watch_of(step)
-  local watch = step.run.watch_calls
-  return watch and function(one, args) return watch(one, args, step.def.name, step.op) end or nil
+  local watch, observer = step.run.watch_calls, step.run.observer
+  if not watch and not observer then return nil end
+  return function(one, args, id)
+    local watched = watch and watch(one, args, step.def.name, step.op)
+    return observer and observer:tool(one, args, id, step, watched) or watched
+  end
 end
 
 -- The conversation that it goes on with: the caller's, or its own one in the caller's memory.

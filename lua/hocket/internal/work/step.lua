@@ -21,6 +21,7 @@ local agent_session = require "hocket.internal.work.agent_session"
 ---@field package around? table What is around it: its advisors, team, router, handoff.
 ---@field package session? hocket.Session That goes on when it is asked again.
 ---@field package own? {board: hocket.Board, document?: hocket.Document} Those that were made for it, and end with it.
+---@field package via? hocket.Observed|false The tool that it was called by, where the run has an observer.
 ---@field package finished? boolean Whether its own part is over.
 local Step = {}
 Step.__index = Step

@@ -1,0 +1,147 @@
+--- Telemetry of this host's runs, as OpenTelemetry has it. Loaded where somebody has asked for it, and nowhere else.
+---
+---     run ──records, notes──> a reader of its own (spans.lua) ──spans, logs──> exporters (exporter.lua) ──OTLP, JSON──> collector
+---                                                              └──> metrics (metrics.lua) ──every minute──┘
+---
+--- Everything here works in fibers outside of the runs: one that stands still, or fails, is none of theirs.
+local caught = require "hocket.internal.base.caught"
+local exporters = require "hocket.internal.telemetry.exporter"
+local fiber = require "hocket.internal.core.fiber"
+local metrics = require "hocket.internal.telemetry.metrics"
+local names = require "hocket.internal.telemetry.names"
+local observers = require "hocket.internal.telemetry.observer"
+local otlp = require "hocket.internal.telemetry.otlp"
+local runs = require "hocket.internal.run.run"
+local settings = require "hocket.internal.telemetry.settings"
+local spans = require "hocket.internal.telemetry.spans"
+local system = require "hocket.internal.core.system"
+local trace = require "hocket.internal.telemetry.trace"
+
+local telemetry = {}
+
+---@class hocket.Telemetry
+---@field config hocket.TelemetrySettings
+---@field exporters table<string, hocket.Exporter>
+---@field package readers table<userdata, true>
+local Telemetry = {}
+Telemetry.__index = Telemetry
+
+local function add_to(self, signal, item)
+  local exporter = self.exporters[signal]
+  if exporter then exporter:add(item) end
+end
+
+local function count_dropped(self, what, n)
+  self.metrics:add("dropped", n, { self.sink.attributes.dropped_of, what })
+end
+
+local function sink_of(self)
+  local config, limits = self.config, self.config.limits
+  local span_writer = otlp.writer(limits.span_length, limits.span_count, config.secrets)
+  local log_writer = otlp.writer(limits.log_length, limits.log_count, config.secrets)
+  return {
+    config = config, attributes = (names.of(config.latest)), metrics = self.metrics,
+    span = function(span) if self.exporters.traces then add_to(self, "traces", span_writer:span(span)) end end,
+    log = function(one) if self.exporters.logs then add_to(self, "logs", log_writer:log(one)) end end,
+    lost = function(n) count_dropped(self, "events", n) end,
+  }
+end
+
+-- The trace that a run is in, and its own span there.
+local function context_of(self, run)
+  local said = run.options.trace
+  local parent = type(said) == "table" and trace.read(said.parent, said.state) or nil
+  local id = parent and parent.id or trace.id_of(run.id)
+  return { id = id, span = trace.span_of(run.id, "workflow", ""), parent = parent and parent.span, state = parent and parent.state, sampled = trace.sample(self.config.sampler, id, parent) }
+end
+
+local function read(self, run, observer)
+  local me = fiber.self()
+  local over <close> = setmetatable({}, { __close = function() self.readers[me] = nil end })
+  local reader = spans.new(run, observer, self.sink)
+  local ok, err = pcall(reader.run_through, reader)
+  if ok then return end
+  run.observer, observer.reader = nil, nil
+  if fiber.cancelled() then error(err, 0) end
+  system.log("error", "telemetry: " .. caught.error(err).message)
+end
+
+-- A replay of a recording is no news of anything.
+local function follow(self, run)
+  if not run.id or run.options.replay then return end
+  local observer = observers.new(run, self.config, context_of(self, run))
+  run.observer = observer
+  local reader = fiber.outside(read, self, run, observer)
+  reader:serve()
+  self.readers[reader] = true
+end
+
+local function tell_metrics(self)
+  local item = self.metrics:tell()
+  if item then add_to(self, "metrics", item) end
+end
+
+local function keep_telling(self)
+  while true do
+    fiber.sleep(self.config.interval)
+    tell_metrics(self)
+  end
+end
+
+--- Begins: for the runs that begin from now on. nil without an error: nobody wants anything.
+---@async
+---@param variables? table<string, string>
+---@return hocket.Telemetry?
+---@return hocket.Error?
+function telemetry.open(variables)
+  local config, err = settings.read(variables)
+  if not config then return nil, err end
+  for _, text in ipairs(config.warnings) do system.log("warn", "telemetry: " .. text) end
+  local self = setmetatable({ config = config, exporters = {}, readers = {}, working = {}, metrics = metrics.new(config) }, Telemetry)
+  for signal in pairs(config.signals) do
+    local exporter = exporters.new(signal, config, function(what, n) count_dropped(self, what, n) end)
+    self.exporters[signal] = exporter
+    self.working[#self.working + 1] = fiber.outside(exporter.run, exporter)
+    self.working[#self.working]:serve()
+  end
+  self.teller = fiber.outside(keep_telling, self)
+  self.teller:serve()
+  self.sink = sink_of(self)
+  runs.traces = config.propagate
+  runs.on_begin(self, function(run)
+    local ok, wrong = pcall(follow, self, run)
+    if not ok then system.log("error", "telemetry: " .. caught.error(wrong).message) end
+  end)
+  return self
+end
+
+local function wait_for(fibers, due)
+  for one in pairs(fibers) do
+    local left = due - fiber.now()
+    if left > 0 then one:join(left) end
+  end
+end
+
+--- Sends what there is, for at most so many seconds, and ends.
+---@async
+---@param seconds number
+---@return {sent: table<string, integer>, dropped: table<string, integer>}
+function Telemetry:close(seconds)
+  local due = fiber.now() + seconds
+  runs.on_begin(self, nil)
+  runs.traces = nil
+  self.teller:cancel()
+  wait_for(self.readers, fiber.now() + seconds / 4) -- those of runs that have ended are about to
+  tell_metrics(self)
+  for _, exporter in pairs(self.exporters) do exporter:flush(math.max(0, due - fiber.now())) end
+  local sent, dropped = {}, {}
+  for _, one in ipairs(self.working) do
+    one:join(math.max(0.001, due - fiber.now()))
+    one:cancel()
+    one:join()
+  end
+  for signal, exporter in pairs(self.exporters) do sent[signal], dropped[signal] = exporter.sent, exporter.dropped end
+  return { sent = sent, dropped = dropped }
+end
+
+return telemetry
