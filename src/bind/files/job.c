@@ -94,6 +94,7 @@ static int work(struct hocket__files_job *j)
             j->root, j->path.data, hocket__buf_str(&j->text), expect, &j->err);
     case HOCKET__FILES_MOVE:
         return hocket__root_move(j->root, j->path.data, j->to.data, expect, &j->err);
+    case HOCKET__FILES_REMOVE: return hocket__root_remove(j->root, j->path.data, &j->err);
     default: return hocket__search(j->root, &j->search, &j->out, &j->stats, &j->err);
     }
 }

@@ -16,6 +16,7 @@ enum hocket__files_op {
     HOCKET__FILES_LIST,
     HOCKET__FILES_WRITE,
     HOCKET__FILES_MOVE,
+    HOCKET__FILES_REMOVE,
     HOCKET__FILES_SEARCH
 };
 

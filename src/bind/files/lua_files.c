@@ -329,6 +329,13 @@ static int l_move(lua_State *L)
     return start(L, j);
 }
 
+/* r:remove(path) -> true | nil, error: a folder with all in it */
+static int l_remove(lua_State *L)
+{
+    lua_settop(L, 2);
+    return start(L, new_job(L, HOCKET__FILES_REMOVE, 2));
+}
+
 /* r:search{path=, pattern=, literal=, ignore_case=, glob=, all=, max_results=, max_file=, seconds=}
  *   -> lines, stats | nil, error */
 static int l_search(lua_State *L)
@@ -423,6 +430,7 @@ static const luaL_Reg root_methods[] = {
     { "list", l_list },
     { "write", l_write },
     { "move", l_move },
+    { "remove", l_remove },
     { "search", l_search },
     { "__gc", root_gc },
     { NULL, NULL },

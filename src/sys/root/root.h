@@ -80,6 +80,9 @@ int hocket__root_link(
 int hocket__root_target(
     struct hocket__root *r, const char *path, struct hocket__buf *out, struct hocket_error *err);
 
+/* Removes what is at `path`, a folder with all in it, however deep. No link is followed, no other file system is entered. */
+int hocket__root_remove(struct hocket__root *r, const char *path, struct hocket_error *err);
+
 /* Lets its owner into a folder whose mode was changed at `since_s` or later; true when it did. */
 bool hocket__root_open_up(struct hocket__root *r, const char *path, int64_t since_s);
 

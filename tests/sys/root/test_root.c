@@ -456,6 +456,83 @@ static void test_nothing_is_lost(void **state)
     assert_true(ours > 0);
 }
 
+/* A chain of folders that no path could name. */
+static void dig(const char *name, int depth)
+{
+    assert_int_equal(mkdir(at(name), 0700), 0);
+    int fd = open(at(name), O_RDONLY | O_DIRECTORY);
+    for (int i = 0; i < depth; i++) {
+        assert_int_equal(mkdirat(fd, "a", 0700), 0);
+        int below = openat(fd, "a", O_RDONLY | O_DIRECTORY);
+        assert_true(below >= 0);
+        close(fd);
+        fd = below;
+    }
+    close(openat(fd, "bottom", O_CREAT | O_WRONLY, 0600));
+    close(fd);
+}
+
+static void test_removing(void **state)
+{
+    struct hocket_error err;
+    (void) state;
+    dig("root/deep", 3000);
+    dig("root/deep/deep-0", 40); /* a name that it would have used itself */
+    assert_int_equal(hocket__root_remove(root, "deep", &err), 0);
+    assert_int_equal(access(at("root/deep"), F_OK), -1);
+
+    assert_int_equal(mkdir(at("root/shut"), 0700), 0);
+    assert_int_equal(mkdir(at("root/shut/in"), 0700), 0);
+    put("root/shut/in/file", "x");
+    assert_int_equal(symlink("../../../outside", at("root/shut/in/link")), 0);
+    assert_int_equal(link(at("outside/secret"), at("root/shut/in/second")), 0);
+    assert_int_equal(mkfifo(at("root/shut/in/pipe"), 0600), 0);
+    assert_int_equal(chmod(at("root/shut/in"), 0), 0);
+    assert_int_equal(chmod(at("root/shut"), 0), 0);
+    assert_int_equal(hocket__root_remove(root, "shut", &err), 0);
+    assert_int_equal(access(at("root/shut"), F_OK), -1);
+    check_content("outside/secret", SECRET);
+
+    assert_int_equal(symlink("../outside", at("root/link")), 0);
+    assert_int_equal(hocket__root_remove(root, "link/secret", &err), HOCKET_EDENIED);
+    assert_int_equal(hocket__root_remove(root, "link", &err), 0);
+    check_content("outside/secret", SECRET);
+    assert_int_equal(hocket__root_remove(root, "file", &err), 0);
+    assert_int_equal(hocket__root_remove(root, "file", &err), HOCKET_ENOTFOUND);
+    assert_int_equal(hocket__root_remove(root, ".", &err), HOCKET_EINVAL);
+    assert_int_equal(access(at("root/sub/file"), F_OK), 0);
+}
+
+/* While it is emptied its folders become links to a folder outside, and back. */
+static void *swap_folders(void *ud)
+{
+    int dir = *(int *) ud;
+    for (int i = 0; i < 3000; i++) {
+        renameat(dir, "pit/a", dir, "pit/b");
+        symlinkat("../../outside", dir, "pit/a");
+        unlinkat(dir, "pit/a", 0);
+        mkdirat(dir, "pit/a", 0700);
+    }
+    return NULL;
+}
+
+static void test_removing_in_a_race(void **state)
+{
+    struct hocket_error err;
+    pthread_t thread;
+    (void) state;
+    int dir = open(at("root"), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(mkdir(at("root/pit"), 0700), 0);
+    assert_int_equal(pthread_create(&thread, NULL, swap_folders, &dir), 0);
+    while (pthread_tryjoin_np(thread, NULL) != 0) {
+        hocket__root_remove(root, "pit", &err); /* may fail: it is filled */
+        mkdir(at("root/pit"), 0700);
+    }
+    close(dir);
+    check_content("outside/secret", SECRET);
+    assert_int_equal(hocket__root_remove(root, "pit", &err), 0);
+}
+
 #define BOTH(test)                                                                                 \
     cmocka_unit_test_setup_teardown(test, with_openat2, teardown),                                 \
         cmocka_unit_test_setup_teardown(test, without_openat2, teardown)
@@ -465,6 +542,7 @@ int main(void)
     const struct CMUnitTest tests[] = { BOTH(test_paths), BOTH(test_reading),
         BOTH(test_nothing_leads_out), BOTH(test_links_inside), BOTH(test_pipes_do_not_block),
         BOTH(test_writing), BOTH(test_moving), BOTH(test_listing), cmocka_unit_test(test_hash),
-        BOTH(test_race), BOTH(test_nothing_is_lost) };
+        BOTH(test_race), BOTH(test_nothing_is_lost), BOTH(test_removing),
+        BOTH(test_removing_in_a_race) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
