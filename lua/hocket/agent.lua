@@ -183,7 +183,7 @@ end
 local built_in
 
 --- The agents that are compiled in: planner, conversation, file, shell, web, code,
---- code_reviewer, researcher, tester, assistant.
+--- code_reviewer, researcher, tester, judge, assistant.
 ---@return table<string, hocket.Agent>
 function agent.built_in()
   if built_in then return built_in end

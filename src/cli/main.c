@@ -21,6 +21,7 @@ static const struct cli_command *const commands[] = {
     &cli_resume,
     &cli_replay,
     &cli_check,
+    &cli_eval,
     &cli_serve,
     &cli_sim,
     &cli_new,

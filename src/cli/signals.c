@@ -20,7 +20,8 @@
 
 /* Handlers know nothing but this. */
 static volatile sig_atomic_t taken, resized, resumed, view_on, soft, patient, wishes, breaks,
-    reload;
+    reload, turned;
+static volatile unsigned watched; /* seconds */
 static hocket_host *volatile waiting;
 static pthread_t pumping;
 
@@ -49,6 +50,12 @@ static void on_alarm(int signo)
     hocket_host *host = waiting;
     if (!pthread_equal(pthread_self(), pumping)) {
         pthread_kill(pumping, signo);
+        return;
+    }
+    if (watched && turned) {
+        turned = 0;
+        alarm(watched);
+        errno = saved;
         return;
     }
     breaks = host && hocket_break(host) ? breaks + 1 : 0;
@@ -175,6 +182,7 @@ bool cli_signal_reload(void)
 void cli_signals_end(void)
 {
     waiting = NULL; /* handlers run on this thread: none is in the middle of a wake-up */
+    watched = 0;
     alarm(0);
 }
 
@@ -182,6 +190,18 @@ void cli_signals_limit(double seconds)
 {
     breaks = 0;
     alarm(seconds > 0 ? (unsigned) (seconds < 1e6 ? seconds : 1e6) + 2 : 0);
+}
+
+void cli_signals_watch(unsigned seconds)
+{
+    watched = seconds;
+    turned = 1;
+    alarm(seconds);
+}
+
+void cli_signals_turned(void)
+{
+    turned = 1;
 }
 
 void cli_signals_soft(void)

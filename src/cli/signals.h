@@ -18,6 +18,11 @@ void cli_signals_end(void);                /* the host is closed next: nothing w
  * ended, or has no such limit. */
 void cli_signals_limit(double seconds);
 
+/* For what goes on for long, many runs side by side: from now on code that lets nothing else go on for so many seconds is
+ * broken into. The loop says that it has turned, more often than that. */
+void cli_signals_watch(unsigned seconds);
+void cli_signals_turned(void);
+
 /* From now on SIGINT is a wish of the person, not an end: cli_signal_interrupted tells of it once.
  * A third one that nobody has heard of ends the process at once. */
 void cli_signals_soft(void);

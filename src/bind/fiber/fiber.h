@@ -280,6 +280,8 @@ int64_t hocket__wall_here(const struct hocket__runtime *rt);
 uint64_t hocket__now_ns(const struct hocket__runtime *rt);
 /* Bytes that are the same again in every replay. */
 void hocket__kept_random(struct hocket__kept *k, void *out, size_t n);
+/* The same of a seed that somebody knows: for scripts, never for what is to be hard to guess. */
+uint64_t hocket__kept_chance(struct hocket__kept *k, uint64_t seed);
 
 /* Opens the module hocket.internal.core.kept (lua_kept.c). */
 int hocket__open_kept(lua_State *L);

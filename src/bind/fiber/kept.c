@@ -178,6 +178,13 @@ void hocket__kept_random(struct hocket__kept *k, void *out, size_t n)
     }
 }
 
+uint64_t hocket__kept_chance(struct hocket__kept *k, uint64_t seed)
+{
+    const uint64_t key[2] = { seed, 0 };
+    uint64_t v = ++k->drawn;
+    return hocket__siphash(key, hocket__str((const char *) &v, sizeof(v)));
+}
+
 /* ---- What it appends ------------------------------------------------------------------------- */
 
 /* The step that has used up the log ends before the clock goes on. */

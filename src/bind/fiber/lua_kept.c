@@ -169,14 +169,18 @@ static int l_wall(lua_State *L)
     return 1;
 }
 
-/* random() -> 64 random bits; nil outside of any that is kept */
+/* random(seed?) -> 64 random bits; nil outside of any that is kept. With a seed the same in each run that draws as often
+ * before. */
 static int l_random(lua_State *L)
 {
     struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
     lua_Integer v;
     if (!k)
         return 0;
-    hocket__kept_random(k, &v, sizeof(v));
+    if (lua_isinteger(L, 1))
+        v = (lua_Integer) hocket__kept_chance(k, (uint64_t) lua_tointeger(L, 1));
+    else
+        hocket__kept_random(k, &v, sizeof(v));
     lua_pushinteger(L, v);
     return 1;
 }

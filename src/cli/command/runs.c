@@ -14,13 +14,13 @@
 #include "cli/story/story.h"
 #include "cli/text.h"
 
-enum { JSON = 1, STATE, LIMIT, STORE };
+enum { JSON = 1, STATE, LIMIT, EVAL, STORE };
 
 #define ID    26
 #define SHORT 12 /* letters of an id, on a terminal, where that is enough */
 
 struct runs {
-    bool json;
+    bool json, eval;
     const char *store;
     int64_t limit;
     struct cli_buf states;
@@ -32,6 +32,7 @@ static const struct cli_option options[] = {
         "parked (for a person's answer), done, failed, cancelled, cut-off (running, and\n"
         "its process has ended); can be given several times" },
     { LIMIT, 'n', "limit", "N", "so many at most; 50; 0 for all" },
+    { EVAL, 0, "eval", NULL, "those of evaluations (hocket eval) alone, which are left out else" },
     { JSON, 'j', "json", NULL, "print one JSON object: runs, more" },
     { STORE, 0, "store", "FILE", CLI_STORE_HELP },
     { 0 },
@@ -49,6 +50,7 @@ static int set(void *ud, int id, const char *value)
         return cli_usage("runs", "--limit %s: expected a whole number of at least 0", value);
     }
     r->json = r->json || id == JSON;
+    r->eval = r->eval || id == EVAL;
     r->store = id == STORE ? value : r->store;
     return 0;
 }
@@ -164,7 +166,8 @@ static int list(const struct runs *r)
 {
     struct cli_buf args = { 0 };
     struct cli_result result;
-    cli_buf_addf(&args, "{\"limit\":%lld", (long long) r->limit);
+    cli_buf_addf(
+        &args, "{\"limit\":%lld,\"eval\":%s", (long long) r->limit, r->eval ? "true" : "false");
     if (r->states.n > 0)
         cli_buf_addf(&args, ",\"state\":[%s]", r->states.p);
     cli_buf_adds(&args, "}");

@@ -138,9 +138,17 @@ const int cli_not_for_run[] = { HISTORY, CONTINUE, RESUME, ALL, ALL_RUNS, PORT, 
               QUIET, VERBOSE, NO_COLOR, CONTINUE, RESUME, ALL_RUNS, ALL, PORT, NO_TOKEN, 0 },
           cli_not_for_acp[] = { EVENTS, FILES, JSON, STRICT, RECORD, REPLAY, HISTORY, WATCH, QUIET,
               VERBOSE, NO_COLOR, CONTINUE, RESUME, ALL, ALL_RUNS, WORKDIR, PORT, NO_TOKEN, 0 },
+          cli_not_for_eval[] = { MODEL, MAX_COST, FILES, EVENTS, JSON, STRICT, RECORD, REPLAY,
+              HISTORY, WORKDIR, WATCH, JOBS, OFFER, CONTINUE, RESUME, ALL, ALL_RUNS, PORT, NO_TOKEN,
+              0 },
           cli_not_for_resume[] = { MODEL, SET, APPROVE, MAX_TURNS, MAX_TOKENS, MAX_COST, PRICE,
               CONTEXT, FILES, TIMEOUT, RECORD, REPLAY, HISTORY, WORKDIR, TRUST, SANDBOX, NETWORK,
               JOBS, CONTINUE, RESUME, WATCH, ALL, PORT, NO_TOKEN, 0 };
+
+int cli_run_args_model(struct cli_run_args *a, const char *value)
+{
+    return cli_set_model(a, value);
+}
 
 int cli_run_args_set(void *ud, int id, const char *value)
 {

@@ -42,7 +42,7 @@ struct cli_run_args {
 
 extern const struct cli_option cli_run_options[];
 extern const int cli_not_for_run[], cli_not_for_chat[], cli_not_for_serve[], cli_not_for_acp[],
-    cli_not_for_resume[], cli_not_for_endpoints[];
+    cli_not_for_resume[], cli_not_for_endpoints[], cli_not_for_eval[];
 
 /* Fills *out from the arguments. CLI_GO_ON, or the exit code. Free it in either case. */
 int cli_run_args_read(
@@ -54,6 +54,8 @@ void cli_run_args_free(struct cli_run_args *a);
 int cli_run_args_enter(const struct cli_run_args *a, struct cli_args *targets);
 
 int cli_run_args_set(void *ud, int id, const char *value);
+/* What --model says: one for all agents, of several the last, or AGENT=P/M. 0, or the exit code. */
+int cli_run_args_model(struct cli_run_args *a, const char *value);
 
 /* The options of the run as the host wants them: one JSON object. */
 void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out);

@@ -476,7 +476,7 @@ static void test_removing(void **state)
 {
     struct hocket_error err;
     (void) state;
-    dig("root/deep", 3000);
+    dig("root/deep", 300);
     dig("root/deep/deep-0", 40); /* a name that it would have used itself */
     assert_int_equal(hocket__root_remove(root, "deep", &err), 0);
     assert_int_equal(access(at("root/deep"), F_OK), -1);

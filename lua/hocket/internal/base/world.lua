@@ -39,10 +39,17 @@ local function as_effect(module, kind, name)
   end
 end
 
+-- Whoever started the run may have chosen where its chance begins: the option `seed`.
+local function seed()
+  local context = fiber.context()
+  local run = type(context) == "table" and context.run
+  return run and math.tointeger(run.options.seed) or nil
+end
+
 -- math.random as it is in Lua 5.4, of the run's own numbers.
 local function random(original)
   return function(...)
-    local bits = kept.random()
+    local bits = kept.random(seed())
     local n = select("#", ...)
     if not bits or n > 2 then return original(...) end
     if n == 0 then return (bits >> 11) * 2.0 ^ -53 end

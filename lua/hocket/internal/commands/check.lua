@@ -1,12 +1,15 @@
 --- `hocket check PATH…`: agents and scripts, without a model call.
 local agents = require "hocket.agent"
 local bounds = require "hocket.internal.agents.bounds"
+local cases = require "hocket.internal.base.lazy" "hocket.internal.eval.cases"
 local declared = require "hocket.internal.runner.declared"
 local json = require "hocket.json"
 local mermaid = require "hocket.internal.agents.mermaid"
 local orchestrate = require "hocket.orchestrate"
 local problem = require "hocket.internal.agents.problem"
 local project = require "hocket.internal.agents.project"
+local sources = require "hocket.internal.base.sources"
+local tree = require "hocket.internal.base.tree"
 local validate = require "hocket.internal.runner.validate"
 
 -- ---- Agents -----------------------------------------------------------------------------------
@@ -61,6 +64,36 @@ local function take_team(one, result, reaches)
   table.insert(result.defs, one.defs)
 end
 
+-- ---- Cases ----------------------------------------------------------------------------------------
+
+local function is_cases(path)
+  return path:find(".eval.", 1, true) ~= nil and cases.is_file(path)
+end
+
+local function check_cases(files, found)
+  local list, problems = cases.read(files)
+  local with_target = {}
+  for _, case in ipairs(list) do
+    if case.spec.target then with_target[#with_target + 1] = case end
+  end
+  local wrong = require("hocket.internal.eval.targets").find(with_target, nil, { trust = true }, { {} })
+  table.move(problems, 1, #problems, #found.problems + 1, found.problems)
+  table.move(wrong, 1, #wrong, #found.problems + 1, found.problems)
+  found.cases = (found.cases or 0) + #list
+end
+
+-- A folder that has cases alone is well, too.
+local function check_path(path, found)
+  if is_cases(path) then return check_cases({ path }, found) end
+  local info = sources.info(path)
+  local files = info and info.kind == "directory" and tree.files((path:gsub("(.)/+$", "%1")), is_cases) or {}
+  local before = #found.problems
+  validate.path(path, found)
+  if #files == 0 then return end
+  if #found.problems == before + 1 and found.problems[before + 1].code == "nothing" then found.problems[before + 1] = nil end
+  check_cases(files, found)
+end
+
 -- ---- For people -----------------------------------------------------------------------------------
 
 local function plural(n, word)
@@ -81,6 +114,7 @@ local function text_of(result, args)
   if args.graph then return mermaid.draw(result.defs) end
   local well = ("%s and %s"):format(plural(result.agents, "agent"), plural(result.scripts, "script"))
   if result.skills > 0 then well = ("%s, %s and %s"):format(plural(result.agents, "agent"), plural(result.scripts, "script"), plural(result.skills, "skill")) end
+  if result.cases then well = ("%s, and %s to evaluate"):format(well, plural(result.cases, "case")) end
   local lines = { well .. " are well" }
   for _, team in ipairs(args.verbose and result.teams or {}) do
     lines[#lines + 1] = team.path
@@ -92,8 +126,8 @@ end
 ---@param args {paths: string[], graph?: boolean, verbose?: boolean, json?: boolean} json: false leaves out what only that shows.
 return function(args)
   local found = { hints = true, scripts = 0, problems = json.array {}, teams = {} }
-  for _, path in ipairs(args.paths) do validate.path(path, found) end
-  local result = { agents = 0, scripts = found.scripts, skills = found.skills or 0, problems = found.problems, teams = json.array {}, defs = {} }
+  for _, path in ipairs(args.paths) do check_path(path, found) end
+  local result = { agents = 0, scripts = found.scripts, cases = found.cases, skills = found.skills or 0, problems = found.problems, teams = json.array {}, defs = {} }
   for _, team in ipairs(found.teams) do take_team(team, result, args.verbose or args.json ~= false) end
   local text = text_of(result, args)
   result.graph = args.graph and text or nil

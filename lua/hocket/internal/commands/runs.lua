@@ -26,10 +26,16 @@ local function read_states(list)
   return { states = rows }, wanted
 end
 
+-- Those of evaluations: nil: as others; true: they alone; false: all others.
+local function is_meant(row, eval)
+  if eval == nil then return true end
+  return (stored.eval(row) ~= nil) == eval
+end
+
 -- False: there is one more than wanted.
-local function add(runs, page, wanted, limit, agent_of)
+local function add(runs, page, wanted, limit, agent_of, eval)
   for _, row in ipairs(page) do
-    if not wanted or wanted[stored.state(row)] then
+    if (not wanted or wanted[stored.state(row)]) and is_meant(row, eval) then
       if #runs == limit then return false end
       runs[#runs + 1] = stored.describe(row, true)
       if agent_of then runs[#runs].agent = agent_of(row) end
@@ -40,20 +46,20 @@ end
 
 --- `more` of the answer: there are older ones; `before`: those alone that are older than this id.
 ---@async
----@param args {state?: string|string[], limit?: integer, parent?: string, before?: string, agent_of?: fun(row: table): string?} limit: 50; 0: no limit.
+---@param args {state?: string|string[], eval?: boolean, limit?: integer, parent?: string, before?: string, agent_of?: fun(row: table): string?} limit: 50; 0: no limit.
 return function(args)
   local limit = args.limit or 50
   if math.type(limit) ~= "integer" or limit < 0 then return stored.failure("invalid", "the limit is a whole number of at least 0") end
   local filter, wanted = read_states(args.state)
   if not filter then return nil, wanted end
   filter.parent, filter.before = args.parent, args.before
-  filter.limit = limit > 0 and limit < PAGE and not wanted and limit + 1 or PAGE
+  filter.limit = limit > 0 and limit < PAGE and not wanted and args.eval == nil and limit + 1 or PAGE
   limit = limit > 0 and limit or math.maxinteger
   local runs, left = json.array {}, true
   while left do
     local page, more = store.runs(filter)
     if not page then return nil, more end
-    if not add(runs, page, wanted, limit, args.agent_of) then return { runs = runs, more = true } end
+    if not add(runs, page, wanted, limit, args.agent_of, args.eval) then return { runs = runs, more = true } end
     left = more and #page > 0
     filter.before = left and page[#page].id
   end

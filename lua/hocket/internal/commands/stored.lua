@@ -51,6 +51,15 @@ local function until_ms(row)
   end
 end
 
+--- Of a run of an evaluation, which case it was: `case`, `file`, `turn`, `seed`; or `judge_of`.
+---@param row table
+---@return table?
+function stored.eval(row)
+  if not (row.options and row.options:find('"eval":', 1, true)) then return nil end
+  local options = parsed(row.options)
+  return options and type(options.eval) == "table" and options.eval or nil
+end
+
 local function number_or_null(n)
   return n == nil and json.null or n
 end
@@ -65,7 +74,7 @@ function stored.describe(row, brief)
     id = row.id, parent = row.parent, at_n = row.at_n, at_seq = row.at_seq, target = row.target or "", version = row.version,
     input = brief and truncate(input, 300) or input, options = not brief and parsed(row.options) or nil,
     state = stored.state(row), waiting_for = stored.open(row), until_ms = until_ms(row), owner = row.owner, simulated = row.simulated,
-    cost = number_or_null(row.cost), tokens = number_or_null(row.tokens),
+    eval = stored.eval(row), cost = number_or_null(row.cost), tokens = number_or_null(row.tokens),
     created_ms = row.created_ms, updated_ms = row.updated_ms,
   }
 end

@@ -121,7 +121,8 @@ local function load_script(one, expect)
   local at, text, name = check.below(one.pointer, "expect") .. "/lua", expect.lua, "lua"
   if text:find "^[^\n]+%.lua$" then
     name = text
-    text = check.is_inside(text) and text_beside(one, text, at, "lua") or one.context:say(at, "'%s': a path below the folder of this file, without '..', expected", text)
+    if not check.is_inside(text) then return one.context:say(at, "'%s': a path below the folder of this file, without '..', expected", text) end
+    text = text_beside(one, text, at, "lua")
   end
   if not text then return end
   local chunk, wrong = compile(text, name, {})

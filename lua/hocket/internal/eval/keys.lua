@@ -65,7 +65,12 @@ keys.expect = joined(of_text, {
 
 -- ---- A case --------------------------------------------------------------------------------------
 
-local answer = check.text_or_object(text, { say = text, question = check.pattern, tool = word, arguments = check.pattern, once = check.boolean })
+local an_answer = check.text_or_object(text, { say = text, question = check.pattern, tool = word, arguments = check.pattern, once = check.boolean })
+
+local function answer(c, value, pointer)
+  an_answer(c, value, pointer)
+  if check.is_object(value) and value.say == nil then c:say(pointer, "what is answered is missing: 'say' (to a call: allow, deny)") end
+end
 
 local function scalar(c, value, pointer)
   if type(value) == "table" or value == nil then c:wrong(pointer, "a text or a number", value) end

@@ -24,6 +24,7 @@ local operations = {
   run = "hocket.internal.runner.run_target",
   attach = "hocket.internal.commands.attach",
   command = "hocket.internal.host.command",
+  eval = "hocket.internal.commands.eval",
   check = "hocket.internal.commands.check",
   decode = "hocket.internal.commands.decode",
   new = "hocket.internal.commands.new",

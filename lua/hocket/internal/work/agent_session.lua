@@ -212,8 +212,10 @@ local function context_of(step)
 end
 
 local function new_spec(step, mine, on_delta)
+  local options = step.run.options
   return setmetatable({
-    context = context_of(step), system = step.def.prompt, on_delta = on_delta, schema = mine.schema, schema_name = mine.schema_name, retries = step.run.options.retries,
+    seed = options.seed_models and facts_of(step.def).spec.seed == nil and options.seed or nil,
+    context = context_of(step), system = step.def.prompt, on_delta = on_delta, schema = mine.schema, schema_name = mine.schema_name, retries = options.retries,
     before_turn = false, before_answer = false, stop_when = false, -- hooks, where there are any
   }, facts_of(step.def).spec)
 end
