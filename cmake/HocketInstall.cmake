@@ -17,7 +17,7 @@ set(hocket_objects
   $<TARGET_OBJECTS:hocket_store> $<TARGET_OBJECTS:hocket_sys>
   $<TARGET_OBJECTS:hocket_bind> $<TARGET_OBJECTS:hocket_host>)
 # The front of all stores is in both: it holds no state.
-set(hocket_store_objects $<TARGET_OBJECTS:hocket_store_sqlite>)
+set(hocket_store_objects $<TARGET_OBJECTS:hocket_store_sqlite> $<TARGET_OBJECTS:hocket_store_keeper>)
 set(hocket_serve_objects $<TARGET_OBJECTS:hocket_serve> $<TARGET_OBJECTS:hocket_serve_host>
   $<TARGET_OBJECTS:hocket_pack_serve>)
 set(hocket_needs PkgConfig::LUA PkgConfig::UV PkgConfig::CJSON PkgConfig::YAML

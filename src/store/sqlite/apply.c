@@ -12,9 +12,9 @@
 #define LAST_KEY UINT64_C(0xFFFFFFFF)
 #define GROWS_MS 1000 /* how exact updated_ms is while a run only grows: it is in an index */
 
-int64_t hocket__keeper_now(const struct hocket__keeper *k)
+int64_t hocket__sqlite_now(const struct hocket__sqlite_keeper *k)
 {
-    return hocket__store_wall_ms(&k->o);
+    return hocket__store_wall_ms(&k->base.o);
 }
 
 /* Both halves of a key fit: numbers of entries and records are checked against LAST_KEY before. */
@@ -25,18 +25,18 @@ static int64_t key_of(int64_t run, uint64_t n)
 
 /* ---- Transactions -------------------------------------------------------------------------- */
 
-int hocket__keeper_begin(struct hocket__keeper *k)
+int hocket__sqlite_begin(struct hocket__sqlite_keeper *k)
 {
     return hocket__db_run(&k->db, hocket__db_stmt(&k->db, ST_BEGIN, "BEGIN IMMEDIATE"));
 }
 
 /* The first error is the one to tell: the ROLLBACK may bring one of its own. */
-int hocket__keeper_end(struct hocket__keeper *k, int status)
+int hocket__sqlite_end(struct hocket__sqlite_keeper *k, int status)
 {
     if (status == 0)
         status = hocket__db_run(&k->db, hocket__db_stmt(&k->db, ST_COMMIT, "COMMIT"));
     if (status == 0) {
-        k->commits++;
+        k->base.commits++;
         k->unsynced++;
     } else if (!hocket__db_is_idle(&k->db)) {
         struct hocket_error error = k->db.error;
@@ -91,7 +91,7 @@ static int64_t refer(struct hocket__db *d, struct hocket__str text, int *rc)
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
 /* 0 without an error: there is none. Asked in the transaction that is going to write. */
-int64_t hocket__run_no(struct hocket__keeper *k, struct hocket__str id, int *rc)
+int64_t hocket__run_no(struct hocket__sqlite_keeper *k, struct hocket__str id, int *rc)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_PUT_FIND, "SELECT no FROM runs WHERE id = ?");
@@ -107,19 +107,10 @@ int64_t hocket__run_no(struct hocket__keeper *k, struct hocket__str id, int *rc)
     return no;
 }
 
-void hocket__keeper_refuse(struct hocket__keeper *k, struct hocket__claimed *c,
+static int refuse(struct hocket__sqlite_keeper *k, struct hocket__claimed *c,
     enum hocket__store_command_kind kind, int status)
 {
-    c->refusal = status;
-    c->refused_kind = kind;
-    c->told = false;
-    k->has_refusals = true;
-}
-
-static int refuse(struct hocket__keeper *k, struct hocket__claimed *c,
-    enum hocket__store_command_kind kind, int status)
-{
-    hocket__keeper_refuse(k, c, kind, status);
+    hocket__keeper_refuse(&k->base, c, kind, status);
     return 0;
 }
 
@@ -143,7 +134,7 @@ static void bind_run(struct hocket__db *d, sqlite3_stmt *st, const struct hocket
 }
 
 /* Fence 1 stands in the statement: a run that is put has never had another owner. */
-static int insert_run(struct hocket__keeper *k, struct hocket__claimed *c,
+static int insert_run(struct hocket__sqlite_keeper *k, struct hocket__claimed *c,
     const struct hocket__store_run *r, int64_t parent)
 {
     struct hocket__db *d = &k->db;
@@ -163,11 +154,11 @@ static int insert_run(struct hocket__keeper *k, struct hocket__claimed *c,
         hocket__db_bind_int(d, st, 2, parent);
     else
         d->lib->bind_null(st, 2);
-    c->updated_ms = hocket__keeper_now(k);
+    c->updated_ms = hocket__sqlite_now(k);
     hocket__db_bind_int(d, st, 17, c->updated_ms);
     hocket__db_bind_int(d, st, 18, (int64_t) c->last_n);
     hocket__db_bind_int(d, st, 19, (int64_t) c->last_seq);
-    hocket__claims_bind(k, st, 20);
+    hocket__sqlite_bind(k, st, 20);
     int rc = hocket__db_run(d, st);
     c->no = d->lib->last_insert_rowid(d->db);
     c->fence = 1;
@@ -177,7 +168,7 @@ static int insert_run(struct hocket__keeper *k, struct hocket__claimed *c,
 /* An id that is there is a run that was put twice, by two programs that restored the same export:
  * the second is refused. */
 static int put(
-    struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_run *r)
+    struct hocket__sqlite_keeper *k, struct hocket__claimed *c, const struct hocket__store_run *r)
 {
     int rc;
     int64_t parent = 0, there = hocket__run_no(k, hocket__cstr(r->id), &rc);
@@ -196,7 +187,7 @@ static int put(
 
 /* One statement for whatever is set: the bits of `set` choose the columns, so that there is one
  * plan and one slot. */
-static int update(struct hocket__keeper *k, const struct hocket__claimed *c,
+static int update(struct hocket__sqlite_keeper *k, const struct hocket__claimed *c,
     const struct hocket__store_command *u)
 {
     struct hocket__db *d = &k->db;
@@ -227,7 +218,7 @@ static int update(struct hocket__keeper *k, const struct hocket__claimed *c,
 /* A gap means that entries of this run were lost on the way, or that another process has written
  * meanwhile. Both end the claim: a log with a hole would be replayed as another run. */
 static int append(
-    struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_entry *e)
+    struct hocket__sqlite_keeper *k, struct hocket__claimed *c, const struct hocket__store_entry *e)
 {
     struct hocket__db *d = &k->db;
     int rc = 0;
@@ -260,8 +251,8 @@ static int append(
 
 /* Records of a run that was resumed are told again by its replay; those that the file has are
  * passed over. */
-static int record(
-    struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_record *r)
+static int record(struct hocket__sqlite_keeper *k, struct hocket__claimed *c,
+    const struct hocket__store_record *r)
 {
     struct hocket__db *d = &k->db;
     if (r->seq <= c->last_seq)
@@ -278,7 +269,7 @@ static int record(
 }
 
 /* Files are named by the hash of their generation: what is there is the same. */
-static int put_file(struct hocket__keeper *k, const struct hocket__store_file *f)
+static int put_file(struct hocket__sqlite_keeper *k, const struct hocket__store_file *f)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st =
@@ -304,7 +295,7 @@ static int put_file(struct hocket__keeper *k, const struct hocket__store_file *f
 }
 
 int hocket__message_put(
-    struct hocket__keeper *k, int64_t run, const struct hocket__store_message *m)
+    struct hocket__sqlite_keeper *k, int64_t run, const struct hocket__store_message *m)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_MESSAGE,
@@ -320,7 +311,7 @@ int hocket__message_put(
 
 /* Its id stays, so that it is not put again. */
 static int message_del(
-    struct hocket__keeper *k, const struct hocket__claimed *c, struct hocket__str id)
+    struct hocket__sqlite_keeper *k, const struct hocket__claimed *c, struct hocket__str id)
 {
     sqlite3_stmt *st = hocket__db_stmt(
         &k->db, ST_MESSAGE_DEL, "UPDATE messages SET json = NULL WHERE run = ? AND id = ?");
@@ -333,7 +324,7 @@ static int message_del(
 
 /* Only the owner goes. The fence stays as it is, so that a late write of this claim finds that it
  * has been released. */
-static int release(struct hocket__keeper *k, struct hocket__claimed *c)
+static int release(struct hocket__sqlite_keeper *k, struct hocket__claimed *c)
 {
     sqlite3_stmt *st =
         hocket__db_stmt(&k->db, ST_RELEASE, "UPDATE runs SET owner_pid = 0 WHERE no = ?");
@@ -347,7 +338,7 @@ static int release(struct hocket__keeper *k, struct hocket__claimed *c)
 /* ---- Commands --------------------------------------------------------------------------------- */
 
 /* What the file says of the run, once in a transaction, in which nobody else may change it. */
-static int load(struct hocket__keeper *k, struct hocket__claimed *c)
+static int load(struct hocket__sqlite_keeper *k, struct hocket__claimed *c)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_LOAD,
@@ -357,8 +348,8 @@ static int load(struct hocket__keeper *k, struct hocket__claimed *c)
     if (!st)
         return d->error.status;
     hocket__db_bind_text(d, st, 1, hocket__cstr(c->id));
-    hocket__db_bind_int(d, st, 2, k->self.store);
-    hocket__db_bind_int(d, st, 3, k->self.pid);
+    hocket__db_bind_int(d, st, 2, k->base.self.store);
+    hocket__db_bind_int(d, st, 3, k->base.self.pid);
     int rc = hocket__db_step(d, st);
     c->no = rc == 1 ? hocket__db_int(d, st, 0) : 0;
     c->fence = rc == 1 ? (uint64_t) hocket__db_int(d, st, 1) : 0;
@@ -369,25 +360,14 @@ static int load(struct hocket__keeper *k, struct hocket__claimed *c)
     return rc < 0 ? rc : 0;
 }
 
-/* The claim as this transaction knows it.
- * `told` is of refusals that the loop has heard of: those stay, whatever becomes of the
- * transaction. */
-static int touch(struct hocket__keeper *k, struct hocket__claimed *c, bool is_new)
+static int touch(struct hocket__sqlite_keeper *k, struct hocket__claimed *c, bool is_new)
 {
-    if (c->transaction == k->transaction)
-        return 0;
-    c->transaction = k->transaction;
-    c->dirty = c->released = c->changed = false;
-    if (!c->told)
-        c->refusal = 0; /* of a transaction that was not written */
-    hocket__list_del(&c->touched);
-    hocket__list_add(&k->touched, &c->touched);
-    return is_new ? 0 : load(k, c);
+    return hocket__keeper_touch(&k->base, c) && !is_new ? load(k, c) : 0;
 }
 
 /* `dirty`: its row is written once at the end, with the last numbers and the time. */
-static int write_to(
-    struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_command *cmd)
+static int write_to(struct hocket__sqlite_keeper *k, struct hocket__claimed *c,
+    const struct hocket__store_command *cmd)
 {
     c->dirty = true;
     c->changed |= cmd->kind != HOCKET__STORE_APPEND && cmd->kind != HOCKET__STORE_RECORD;
@@ -402,11 +382,11 @@ static int write_to(
     }
 }
 
-static int apply(struct hocket__keeper *k, const struct hocket__store_command *cmd)
+static int apply(struct hocket__sqlite_keeper *k, const struct hocket__store_command *cmd)
 {
     if (cmd->kind == HOCKET__STORE_FILE)
         return put_file(k, &cmd->row.file);
-    struct hocket__claimed *c = hocket__claims_need(k, cmd->id);
+    struct hocket__claimed *c = hocket__claims_need(&k->base, cmd->id);
     if (!c)
         return hocket__error_nomem(&k->db.error);
     int rc = touch(k, c, cmd->kind == HOCKET__STORE_PUT);
@@ -421,7 +401,7 @@ static int apply(struct hocket__keeper *k, const struct hocket__store_command *c
     return write_to(k, c, cmd);
 }
 
-static int write_run(struct hocket__keeper *k, struct hocket__claimed *c, int64_t now)
+static int write_run(struct hocket__sqlite_keeper *k, struct hocket__claimed *c, int64_t now)
 {
     struct hocket__db *d = &k->db;
     bool grown = !c->changed && now >= c->updated_ms && now - c->updated_ms < GROWS_MS;
@@ -441,11 +421,12 @@ static int write_run(struct hocket__keeper *k, struct hocket__claimed *c, int64_
 }
 
 /* Once for each run of a transaction, however many entries there were. */
-static int write_dirty(struct hocket__keeper *k)
+static int write_dirty(struct hocket__sqlite_keeper *k)
 {
-    int64_t now = hocket__keeper_now(k);
+    int64_t now = hocket__sqlite_now(k);
     int rc = 0;
-    for (struct hocket__list *l = k->touched.next; rc == 0 && l != &k->touched; l = l->next) {
+    for (struct hocket__list *l = k->base.touched.next; rc == 0 && l != &k->base.touched;
+         l = l->next) {
         struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, touched);
         if (c->dirty)
             rc = write_run(k, c, now);
@@ -453,7 +434,7 @@ static int write_dirty(struct hocket__keeper *k)
     return rc;
 }
 
-static int apply_all(struct hocket__keeper *k, struct hocket__str work)
+static int apply_all(struct hocket__sqlite_keeper *k, struct hocket__str work)
 {
     struct hocket__store_command cmd;
     int rc = 0;
@@ -465,7 +446,7 @@ static int apply_all(struct hocket__keeper *k, struct hocket__str work)
 /* ---- Syncing ----------------------------------------------------------------------------------- */
 
 /* A PRAGMA of its own costs as much as a small write: it is said when it changes. */
-static int set_sync(struct hocket__keeper *k, bool full)
+static int set_sync(struct hocket__sqlite_keeper *k, bool full)
 {
     if (k->sync_is_full == full)
         return 0;
@@ -478,7 +459,7 @@ static int set_sync(struct hocket__keeper *k, bool full)
 
 /* After a sync that failed the system may have forgotten what it did not write: a later sync says nothing
  * of that. So all that is in the log is written and synced anew, into the file. */
-static int write_anew(struct hocket__keeper *k)
+static int write_anew(struct hocket__sqlite_keeper *k)
 {
     if (!k->sync_failed)
         return 0;
@@ -498,44 +479,28 @@ static bool is_sync_failure(int code)
 }
 
 /* A sync of what was written before goes with any change. */
-static int sync_row(struct hocket__keeper *k)
+static int sync_row(struct hocket__sqlite_keeper *k)
 {
     return hocket__db_run(&k->db,
         hocket__db_stmt(&k->db, ST_SYNC, "UPDATE meta SET value = value + 1 WHERE name = 'syncs'"));
 }
 
-/* The claims of a transaction that failed are in `touched` still; they are let go before the next
- * one begins. */
-static int write_once(struct hocket__keeper *k, struct hocket__str work, bool sync)
+static int write_once(struct hocket__sqlite_keeper *k, struct hocket__str work, bool sync)
 {
     int rc = write_anew(k);
     if (rc == 0)
         rc = set_sync(k, sync);
     if (rc < 0)
         return rc;
-    k->transaction++;
-    while (!hocket__list_empty(&k->touched)) /* of one that was not written */
-        hocket__list_del(k->touched.next);
-    rc = hocket__keeper_begin(k);
+    hocket__keeper_begun(&k->base);
+    rc = hocket__sqlite_begin(k);
     if (rc == 0)
         rc = work.n > 0 ? apply_all(k, work) : sync_row(k);
-    return hocket__keeper_end(k, rc);
-}
-
-/* The claims of a transaction that is there. */
-static void settle(struct hocket__keeper *k)
-{
-    for (struct hocket__list *l = k->touched.next, *next; l != &k->touched; l = next) {
-        struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, touched);
-        next = l->next;
-        hocket__list_del(l);
-        if (c->released && !c->refusal)
-            hocket__claims_drop(k, c);
-    }
+    return hocket__sqlite_end(k, rc);
 }
 
 /* Nothing to write, and nothing that was not synced: a wish for a sync has come true already. */
-int hocket__keeper_write(struct hocket__keeper *k, struct hocket__str work, bool sync)
+int hocket__sqlite_write(struct hocket__sqlite_keeper *k, struct hocket__str work, bool sync)
 {
     if (work.n == 0 && k->unsynced == 0)
         return 0;
@@ -546,8 +511,8 @@ int hocket__keeper_write(struct hocket__keeper *k, struct hocket__str work, bool
     }
     if (sync) {
         k->unsynced = 0;
-        k->syncs++;
+        k->base.syncs++;
     }
-    settle(k);
+    hocket__keeper_settled(&k->base);
     return 0;
 }

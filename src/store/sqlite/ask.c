@@ -63,18 +63,19 @@ void hocket__row_run(struct hocket__db *d, sqlite3_stmt *st, struct hocket__stor
 }
 
 /* Who had it and has ended has it no more, whatever the row says. */
-static void give_run(struct hocket__keeper *k, sqlite3_stmt *st, struct hocket__store_call *c)
+static void give_run(
+    struct hocket__sqlite_keeper *k, sqlite3_stmt *st, struct hocket__store_call *c)
 {
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
     hocket__row_run(&k->db, st, &row.run);
-    if (row.run.owner.pid != 0 && !hocket__claims_is_held(k, st))
+    if (row.run.owner.pid != 0 && !hocket__sqlite_is_held(k, st))
         row.run.owner = (struct hocket__store_owner){ 0 };
     hocket__store_pack(&c->rows, &row);
     copy_id(hocket__cstr(row.run.id), c->before);
 }
 
 /* Ids are of digits and capitals: what begins with a prefix lies before the prefix and a tilde. */
-static int find(struct hocket__keeper *k, struct hocket__store_call *c)
+static int find(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_FIND,
@@ -111,7 +112,7 @@ static void bind_states(struct hocket__db *d, sqlite3_stmt *st, int i, unsigned 
     hocket__db_bind_text(d, st, i, hocket__cstr(words));
 }
 
-static int list_runs(struct hocket__keeper *k, struct hocket__store_call *c)
+static int list_runs(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     struct hocket__db *d = &k->db;
     char words[128];
@@ -148,7 +149,7 @@ struct part {
 
 /* Whose entry (or record) `from` is: the run's own, or that of the parent in which it was not yet. */
 static int holder(
-    struct hocket__keeper *k, struct hocket__store_call *c, bool entries, struct part *part)
+    struct hocket__sqlite_keeper *k, struct hocket__store_call *c, bool entries, struct part *part)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_CHAIN, CHAIN);
@@ -230,7 +231,7 @@ static int give_part(
     return rc < 0 ? rc : 0;
 }
 
-static int64_t parent_of(struct hocket__keeper *k, int64_t run, int *rc)
+static int64_t parent_of(struct hocket__sqlite_keeper *k, int64_t run, int *rc)
 {
     sqlite3_stmt *st = hocket__db_stmt(&k->db, ST_CHAIN, CHAIN);
     if (!st) {
@@ -245,7 +246,7 @@ static int64_t parent_of(struct hocket__keeper *k, int64_t run, int *rc)
     return no;
 }
 
-static int list_rows(struct hocket__keeper *k, struct hocket__store_call *c)
+static int list_rows(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     bool entries = c->kind == HOCKET__STORE_ENTRIES;
     int rc;
@@ -271,7 +272,7 @@ static int remember(struct hocket__store_call *c, struct hocket__str last)
     return hocket__buf_addstr(&c->after, last);
 }
 
-static int list_files(struct hocket__keeper *k, struct hocket__store_call *c)
+static int list_files(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_FILES,
@@ -297,7 +298,7 @@ static int list_files(struct hocket__keeper *k, struct hocket__store_call *c)
     return rc < 0 ? rc : 0;
 }
 
-static int list_messages(struct hocket__keeper *k, struct hocket__store_call *c)
+static int list_messages(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     struct hocket__db *d = &k->db;
     int rc;
@@ -323,7 +324,7 @@ static int list_messages(struct hocket__keeper *k, struct hocket__store_call *c)
     return rc < 0 ? rc : 0;
 }
 
-static int insert_message(struct hocket__keeper *k, struct hocket__store_call *c)
+static int insert_message(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     struct hocket__db *d = &k->db;
     int rc;
@@ -340,18 +341,18 @@ static int insert_message(struct hocket__keeper *k, struct hocket__store_call *c
 }
 
 /* Acknowledged to a person: so it is on the disk. */
-static int put_message(struct hocket__keeper *k, struct hocket__store_call *c)
+static int put_message(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
-    int rc = hocket__keeper_begin(k);
+    int rc = hocket__sqlite_begin(k);
     if (rc == 0)
         rc = insert_message(k, c);
-    rc = hocket__keeper_end(k, rc);
-    return rc < 0 ? rc : hocket__keeper_write(k, HOCKET__STR(""), true);
+    rc = hocket__sqlite_end(k, rc);
+    return rc < 0 ? rc : hocket__sqlite_write(k, HOCKET__STR(""), true);
 }
 
 /* ---- Removing, counting ------------------------------------------------------------------------------- */
 
-static int remove_run(struct hocket__keeper *k, struct hocket__store_call *c)
+static int remove_run(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(
@@ -363,7 +364,7 @@ static int remove_run(struct hocket__keeper *k, struct hocket__store_call *c)
     int64_t no = rc == 1 ? hocket__db_int(d, st, HOCKET__RUN_NO) : 0;
     if (rc == 0)
         c->status = hocket__store_not_found(c);
-    if (rc == 1 && hocket__claims_is_held(k, st)) {
+    if (rc == 1 && hocket__sqlite_is_held(k, st)) {
         struct hocket__store_owner o = owner(d, st);
         c->status = hocket__store_has_it(c, &o);
     }
@@ -371,15 +372,15 @@ static int remove_run(struct hocket__keeper *k, struct hocket__store_call *c)
     return rc < 0 || c->status < 0 ? (rc < 0 ? rc : 0) : hocket__sweep_remove(k, no);
 }
 
-static int remove_named(struct hocket__keeper *k, struct hocket__store_call *c)
+static int remove_named(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
-    int rc = hocket__keeper_begin(k);
+    int rc = hocket__sqlite_begin(k);
     if (rc == 0)
         rc = remove_run(k, c);
-    return hocket__keeper_end(k, rc);
+    return hocket__sqlite_end(k, rc);
 }
 
-static int stats(struct hocket__keeper *k, struct hocket__store_call *c)
+static int stats(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     struct hocket__db *d = &k->db;
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_STATS };
@@ -390,17 +391,18 @@ static int stats(struct hocket__keeper *k, struct hocket__store_call *c)
                         " pragma_freelist_count, pragma_page_size",
                         &rc)
                             : 0;
-    row.stats = (struct hocket__store_stats){ (uint64_t) runs, (uint64_t) bytes, k->commits,
-        k->syncs, k->pending };
+    row.stats = (struct hocket__store_stats){ (uint64_t) runs, (uint64_t) bytes, k->base.commits,
+        k->base.syncs, k->base.pending };
     hocket__store_pack(&c->rows, &row);
     return rc;
 }
 
-int hocket__keeper_answer(struct hocket__keeper *k, struct hocket__store_call *call)
+int hocket__sqlite_answer(struct hocket__keeper *base, struct hocket__store_call *call)
 {
-    static int (*const answers[])(struct hocket__keeper * k, struct hocket__store_call * c) = {
+    static int (*const answers[])(
+        struct hocket__sqlite_keeper * k, struct hocket__store_call * c) = {
         [HOCKET__STORE_FIND] = find,
-        [HOCKET__STORE_TAKE] = hocket__claims_take,
+        [HOCKET__STORE_TAKE] = hocket__sqlite_take,
         [HOCKET__STORE_RUNS] = list_runs,
         [HOCKET__STORE_ENTRIES] = list_rows,
         [HOCKET__STORE_RECORDS] = list_rows,
@@ -409,15 +411,9 @@ int hocket__keeper_answer(struct hocket__keeper *k, struct hocket__store_call *c
         [HOCKET__STORE_MESSAGE] = put_message,
         [HOCKET__STORE_REMOVE] = remove_named,
         [HOCKET__STORE_STATS] = stats,
-        [HOCKET__STORE_NOTE_PUT] = hocket__keeper_note_put,
-        [HOCKET__STORE_NOTE_DEL] = hocket__keeper_note_del,
-        [HOCKET__STORE_NOTES] = hocket__keeper_notes,
+        [HOCKET__STORE_NOTE_PUT] = hocket__sqlite_note_put,
+        [HOCKET__STORE_NOTE_DEL] = hocket__sqlite_note_del,
+        [HOCKET__STORE_NOTES] = hocket__sqlite_notes,
     };
-    if (!call->rows.a)
-        hocket__buf_init(&call->rows, &hocket__malloc, 0);
-    call->status = 0;
-    int rc = answers[call->kind](k, call);
-    if (rc == 0 && call->rows.status < 0 && call->status == 0)
-        call->status = hocket__error_nomem(&call->error);
-    return rc;
+    return answers[call->kind](hocket__sqlite_of(base), call);
 }

@@ -30,7 +30,7 @@ static const char tables[] =
 
 /* 1: they are there. Another process may have made them, or a transaction that failed taken them
  * back. */
-static int look(struct hocket__keeper *k)
+static int look(struct hocket__sqlite_keeper *k)
 {
     int rc = 0;
     if (!k->has_notes)
@@ -45,7 +45,7 @@ static int look(struct hocket__keeper *k)
 /* ---- Writing ------------------------------------------------------------------------------- */
 
 /* What the memory has beside this note. */
-static int check_room(struct hocket__keeper *k, struct hocket__store_call *c)
+static int check_room(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_NOTE_SUM,
@@ -63,7 +63,7 @@ static int check_room(struct hocket__keeper *k, struct hocket__store_call *c)
 }
 
 /* Its number; 0: it is not there, or *rc says why nobody knows. */
-static int64_t number_of(struct hocket__keeper *k, struct hocket__store_call *c, int *rc)
+static int64_t number_of(struct hocket__sqlite_keeper *k, struct hocket__store_call *c, int *rc)
 {
     struct hocket__db *d = &k->db;
     int64_t no = 0;
@@ -82,7 +82,7 @@ static int64_t number_of(struct hocket__keeper *k, struct hocket__store_call *c,
     return no;
 }
 
-static int put_row(struct hocket__keeper *k, struct hocket__store_call *c)
+static int put_row(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_NOTE_PUT,
@@ -101,7 +101,7 @@ static int put_row(struct hocket__keeper *k, struct hocket__store_call *c)
     return hocket__db_run(d, st);
 }
 
-static int drop_text(struct hocket__keeper *k, int64_t no)
+static int drop_text(struct hocket__sqlite_keeper *k, int64_t no)
 {
     sqlite3_stmt *st =
         hocket__db_stmt(&k->db, ST_NOTE_NO_TEXT, "DELETE FROM notes_text WHERE rowid = ?");
@@ -110,7 +110,7 @@ static int drop_text(struct hocket__keeper *k, int64_t no)
     return hocket__db_run(&k->db, st);
 }
 
-static int put_text(struct hocket__keeper *k, struct hocket__store_call *c, int64_t no)
+static int put_text(struct hocket__sqlite_keeper *k, struct hocket__store_call *c, int64_t no)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st =
@@ -123,7 +123,7 @@ static int put_text(struct hocket__keeper *k, struct hocket__store_call *c, int6
 }
 
 /* In place of the one that there was. */
-static int put_vector(struct hocket__keeper *k, struct hocket__store_call *c, int64_t no)
+static int put_vector(struct hocket__sqlite_keeper *k, struct hocket__store_call *c, int64_t no)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st =
@@ -143,7 +143,7 @@ static int put_vector(struct hocket__keeper *k, struct hocket__store_call *c, in
     return hocket__db_run(d, st);
 }
 
-static int put(struct hocket__keeper *k, struct hocket__store_call *c)
+static int put(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     int rc = look(k);
     if (rc == 0)
@@ -162,7 +162,7 @@ static int put(struct hocket__keeper *k, struct hocket__store_call *c)
     return rc == 0 ? put_vector(k, c, no) : rc;
 }
 
-static int del(struct hocket__keeper *k, struct hocket__store_call *c)
+static int del(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     int rc = look(k);
     int64_t no = rc == 1 ? number_of(k, c, &rc) : 0;
@@ -180,24 +180,24 @@ static int del(struct hocket__keeper *k, struct hocket__store_call *c)
 }
 
 /* As of a message: who hears that it is done may lose power then. */
-static int written(struct hocket__keeper *k, struct hocket__store_call *c,
-    int (*body)(struct hocket__keeper *k, struct hocket__store_call *c))
+static int written(struct hocket__sqlite_keeper *k, struct hocket__store_call *c,
+    int (*body)(struct hocket__sqlite_keeper *k, struct hocket__store_call *c))
 {
-    int rc = hocket__keeper_begin(k);
+    int rc = hocket__sqlite_begin(k);
     if (rc == 0)
         rc = body(k, c);
-    rc = hocket__keeper_end(k, rc);
+    rc = hocket__sqlite_end(k, rc);
     if (rc < 0)
         k->has_notes = false;
-    return rc < 0 ? rc : hocket__keeper_write(k, HOCKET__STR(""), true);
+    return rc < 0 ? rc : hocket__sqlite_write(k, HOCKET__STR(""), true);
 }
 
-int hocket__keeper_note_put(struct hocket__keeper *k, struct hocket__store_call *c)
+int hocket__sqlite_note_put(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     return written(k, c, put);
 }
 
-int hocket__keeper_note_del(struct hocket__keeper *k, struct hocket__store_call *c)
+int hocket__sqlite_note_del(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     return written(k, c, del);
 }
@@ -220,7 +220,7 @@ static void give(struct hocket__db *d, sqlite3_stmt *st, struct hocket__store_ca
 }
 
 /* The rows of a statement whose texts are bound; ?8 and ?9 say which part of them. */
-static int give_all(struct hocket__keeper *k, struct hocket__store_call *c, sqlite3_stmt *st)
+static int give_all(struct hocket__sqlite_keeper *k, struct hocket__store_call *c, sqlite3_stmt *st)
 {
     struct hocket__db *d = &k->db;
     int rc;
@@ -238,8 +238,8 @@ static int give_all(struct hocket__keeper *k, struct hocket__store_call *c, sqli
     return rc < 0 ? rc : 0;
 }
 
-static int give_matching(struct hocket__keeper *k, struct hocket__store_call *c, unsigned slot,
-    const char *sql, struct hocket__str second)
+static int give_matching(struct hocket__sqlite_keeper *k, struct hocket__store_call *c,
+    unsigned slot, const char *sql, struct hocket__str second)
 {
     sqlite3_stmt *st = hocket__db_stmt(&k->db, slot, sql);
     if (!st)
@@ -266,7 +266,7 @@ static void add_words(struct hocket__buf *out, struct hocket__str query)
 
 /* Where no word is found the text may be in the middle of one: of languages that do not part
  * them. */
-static int search(struct hocket__keeper *k, struct hocket__store_call *c)
+static int search(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     struct hocket__buf match;
     hocket__buf_init(&match, &hocket__malloc, 0);
@@ -291,7 +291,7 @@ static int search(struct hocket__keeper *k, struct hocket__store_call *c)
 }
 
 static int compare_all(
-    struct hocket__keeper *k, struct hocket__store_call *c, struct hocket__store_near *near)
+    struct hocket__sqlite_keeper *k, struct hocket__store_call *c, struct hocket__store_near *near)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_NOTE_VECTORS,
@@ -306,7 +306,7 @@ static int compare_all(
 }
 
 /* All in one piece: there are few. */
-static int list_near(struct hocket__keeper *k, struct hocket__store_call *c)
+static int list_near(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     struct hocket__db *d = &k->db;
     struct hocket__store_near near = { .n = 0 };
@@ -326,7 +326,7 @@ static int list_near(struct hocket__keeper *k, struct hocket__store_call *c)
     return 0;
 }
 
-int hocket__keeper_notes(struct hocket__keeper *k, struct hocket__store_call *c)
+int hocket__sqlite_notes(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     int rc = look(k);
     if (rc <= 0)

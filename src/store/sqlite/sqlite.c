@@ -1,293 +1,89 @@
-/* The SQLite store as the loop's thread sees it: orders go over under the lock, news come back with the async
- * handle. The loop never waits for the disk. What the other thread does is in thread.c, the way between both
- * at the head of sqlite_impl.h. */
-#include "store/sqlite/thread.h"
+/* The SQLite store: what its thread does with a file. */
+#include "store/sqlite/sqlite_impl.h"
 
-#include <signal.h>
-#include <unistd.h>
+#include "store/sqlite/place.h"
+#include "store/sqlite/schema.h"
 
-#define STACK_SIZE (512 * 1024)
+#define OPEN_TRIES  20
+#define OPEN_GAP_MS 100
 
-static struct hocket__sqlite_store *of(struct hocket__store_backend *b)
+static bool is_busy(const struct hocket__db *d)
 {
-    return hocket__container_of(b, struct hocket__sqlite_store, base);
+    int code = d->code & 0xff;
+    return code == SQLITE_BUSY || code == SQLITE_LOCKED;
 }
 
-/* ---- The loop: news ------------------------------------------------------------------------------- */
-
-/* News are taken under the lock and told without it: their callbacks may hand over and ask, which
- * takes it again. */
-static void tell_state(struct hocket__sqlite_store *q)
+/* Another process may be making the file just now. */
+static int open_file(struct hocket__keeper *base)
 {
-    struct hocket__store *s = q->base.store;
-    hocket__sqlite_lock(q);
-    bool opened = q->opened, broken = q->broken && !q->told_broken, paused = q->paused,
-         changed = q->changed;
-    struct hocket_error error = q->error;
-    q->opened = q->changed = false;
-    hocket__sqlite_unlock(q);
-    if (opened)
-        hocket__store_tell(s, HOCKET__STORE_READY, NULL, NULL);
-    if (changed)
-        hocket__store_tell(s, HOCKET__STORE_CHANGED, NULL, NULL);
-    if (paused != q->told_paused && !q->told_broken) {
-        q->told_paused = paused;
-        hocket__store_tell(
-            s, paused ? HOCKET__STORE_PAUSED : HOCKET__STORE_GOING, NULL, paused ? &error : NULL);
+    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
+    int rc = hocket__store_place(base->o.path, &k->path, &k->db.error);
+    for (int i = 0; rc >= 0 && i < OPEN_TRIES; i++) {
+        rc = hocket__schema_open(&k->db, k->path.data);
+        if (rc == 0)
+            k->data_version = hocket__db_ask(&k->db, "PRAGMA data_version", &rc);
+        if (rc != HOCKET_EIO || !is_busy(&k->db))
+            return rc;
+        uv_sleep(OPEN_GAP_MS);
+        rc = i + 1 < OPEN_TRIES ? 0 : rc;
     }
-    if (broken) {
-        q->told_broken = true;
-        hocket__store_tell(s, HOCKET__STORE_BROKEN, NULL, &error);
-    }
-}
-
-/* One at a time: the thread may go on adding while the callbacks run. */
-static struct hocket__list *take_first(struct hocket__sqlite_store *q, struct hocket__list *from)
-{
-    struct hocket__list *l = NULL;
-    hocket__sqlite_lock(q);
-    if (!hocket__list_empty(from)) {
-        l = from->next;
-        hocket__list_del(l);
-    }
-    hocket__sqlite_unlock(q);
-    return l;
-}
-
-static void tell_runs(struct hocket__sqlite_store *q)
-{
-    struct hocket__list *l;
-    while ((l = take_first(q, &q->refusals))) {
-        struct hocket__sqlite_refusal *r =
-            hocket__container_of(l, struct hocket__sqlite_refusal, link);
-        hocket__store_tell(q->base.store, HOCKET__STORE_REFUSED, r->id, &r->error);
-        hocket__free(&hocket__malloc, r, sizeof(*r));
-    }
-}
-
-/* In the order in which it happened: refusals stand before the commit that they belong to. */
-static void deliver(struct hocket__sqlite_store *q)
-{
-    struct hocket__list *l;
-    hocket__sqlite_lock(q);
-    uint64_t written = q->written, synced = q->synced;
-    hocket__sqlite_unlock(q);
-    tell_state(q);
-    tell_runs(q);
-    if (written != q->told_written || synced != q->told_synced) {
-        q->told_written = written;
-        q->told_synced = synced;
-        hocket__store_kept(q->base.store, written, synced);
-    }
-    while ((l = take_first(q, &q->answers)))
-        hocket__store_answer(
-            q->base.store, hocket__container_of(l, struct hocket__store_call, backend_link));
-}
-
-static void on_out_closed(uv_handle_t *handle)
-{
-    struct hocket__sqlite_store *q = handle->data;
-    struct hocket__store *s = q->base.store;
-    pthread_mutex_destroy(&q->lock);
-    pthread_cond_destroy(&q->cond);
-    hocket__buf_deinit(&q->incoming);
-    hocket__strfree(&hocket__malloc, q->file);
-    hocket__free(s->o.alloc, q, sizeof(*q));
-    hocket__store_closed(s);
-}
-
-/* The join does not block: `ended` is the last thing that the thread sets. */
-static void on_out(uv_async_t *out)
-{
-    struct hocket__sqlite_store *q = out->data;
-    hocket__sqlite_lock(q);
-    bool ended = q->ended;
-    hocket__sqlite_unlock(q);
-    if (ended)
-        pthread_join(q->thread, NULL);
-    deliver(q);
-    if (ended)
-        uv_close((uv_handle_t *) out, on_out_closed);
-}
-
-/* ---- The loop: orders -------------------------------------------------------------------------------- */
-
-/* Signalled when it was empty only, and sleeps: a thread that has something to do looks at all of it when it
- * takes the next round, and one that is awake sees it in time. */
-static void sqlite_submit(struct hocket__store_backend *b, struct hocket__buf *batch, uint64_t seq)
-{
-    struct hocket__sqlite_store *q = of(b);
-    hocket__sqlite_lock(q);
-    bool was_empty = q->incoming.len == 0, asleep = q->asleep;
-    int rc = hocket__buf_add(&q->incoming, batch->data, batch->len);
-    if (was_empty)
-        q->incoming_ms = hocket__sqlite_now_ms();
-    if (rc == 0)
-        q->incoming_seq = seq;
-    hocket__sqlite_unlock(q);
-    if (rc < 0) { /* half of what was handed over is not to be kept */
-        struct hocket_error e;
-        hocket__error_nomem(&e);
-        hocket__store_tell(b->store, HOCKET__STORE_BROKEN, NULL, &e);
-    } else if (was_empty && asleep) {
-        pthread_cond_signal(&q->cond);
-    }
-}
-
-static void sqlite_want(struct hocket__store_backend *b, uint64_t seq, enum hocket__store_kept kept)
-{
-    struct hocket__sqlite_store *q = of(b);
-    hocket__sqlite_lock(q);
-    bool news = seq > q->wanted[kept];
-    if (news)
-        q->wanted[kept] = seq;
-    hocket__sqlite_unlock(q);
-    if (news)
-        pthread_cond_signal(&q->cond);
-}
-
-static void sqlite_ask(struct hocket__store_backend *b, struct hocket__store_call *call)
-{
-    struct hocket__sqlite_store *q = of(b);
-    hocket__sqlite_lock(q);
-    hocket__list_add(&q->questions, &call->backend_link);
-    hocket__sqlite_unlock(q);
-    pthread_cond_signal(&q->cond);
-}
-
-static void sqlite_hold(struct hocket__store_backend *b, bool on)
-{
-    struct hocket__sqlite_store *q = of(b);
-    if (on)
-        uv_ref((uv_handle_t *) &q->out);
-    else
-        uv_unref((uv_handle_t *) &q->out);
-}
-
-static void sqlite_watch(struct hocket__store_backend *b, bool on)
-{
-    struct hocket__sqlite_store *q = of(b);
-    hocket__sqlite_lock(q);
-    q->watching = on;
-    hocket__sqlite_unlock(q);
-    pthread_cond_signal(&q->cond);
-}
-
-/* In a process that was forked the thread is not there, nor is the file ours to touch. */
-static void sqlite_close(struct hocket__store_backend *b)
-{
-    struct hocket__sqlite_store *q = of(b);
-    if (q->pid != getpid()) {
-        pthread_mutex_init(&q->lock, NULL); /* the thread may have held it when it was lost */
-        hocket__sqlite_fail_all(
-            q, &q->questions, &(struct hocket_error){ .status = HOCKET_ECLOSED });
-        deliver(q);
-        uv_close((uv_handle_t *) &q->out, on_out_closed);
-        return;
-    }
-    hocket__sqlite_lock(q);
-    q->closing = true;
-    hocket__sqlite_unlock(q);
-    pthread_cond_signal(&q->cond);
-}
-
-static const struct hocket__store_backend_ops sqlite_ops = {
-    .name = "sqlite",
-    .submit = sqlite_submit,
-    .want = sqlite_want,
-    .ask = sqlite_ask,
-    .hold = sqlite_hold,
-    .watch = sqlite_watch,
-    .close = sqlite_close,
-};
-
-/* ---- Life ------------------------------------------------------------------------------------------------ */
-
-/* With all signals blocked: the program's handlers run on the program's threads. */
-static int start_thread(struct hocket__sqlite_store *q)
-{
-    sigset_t all, before;
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_SIZE);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&q->thread, &attr, hocket__sqlite_work, q);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
     return rc;
 }
 
-static void init(struct hocket__sqlite_store *q, struct hocket__store *s)
+/* data_version changes when another connection has written, which is asked without touching the
+ * file's pages. */
+static int look(struct hocket__keeper *base)
 {
-    pthread_condattr_t attr;
-    q->base = (struct hocket__store_backend){ &sqlite_ops, s };
-    q->pid = getpid();
-    q->out.data = q;
-    pthread_mutex_init(&q->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&q->cond, &attr);
-    pthread_condattr_destroy(&attr);
-    hocket__buf_init(&q->incoming, &hocket__malloc, 0);
-    hocket__buf_init(&q->k.path, &hocket__malloc, 0);
-    hocket__list_init(&q->questions);
-    hocket__list_init(&q->answers);
-    hocket__list_init(&q->refusals);
-    hocket__list_init(&q->k.claims);
-    hocket__list_init(&q->k.touched);
-    hocket__map_init(&q->k.claimed, &hocket__malloc);
-    q->k.o = s->o;
+    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
+    int rc;
+    int64_t version = hocket__db_ask(&k->db, "PRAGMA data_version", &rc);
+    if (rc < 0 || version == k->data_version)
+        return rc;
+    k->data_version = version;
+    return 1;
 }
 
-static void fail(struct hocket__sqlite_store *q)
+static int write_work(struct hocket__keeper *base, struct hocket__str work, bool sync)
 {
-    const struct hocket_allocator *a = q->base.store->o.alloc;
-    pthread_mutex_destroy(&q->lock);
-    pthread_cond_destroy(&q->cond);
-    hocket__strfree(&hocket__malloc, q->file);
-    hocket__free(a, q, sizeof(*q));
+    return hocket__sqlite_write(hocket__sqlite_of(base), work, sync);
 }
 
-/* Its handles, then its thread. */
-static int start(
-    struct hocket__sqlite_store *q, const struct hocket__store_options *o, struct hocket_error *err)
+static void close_file(struct hocket__keeper *base)
 {
-    q->file = hocket__strdup(&hocket__malloc, o->path, strlen(o->path));
-    if (!q->file)
-        return hocket__error_nomem(err);
-    q->k.o.path = q->file;
-    int rc = uv_async_init(o->loop, &q->out, on_out);
-    if (rc < 0)
-        return hocket__error(err, HOCKET_EIO, "cannot make an event handle: %s", uv_strerror(rc));
-    uv_unref((uv_handle_t *) &q->out);
-    return 0;
+    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
+    hocket__db_close(&k->db, k->db.error.status == HOCKET_EPARSE);
 }
+
+static void free_keeper(struct hocket__keeper *base)
+{
+    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
+    hocket__buf_deinit(&k->path);
+    hocket__free(&hocket__malloc, k, sizeof(*k));
+}
+
+static const struct hocket__keeper_ops ops = {
+    .name = "sqlite",
+    .open = open_file,
+    .write = write_work,
+    .answer = hocket__sqlite_answer,
+    .renew = hocket__sqlite_renew,
+    .release = hocket__sqlite_release,
+    .sweep = hocket__sweep_step,
+    .look = look,
+    .close = close_file,
+    .free = free_keeper,
+};
 
 int hocket__store_sqlite_open(
     const struct hocket__store_options *o, struct hocket__store **out, struct hocket_error *err)
 {
     if (!o->path || !*o->path)
         return hocket__error(err, HOCKET_EINVAL, "no file to keep runs in was named");
-    struct hocket__sqlite_store *q = hocket__zero(o->alloc, sizeof(*q));
-    if (!q)
+    struct hocket__sqlite_keeper *k = hocket__zero(&hocket__malloc, sizeof(*k));
+    if (!k)
         return hocket__error_nomem(err);
-    int rc = hocket__store_new(o, out, err);
-    if (rc < 0) {
-        hocket__free(o->alloc, q, sizeof(*q));
-        return rc;
-    }
-    init(q, *out);
-    rc = start(q, o, err);
-    if (rc < 0) {
-        fail(q);
-        hocket__store_closed(*out);
-        return rc;
-    }
-    (*out)->backend = &q->base;
-    if (start_thread(q) == 0)
-        return 0;
-    q->pid = 0; /* closed as if it were another process's: there is no thread */
-    hocket__store_close(*out, NULL, NULL);
-    return hocket__error(err, HOCKET_EIO, "cannot start a thread");
+    k->base.ops = &ops;
+    k->base.error = &k->db.error;
+    hocket__buf_init(&k->path, &hocket__malloc, 0);
+    return hocket__keeper_start(&k->base, o, out, err);
 }

@@ -9,7 +9,7 @@
 #define STEP_PAGES  "256"
 #define LOOSE_PAGES 64 /* free pages that are not worth giving back: they are used again */
 
-static int run_with(struct hocket__keeper *k, unsigned slot, const char *sql, int64_t no)
+static int run_with(struct hocket__sqlite_keeper *k, unsigned slot, const char *sql, int64_t no)
 {
     sqlite3_stmt *st = hocket__db_stmt(&k->db, slot, sql);
     if (!st)
@@ -19,7 +19,7 @@ static int run_with(struct hocket__keeper *k, unsigned slot, const char *sql, in
 }
 
 /* Its own id, and the generations that it has, with commas. */
-static int names_of(struct hocket__keeper *k, int64_t no, struct hocket__buf *names)
+static int names_of(struct hocket__sqlite_keeper *k, int64_t no, struct hocket__buf *names)
 {
     sqlite3_stmt *st = hocket__db_stmt(
         &k->db, ST_NAMES, "SELECT id || ',' || ifnull(generation, '') FROM runs WHERE no = ?1");
@@ -34,7 +34,7 @@ static int names_of(struct hocket__keeper *k, int64_t no, struct hocket__buf *na
 }
 
 /* Files that no run has. Only forks have more than one generation. */
-static int purge_files(struct hocket__keeper *k, struct hocket__str generation)
+static int purge_files(struct hocket__sqlite_keeper *k, struct hocket__str generation)
 {
     sqlite3_stmt *st = hocket__db_stmt(&k->db, ST_PURGE_FILES,
         "DELETE FROM files WHERE generation = ?1"
@@ -49,7 +49,7 @@ static int purge_files(struct hocket__keeper *k, struct hocket__str generation)
 }
 
 /* Its id is free at once, and so are files that no other run has. */
-int hocket__sweep_remove(struct hocket__keeper *k, int64_t no)
+int hocket__sweep_remove(struct hocket__sqlite_keeper *k, int64_t no)
 {
     struct hocket__buf names;
     hocket__buf_init(&names, &hocket__malloc, 0);
@@ -63,12 +63,12 @@ int hocket__sweep_remove(struct hocket__keeper *k, int64_t no)
     while (rc == 0 && hocket__store_next_generation(&rest, &name))
         rc = purge_files(k, name);
     hocket__buf_deinit(&names);
-    k->more_to_sweep = true;
+    k->base.more_to_sweep = true;
     return rc;
 }
 
 /* The number of a run that a query names, 0 for none. */
-static int64_t one_run(struct hocket__keeper *k, sqlite3_stmt *st, int *rc)
+static int64_t one_run(struct hocket__sqlite_keeper *k, sqlite3_stmt *st, int *rc)
 {
     *rc = st ? hocket__db_step(&k->db, st) : k->db.error.status;
     int64_t no = *rc == 1 ? hocket__db_int(&k->db, st, 0) : 0;
@@ -80,7 +80,7 @@ static int64_t one_run(struct hocket__keeper *k, sqlite3_stmt *st, int *rc)
 
 /* A fork reads what is before it from its parent: the parent's rows go when no fork has them any
  * more. */
-static int64_t removed_run(struct hocket__keeper *k, int *rc)
+static int64_t removed_run(struct hocket__sqlite_keeper *k, int *rc)
 {
     return one_run(k,
         hocket__db_stmt(&k->db, ST_REMOVED,
@@ -91,7 +91,7 @@ static int64_t removed_run(struct hocket__keeper *k, int *rc)
 
 /* The first part that deletes anything ends the step. The run's own row is the last, since it is
  * what leads here. */
-static int purge(struct hocket__keeper *k, int64_t no)
+static int purge(struct hocket__sqlite_keeper *k, int64_t no)
 {
     static const struct {
         unsigned slot;
@@ -115,26 +115,26 @@ static int purge(struct hocket__keeper *k, int64_t no)
     return rc;
 }
 
-static bool is_too_large(struct hocket__keeper *k, int *rc)
+static bool is_too_large(struct hocket__sqlite_keeper *k, int *rc)
 {
-    if (k->o.max_bytes == 0)
+    if (k->base.o.max_bytes == 0)
         return false;
     int64_t bytes = hocket__db_ask(&k->db,
         "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count,"
         " pragma_freelist_count, pragma_page_size",
         rc);
-    return *rc == 0 && (uint64_t) bytes > k->o.max_bytes;
+    return *rc == 0 && (uint64_t) bytes > k->base.o.max_bytes;
 }
 
 /* The oldest that nobody has and nobody waits for, when its time is over.
  * Runs that wait for a person, a signal or a time are no rubbish, however old; nor is one with a lease that has not
  * ended. A conversation that was left at its prompt is: nobody may ever come back. */
-static int64_t old_run(struct hocket__keeper *k, int *rc)
+static int64_t old_run(struct hocket__sqlite_keeper *k, int *rc)
 {
     struct hocket__db *d = &k->db;
     *rc = 0;
     bool too_large = is_too_large(k, rc);
-    if (*rc < 0 || (!too_large && k->o.max_age_ms == 0))
+    if (*rc < 0 || (!too_large && k->base.o.max_age_ms == 0))
         return 0;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_OLDEST,
         "SELECT no FROM runs r WHERE removed = 0 AND (state NOT IN ('waiting', 'parked')"
@@ -143,17 +143,17 @@ static int64_t old_run(struct hocket__keeper *k, int *rc)
         " AND (owner_pid = 0 OR lease_ms < ?1) AND updated_ms < ?2"
         " AND NOT EXISTS (SELECT 1 FROM runs f WHERE f.parent = r.no)"
         " ORDER BY updated_ms LIMIT 1");
-    int64_t now = hocket__keeper_now(k);
+    int64_t now = hocket__sqlite_now(k);
     if (st) {
         hocket__db_bind_int(d, st, 1, now);
-        hocket__db_bind_int(d, st, 2, too_large ? now + 1 : now - k->o.max_age_ms);
+        hocket__db_bind_int(d, st, 2, too_large ? now + 1 : now - k->base.o.max_age_ms);
     }
     return one_run(k, st, rc);
 }
 
 /* Pages are given back to the file system in pieces, and only when there are many: a file that
  * shrinks and grows costs more than it saves. */
-static int vacuum(struct hocket__keeper *k)
+static int vacuum(struct hocket__sqlite_keeper *k)
 {
     int rc;
     int64_t before = hocket__db_ask(&k->db, "PRAGMA freelist_count", &rc), after = before;
@@ -161,13 +161,14 @@ static int vacuum(struct hocket__keeper *k)
         rc = hocket__db_exec(&k->db, "PRAGMA incremental_vacuum(" STEP_PAGES ")");
     if (rc == 0 && before > LOOSE_PAGES)
         after = hocket__db_ask(&k->db, "PRAGMA freelist_count", &rc);
-    k->more_to_sweep = after > LOOSE_PAGES && after < before;
+    k->base.more_to_sweep = after > LOOSE_PAGES && after < before;
     return rc;
 }
 
-int hocket__sweep_step(struct hocket__keeper *k)
+int hocket__sweep_step(struct hocket__keeper *base)
 {
-    int rc = hocket__keeper_begin(k);
+    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
+    int rc = hocket__sqlite_begin(k);
     if (rc < 0)
         return rc;
     int64_t removed = removed_run(k, &rc), old = rc == 0 && !removed ? old_run(k, &rc) : 0;
@@ -175,7 +176,7 @@ int hocket__sweep_step(struct hocket__keeper *k)
         rc = purge(k, removed);
     else if (rc == 0 && old)
         rc = hocket__sweep_remove(k, old);
-    rc = hocket__keeper_end(k, rc);
-    k->more_to_sweep = true;
+    rc = hocket__sqlite_end(k, rc);
+    k->base.more_to_sweep = true;
     return rc == 0 && !removed && !old ? vacuum(k) : rc;
 }

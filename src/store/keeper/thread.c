@@ -1,30 +1,26 @@
-/* The thread of the SQLite store: in each round it takes all that was handed over, writes it as one
+/* The thread of a store: in each round it takes all that was handed over, writes it as one
  * transaction, tells so, and then answers questions and does what nobody waits for. So under load
  * transactions grow and do not become more.
  *
  *    wait until due ─> take the round ─> write (again and again while the disk is full) ─> answer ─> chores ─┐
- *          ^                               │ the file is no longer what it was                               │
+ *          ^                               │ the database is no longer what it was                               │
  *          └───────────────────────────────┼─────────────────────────────────────────────────────────────────┘
  *                                          └─> broken: everything ends with the reason, until it is closed */
-#include "store/sqlite/thread.h"
+#include "store/keeper/thread.h"
 
-#include "store/sqlite/place.h"
-#include "store/sqlite/schema.h"
-
+#include <stdlib.h>
 #include <time.h>
 
 #define RETRY_MIN_MS  20 /* between two attempts to write */
 #define RETRY_MAX_MS  5000
 #define CLOSING_TRIES 5
 #define OPEN_LATE_MS  30
-#define OPEN_TRIES    20
-#define OPEN_GAP_MS   100
 #define WATCH_MS      500
 #define SWEEP_MS      (10 * 60 * 1000)
 #define SWEEP_GAP_MS  20
 #define SWEEP_END_MS  100 /* for what a short process removed */
 
-int64_t hocket__sqlite_now_ms(void)
+int64_t hocket__keeper_clock(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -33,33 +29,33 @@ int64_t hocket__sqlite_now_ms(void)
 
 /* ---- The thread: what it tells ------------------------------------------------------------------ */
 
-static void tell_broken(struct hocket__sqlite_store *q, const struct hocket_error *err)
+static void tell_broken(struct hocket__keeper_store *q, const struct hocket_error *err)
 {
-    hocket__sqlite_lock(q);
+    hocket__keeper_lock(q);
     if (!q->broken)
         q->error = *err;
     q->broken = true;
-    hocket__sqlite_unlock(q);
+    hocket__keeper_unlock(q);
     uv_async_send(&q->out);
 }
 
 /* Told when it changes: a disk that is full for an hour is two events and not one for each attempt. */
-static void tell_paused(struct hocket__sqlite_store *q, bool paused)
+static void tell_paused(struct hocket__keeper_store *q, bool paused)
 {
-    hocket__sqlite_lock(q);
+    hocket__keeper_lock(q);
     bool news = q->paused != paused;
     q->paused = paused;
     if (paused)
-        q->error = q->k.db.error;
-    hocket__sqlite_unlock(q);
+        q->error = *q->k->error;
+    hocket__keeper_unlock(q);
     if (news)
         uv_async_send(&q->out);
 }
 
 /* Refusals of what is written now. They are told before the commits that they spoil. */
-static int tell_refusals(struct hocket__sqlite_store *q)
+static int tell_refusals(struct hocket__keeper_store *q)
 {
-    struct hocket__keeper *k = &q->k;
+    struct hocket__keeper *k = q->k;
     if (!k->has_refusals)
         return 0;
     k->has_refusals = false;
@@ -67,34 +63,34 @@ static int tell_refusals(struct hocket__sqlite_store *q)
         struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);
         if (!c->refusal || c->told)
             continue;
-        struct hocket__sqlite_refusal *r = hocket__zero(&hocket__malloc, sizeof(*r));
+        struct hocket__keeper_refusal *r = hocket__zero(&hocket__malloc, sizeof(*r));
         if (!r)
-            return hocket__error_nomem(&k->db.error);
+            return hocket__error_nomem(k->error);
         memcpy(r->id, c->id, sizeof(r->id));
         hocket__store_refusal(c->refused_kind, c->id, c->refusal, &r->error);
         c->told = true;
-        hocket__sqlite_lock(q);
+        hocket__keeper_lock(q);
         hocket__list_add(&q->refusals, &r->link);
-        hocket__sqlite_unlock(q);
+        hocket__keeper_unlock(q);
     }
     return 0;
 }
 
-static void tell_written(struct hocket__sqlite_store *q, uint64_t seq, bool sync)
+static void tell_written(struct hocket__keeper_store *q, uint64_t seq, bool sync)
 {
-    hocket__sqlite_lock(q);
+    hocket__keeper_lock(q);
     q->written = seq;
     if (sync)
         q->synced = seq;
-    hocket__sqlite_unlock(q);
+    hocket__keeper_unlock(q);
     uv_async_send(&q->out);
 }
 
-static void tell_answer(struct hocket__sqlite_store *q, struct hocket__store_call *c)
+static void tell_answer(struct hocket__keeper_store *q, struct hocket__store_call *c)
 {
-    hocket__sqlite_lock(q);
+    hocket__keeper_lock(q);
     hocket__list_add(&q->answers, &c->backend_link);
-    hocket__sqlite_unlock(q);
+    hocket__keeper_unlock(q);
     uv_async_send(&q->out);
 }
 
@@ -106,24 +102,31 @@ static bool is_fatal(const struct hocket_error *err)
 
 /* ---- The thread: waiting ------------------------------------------------------------------------- */
 
-static void wait_until(struct hocket__sqlite_store *q, int64_t ms)
+/* Under the lock, which is let go meanwhile. */
+static void wait_until(struct hocket__keeper_store *q, int64_t ms)
 {
     struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-    pthread_cond_timedwait(&q->cond, &q->lock, &t);
+    if (!q->k->ops->wait) {
+        pthread_cond_timedwait(&q->cond, &q->lock, &t);
+        return;
+    }
+    hocket__keeper_unlock(q);
+    q->k->ops->wait(q->k, ms);
+    hocket__keeper_lock(q);
 }
 
 /* Somebody waits for what is not there yet. What nobody waits for may linger, and share a
  * transaction. */
-static bool is_wanted(const struct hocket__sqlite_store *q)
+static bool is_wanted(const struct hocket__keeper_store *q)
 {
     return q->wanted[HOCKET__STORE_WRITTEN] > q->written
            || q->wanted[HOCKET__STORE_SYNCED] > q->synced;
 }
 
 /* When there is something to do: 0 for now. */
-static int64_t due_ms(const struct hocket__sqlite_store *q)
+static int64_t due_ms(const struct hocket__keeper_store *q)
 {
-    const struct hocket__keeper *k = &q->k;
+    const struct hocket__keeper *k = q->k;
     if (q->closing || is_wanted(q) || !hocket__list_empty(&q->questions))
         return 0;
     int64_t due = k->next_sweep_ms;
@@ -141,20 +144,20 @@ static int64_t due_ms(const struct hocket__sqlite_store *q)
 /* Tries until it is written, or will not be: while it fails, with growing gaps; at the end a few times more.
  * The work is written again as a whole, since nothing of a transaction that failed is there.
  * Meanwhile questions wait, too: an answer could show a run without what was said about it before. */
-static int write_all(struct hocket__sqlite_store *q, struct hocket__str work, bool sync)
+static int write_all(struct hocket__keeper_store *q, struct hocket__str work, bool sync)
 {
     int gap = RETRY_MIN_MS, last_tries = CLOSING_TRIES, rc;
-    while ((rc = hocket__keeper_write(&q->k, work, sync)) < 0 && !is_fatal(&q->k.db.error)) {
-        hocket__sqlite_lock(q);
+    while ((rc = q->k->ops->write(q->k, work, sync)) < 0 && !is_fatal(q->k->error)) {
+        hocket__keeper_lock(q);
         bool closing = q->closing;
-        hocket__sqlite_unlock(q);
+        hocket__keeper_unlock(q);
         tell_paused(q, true);
         if (closing && --last_tries == 0)
             return rc;
-        hocket__sqlite_lock(q);
+        hocket__keeper_lock(q);
         if (!q->closing)
-            wait_until(q, hocket__sqlite_now_ms() + gap);
-        hocket__sqlite_unlock(q);
+            wait_until(q, hocket__keeper_clock() + gap);
+        hocket__keeper_unlock(q);
         if (closing)
             uv_sleep(RETRY_MIN_MS);
         gap = gap * 2 < RETRY_MAX_MS ? gap * 2 : RETRY_MAX_MS;
@@ -163,30 +166,41 @@ static int write_all(struct hocket__sqlite_store *q, struct hocket__str work, bo
     return rc < 0 ? rc : tell_refusals(q);
 }
 
+static int answer(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    if (!c->rows.a)
+        hocket__buf_init(&c->rows, &hocket__malloc, 0);
+    c->status = 0;
+    int rc = k->ops->answer(k, c);
+    if (rc == 0 && c->rows.status < 0 && c->status == 0)
+        c->status = hocket__error_nomem(&c->error);
+    return rc;
+}
+
 /* A question that fails is that question's failure; only a file that makes no sense any more breaks
  * the store. */
-static void answer_all(struct hocket__sqlite_store *q, struct hocket__list *questions)
+static void answer_all(struct hocket__keeper_store *q, struct hocket__list *questions)
 {
     while (!hocket__list_empty(questions)) {
         struct hocket__list *l = questions->next;
         struct hocket__store_call *c =
             hocket__container_of(l, struct hocket__store_call, backend_link);
         hocket__list_del(l);
-        int rc = hocket__keeper_answer(&q->k, c);
+        int rc = answer(q->k, c);
         if (rc < 0) {
             hocket__buf_reset(&c->rows);
             c->status = rc;
-            c->error = q->k.db.error;
+            c->error = *q->k->error;
             c->more = false;
         }
         if (rc == HOCKET_EPARSE)
-            tell_broken(q, &q->k.db.error);
+            tell_broken(q, q->k->error);
         tell_answer(q, c);
     }
 }
 
-void hocket__sqlite_fail_all(
-    struct hocket__sqlite_store *q, struct hocket__list *questions, const struct hocket_error *err)
+void hocket__keeper_fail_all(
+    struct hocket__keeper_store *q, struct hocket__list *questions, const struct hocket_error *err)
 {
     while (!hocket__list_empty(questions)) {
         struct hocket__list *l = questions->next;
@@ -201,32 +215,27 @@ void hocket__sqlite_fail_all(
     }
 }
 
-/* data_version changes when another connection has written, which is asked without touching the
- * file's pages. */
-static void look_for_others(struct hocket__sqlite_store *q)
+static void look_for_others(struct hocket__keeper_store *q)
 {
-    int rc;
-    int64_t version = hocket__db_ask(&q->k.db, "PRAGMA data_version", &rc);
-    if (rc < 0 || version == q->k.data_version)
+    if (q->k->ops->look(q->k) != 1)
         return;
-    q->k.data_version = version;
-    hocket__sqlite_lock(q);
+    hocket__keeper_lock(q);
     q->changed = true;
-    hocket__sqlite_unlock(q);
+    hocket__keeper_unlock(q);
     uv_async_send(&q->out);
 }
 
 /* What nobody waits for. Failures are seen again when somebody does. */
-static void do_chores(struct hocket__sqlite_store *q, bool watching)
+static void do_chores(struct hocket__keeper_store *q, bool watching)
 {
-    struct hocket__keeper *k = &q->k;
-    int64_t now = hocket__sqlite_now_ms();
+    struct hocket__keeper *k = q->k;
+    int64_t now = hocket__keeper_clock();
     if (watching && now >= k->next_watch_ms) {
         look_for_others(q);
         k->next_watch_ms = now + WATCH_MS;
     }
     if (now >= k->next_renewal_ms) {
-        if (hocket__claims_renew(k) == 0)
+        if (k->ops->renew(k) == 0)
             tell_refusals(q);
         k->next_renewal_ms = now + k->o.lease_ms / 3;
         uv_async_send(&q->out);
@@ -234,10 +243,10 @@ static void do_chores(struct hocket__sqlite_store *q, bool watching)
     if (k->more_to_sweep && k->next_sweep_ms > now + SWEEP_GAP_MS)
         k->next_sweep_ms = now + SWEEP_GAP_MS;
     if (now >= k->next_sweep_ms) {
-        int rc = hocket__sweep_step(k);
+        int rc = k->ops->sweep(k);
         k->next_sweep_ms = now + (rc == 0 && k->more_to_sweep ? SWEEP_GAP_MS : SWEEP_MS);
         if (rc == HOCKET_EPARSE)
-            tell_broken(q, &k->db.error);
+            tell_broken(q, k->error);
     }
 }
 
@@ -262,10 +271,10 @@ static void move_list(struct hocket__list *from, struct hocket__list *to)
 
 /* Until there is something to do. More is likely to come soon: so it looks by itself as long as that may linger, and nobody
  * has to wake it only to hand something over that nobody waits for. Then it is asleep, and costs nothing. */
-static void wait_for_work(struct hocket__sqlite_store *q)
+static void wait_for_work(struct hocket__keeper_store *q)
 {
-    int64_t now = hocket__sqlite_now_ms(), awake = now + q->k.o.linger_ms;
-    for (int64_t due; (due = due_ms(q)) > now; now = hocket__sqlite_now_ms()) {
+    int64_t now = hocket__keeper_clock(), awake = now + q->k->o.linger_ms;
+    for (int64_t due; (due = due_ms(q)) > now; now = hocket__keeper_clock()) {
         q->asleep = now >= awake;
         wait_until(q, q->asleep || due < awake ? due : awake);
     }
@@ -273,9 +282,9 @@ static void wait_for_work(struct hocket__sqlite_store *q)
 }
 
 /* What is handed over goes to the thread as a whole: its memory is taken, and given back empty. */
-static void take_round(struct hocket__sqlite_store *q, struct round *r)
+static void take_round(struct hocket__keeper_store *q, struct round *r)
 {
-    hocket__sqlite_lock(q);
+    hocket__keeper_lock(q);
     wait_for_work(q);
     struct hocket__buf empty = r->work;
     r->work = q->incoming;
@@ -284,12 +293,12 @@ static void take_round(struct hocket__sqlite_store *q, struct round *r)
     r->sync = q->wanted[HOCKET__STORE_SYNCED] > q->synced;
     r->closing = q->closing;
     r->watching = q->watching;
-    q->k.pending = q->incoming_seq - q->written;
+    q->k->pending = q->incoming_seq - q->written;
     move_list(&q->questions, &r->questions);
-    hocket__sqlite_unlock(q);
+    hocket__keeper_unlock(q);
 }
 
-static bool serve(struct hocket__sqlite_store *q, struct round *r)
+static bool serve(struct hocket__keeper_store *q, struct round *r)
 {
     if (r->work.len > 0 || r->sync) {
         if (write_all(q, hocket__buf_str(&r->work), r->sync) < 0)
@@ -304,100 +313,80 @@ static bool serve(struct hocket__sqlite_store *q, struct round *r)
 
 /* Nothing more is kept: everything ends with the reason, until the store is closed. */
 static void be_broken(
-    struct hocket__sqlite_store *q, struct round *r, const struct hocket_error *err)
+    struct hocket__keeper_store *q, struct round *r, const struct hocket_error *err)
 {
     struct hocket_error error = *err;
     tell_broken(q, &error);
-    hocket__sqlite_fail_all(q, &r->questions, &error);
+    hocket__keeper_fail_all(q, &r->questions, &error);
     for (bool closing = r->closing; !closing;) {
         struct hocket__list questions;
-        hocket__sqlite_lock(q);
+        hocket__keeper_lock(q);
         while (!q->closing && hocket__list_empty(&q->questions))
-            pthread_cond_wait(&q->cond, &q->lock);
+            wait_until(q, hocket__keeper_clock() + SWEEP_MS);
         move_list(&q->questions, &questions);
         hocket__buf_reset(&q->incoming);
         closing = q->closing;
-        hocket__sqlite_unlock(q);
-        hocket__sqlite_fail_all(q, &questions, &error);
+        hocket__keeper_unlock(q);
+        hocket__keeper_fail_all(q, &questions, &error);
     }
 }
 
-static void keep(struct hocket__sqlite_store *q, struct round *r)
+static void keep(struct hocket__keeper_store *q, struct round *r)
 {
-    struct hocket__keeper *k = &q->k;
+    struct hocket__keeper *k = q->k;
     bool ok = true;
     while (ok && !r->closing) {
         take_round(q, r);
         ok = serve(q, r);
     }
     if (!ok) {
-        be_broken(q, r, &k->db.error);
+        be_broken(q, r, k->error);
         return;
     }
-    int64_t end = hocket__sqlite_now_ms() + SWEEP_END_MS;
-    while (k->more_to_sweep && hocket__sqlite_now_ms() < end && hocket__sweep_step(k) == 0)
+    int64_t end = hocket__keeper_clock() + SWEEP_END_MS;
+    while (k->more_to_sweep && hocket__keeper_clock() < end && k->ops->sweep(k) == 0)
         ;
-    hocket__claims_release(k);
+    k->ops->release(k);
 }
 
-/* A run opens its store when it begins and sends its first request right after that: what it takes to open a file comes behind
- * the request, unless somebody waits for it. */
-static void wait_to_open(struct hocket__sqlite_store *q)
+/* A run opens its store when it begins and sends its first request right after that: what it takes to open it comes
+ * behind the request, unless somebody waits for it. */
+static void wait_to_open(struct hocket__keeper_store *q)
 {
-    int64_t end = hocket__sqlite_now_ms() + OPEN_LATE_MS;
-    hocket__sqlite_lock(q);
+    int64_t end = hocket__keeper_clock() + OPEN_LATE_MS;
+    hocket__keeper_lock(q);
     while (!q->closing && !is_wanted(q) && hocket__list_empty(&q->questions)
-           && hocket__sqlite_now_ms() < end)
+           && hocket__keeper_clock() < end)
         wait_until(q, end);
-    hocket__sqlite_unlock(q);
+    hocket__keeper_unlock(q);
 }
 
-/* Another process may be making the file just now. */
-static int open_file(struct hocket__sqlite_store *q)
+void *hocket__keeper_work(void *ud)
 {
-    struct hocket__keeper *k = &q->k;
-    int rc = hocket__store_place(k->o.path, &k->path, &k->db.error);
-    for (int i = 0; rc >= 0 && i < OPEN_TRIES; i++) {
-        rc = hocket__schema_open(&k->db, k->path.data);
-        bool busy = rc == HOCKET_EIO
-                    && ((k->db.code & 0xff) == SQLITE_BUSY || (k->db.code & 0xff) == SQLITE_LOCKED);
-        if (!busy)
-            return rc;
-        uv_sleep(OPEN_GAP_MS);
-        rc = i + 1 < OPEN_TRIES ? 0 : rc;
-    }
-    return rc;
-}
-
-void *hocket__sqlite_work(void *ud)
-{
-    struct hocket__sqlite_store *q = ud;
-    struct hocket__keeper *k = &q->k;
+    struct hocket__keeper_store *q = ud;
+    struct hocket__keeper *k = q->k;
     struct round r = { .closing = false };
     hocket__buf_init(&r.work, &hocket__malloc, 0);
     hocket__list_init(&r.questions);
     wait_to_open(q);
     hocket__self_init(&k->self);
-    if (open_file(q) < 0) {
-        be_broken(q, &r, &k->db.error);
+    if (k->ops->open(k) < 0) {
+        be_broken(q, &r, k->error);
     } else {
-        int rc;
-        k->data_version = hocket__db_ask(&k->db, "PRAGMA data_version", &rc);
-        k->next_renewal_ms = hocket__sqlite_now_ms() + k->o.lease_ms / 3;
-        k->next_sweep_ms = hocket__sqlite_now_ms() + WATCH_MS;
-        hocket__sqlite_lock(q);
+        k->next_renewal_ms = hocket__keeper_clock() + k->o.lease_ms / 3;
+        k->next_sweep_ms = hocket__keeper_clock() + WATCH_MS;
+        hocket__keeper_lock(q);
         q->opened = true;
-        hocket__sqlite_unlock(q);
+        hocket__keeper_unlock(q);
         uv_async_send(&q->out);
         keep(q, &r);
-        hocket__db_close(&k->db, k->db.error.status == HOCKET_EPARSE);
+        k->ops->close(k);
     }
     hocket__claims_free(k);
     hocket__buf_deinit(&r.work);
-    hocket__buf_deinit(&k->path);
-    hocket__sqlite_lock(q);
+    hocket__keeper_lock(q);
     q->ended = true;
-    hocket__sqlite_unlock(q);
+    hocket__keeper_unlock(q);
     uv_async_send(&q->out);
     return NULL;
 }

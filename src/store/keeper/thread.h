@@ -1,16 +1,18 @@
-/* The two sides of the SQLite store: sqlite.c on the loop's thread, thread.c on the store's. */
+/* The two sides of a store with a thread: loop.c on the loop's thread, thread.c on its own. */
 #pragma once
 
-#include "store/sqlite/sqlite_impl.h"
+#include "store/keeper/keeper.h"
+
+#include <pthread.h>
 
 /* What is told of a run. */
-struct hocket__sqlite_refusal {
+struct hocket__keeper_refusal {
     struct hocket__list link;
     char id[HOCKET__STORE_ID + 1];
     struct hocket_error error;
 };
 
-struct hocket__sqlite_store {
+struct hocket__keeper_store {
     struct hocket__store_backend base;
     pid_t pid;
     pthread_t thread;
@@ -37,26 +39,25 @@ struct hocket__sqlite_store {
     uint64_t told_written, told_synced;
     bool told_paused, told_broken;
 
-    char *file;              /* as it was named; malloc'ed */
-    struct hocket__keeper k; /* the thread's */
+    struct hocket__keeper *k; /* the thread's */
 };
 
-static inline void hocket__sqlite_lock(struct hocket__sqlite_store *q)
+static inline void hocket__keeper_lock(struct hocket__keeper_store *q)
 {
     pthread_mutex_lock(&q->lock);
 }
 
-static inline void hocket__sqlite_unlock(struct hocket__sqlite_store *q)
+static inline void hocket__keeper_unlock(struct hocket__keeper_store *q)
 {
     pthread_mutex_unlock(&q->lock);
 }
 
-/* On the clock that both sides use. */
-int64_t hocket__sqlite_now_ms(void);
+/* The claims that are left at the end. */
+void hocket__claims_free(struct hocket__keeper *k);
 
-/* What the thread does, from the opening of the file to its close. */
-void *hocket__sqlite_work(void *q);
+/* What the thread does, from the opening of the database to its close. */
+void *hocket__keeper_work(void *q);
 
 /* Answers all of them with why not. */
-void hocket__sqlite_fail_all(
-    struct hocket__sqlite_store *q, struct hocket__list *questions, const struct hocket_error *err);
+void hocket__keeper_fail_all(
+    struct hocket__keeper_store *q, struct hocket__list *questions, const struct hocket_error *err);

@@ -1,0 +1,126 @@
+/* The claims of a store, by the ids of their runs, and what is to be told of them.
+ *
+ * What a claim says of its run is good for one transaction: it is read anew in each (hocket__keeper_touch), so that nothing
+ * of one that failed is believed. */
+#include "store/keeper/thread.h"
+
+/* 0 is no key of the map. */
+static uint64_t hash(const char *id)
+{
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a: ids are random already */
+    for (int i = 0; i < HOCKET__STORE_ID; i++)
+        h = (h ^ (unsigned char) id[i]) * 0x100000001b3u;
+    return h ? h : 1;
+}
+
+/* Ids are compared as well: the map knows hashes alone, and two ids may have the same. */
+struct hocket__claimed *hocket__claims_get(struct hocket__keeper *k, const char *id)
+{
+    struct hocket__claimed *c = hocket__map_get(&k->claimed, hash(id));
+    while (c && memcmp(c->id, id, HOCKET__STORE_ID) != 0)
+        c = c->next_same;
+    return c;
+}
+
+struct hocket__claimed *hocket__claims_need(struct hocket__keeper *k, const char *id)
+{
+    struct hocket__claimed *c = hocket__claims_get(k, id);
+    if (c)
+        return c;
+    c = hocket__zero(&hocket__malloc, sizeof(*c));
+    if (!c)
+        return NULL;
+    memcpy(c->id, id, HOCKET__STORE_ID);
+    c->next_same = hocket__map_get(&k->claimed, hash(id));
+    if (hocket__map_set(&k->claimed, hash(id), c) < 0) {
+        hocket__free(&hocket__malloc, c, sizeof(*c));
+        return NULL;
+    }
+    hocket__list_init(&c->touched);
+    hocket__list_add(&k->claims, &c->link);
+    return c;
+}
+
+void hocket__claims_drop(struct hocket__keeper *k, struct hocket__claimed *c)
+{
+    struct hocket__claimed *first = hocket__map_get(&k->claimed, hash(c->id));
+    if (first == c) {
+        if (c->next_same)
+            hocket__map_set(&k->claimed, hash(c->id), c->next_same);
+        else
+            hocket__map_del(&k->claimed, hash(c->id));
+    } else {
+        while (first->next_same != c)
+            first = first->next_same;
+        first->next_same = c->next_same;
+    }
+    hocket__list_del(&c->link);
+    hocket__list_del(&c->touched);
+    hocket__free(&hocket__malloc, c, sizeof(*c));
+}
+
+void hocket__claims_free(struct hocket__keeper *k)
+{
+    while (!hocket__list_empty(&k->claims))
+        hocket__claims_drop(k, hocket__container_of(k->claims.next, struct hocket__claimed, link));
+    hocket__map_deinit(&k->claimed);
+}
+
+/* ---- What a transaction knows of them -------------------------------------------------------- */
+
+void hocket__keeper_refuse(struct hocket__keeper *k, struct hocket__claimed *c,
+    enum hocket__store_command_kind kind, int status)
+{
+    c->refusal = status;
+    c->refused_kind = kind;
+    c->told = false;
+    k->has_refusals = true;
+}
+
+/* The claims of a transaction that failed are in `touched` still. */
+void hocket__keeper_begun(struct hocket__keeper *k)
+{
+    k->transaction++;
+    while (!hocket__list_empty(&k->touched))
+        hocket__list_del(k->touched.next);
+}
+
+/* `told` is of refusals that the loop has heard of: those stay, whatever becomes of the transaction. */
+bool hocket__keeper_touch(struct hocket__keeper *k, struct hocket__claimed *c)
+{
+    if (c->transaction == k->transaction)
+        return false;
+    c->transaction = k->transaction;
+    c->dirty = c->released = c->changed = false;
+    if (!c->told)
+        c->refusal = 0; /* of a transaction that was not written */
+    hocket__list_del(&c->touched);
+    hocket__list_add(&k->touched, &c->touched);
+    return true;
+}
+
+void hocket__keeper_settled(struct hocket__keeper *k)
+{
+    for (struct hocket__list *l = k->touched.next, *next; l != &k->touched; l = next) {
+        struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, touched);
+        next = l->next;
+        hocket__list_del(l);
+        if (c->released && !c->refusal)
+            hocket__claims_drop(k, c);
+    }
+}
+
+void hocket__claims_taken(
+    struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_call *call)
+{
+    struct hocket__str rows = hocket__buf_str(&call->rows);
+    struct hocket__store_row row;
+    if (call->status == 0 && hocket__store_unpack(&rows, &row) == 1) {
+        c->refusal = 0;
+        c->told = false;
+        c->transaction = 0;
+        c->fence = row.run.fence;
+    } else if (c->fence == 0 && !c->refusal) {
+        hocket__claims_drop(k, c);
+    }
+}

@@ -1,0 +1,115 @@
+/* A store with a thread of its own, whatever it keeps runs in: what a database's part of it has to do, and
+ * what all such parts share. The database's part is called from that thread alone, and may wait there.
+ *
+ *   loop's thread              under the lock                  the store's thread
+ *   submit ─────────────────>  incoming, incoming_seq ───────> write: one transaction
+ *   want ───────────────────>  wanted[2]
+ *   ask ────────────────────>  questions ────────────────────> answer
+ *   on_news (uv_async) <─────  kept, answers, news <──────────
+ */
+#pragma once
+
+#include "base/map.h"
+#include "store/store_impl.h"
+
+#include <stdatomic.h>
+
+/* ---- Processes ----------------------------------------------------------------------------- */
+
+/* Who this process is to others. */
+struct hocket__self {
+    int64_t pid, start, store;
+    char host[256], place[400];
+};
+
+void hocket__self_init(struct hocket__self *self);
+/* Whether the process of this number, of that start, has ended: asked where the number means something (the same
+ * machine, boot and pid namespace); false elsewhere, where only its lease tells. */
+bool hocket__self_sees_end(
+    const struct hocket__self *self, struct hocket__str place, int64_t pid, int64_t start);
+
+/* ---- Claims -------------------------------------------------------------------------------- */
+
+/* A run that this store has claimed, or that was written as if it had. */
+struct hocket__claimed {
+    struct hocket__claimed *next_same; /* of the same hash */
+    struct hocket__list link, touched;
+    char id[HOCKET__STORE_ID + 1];
+    int64_t no; /* 0: not there */
+    uint64_t fence;
+    uint64_t last_n, last_seq;
+    int64_t updated_ms;
+    uint64_t transaction; /* in which the above was read */
+    bool dirty, released;
+    bool changed; /* more than that it has grown: the time is to be exact */
+    int refusal;  /* why nothing of it is written any more */
+    enum hocket__store_command_kind refused_kind;
+    bool told;
+};
+
+/* ---- What a database does -------------------------------------------------------------------- */
+
+struct hocket__keeper;
+
+/* Statuses are 0 or negative, with *k->error: `retryable` where another attempt may end otherwise. */
+struct hocket__keeper_ops {
+    const char *name;
+    int (*open)(struct hocket__keeper *k);
+    /* The commands as one transaction, to the disk when `sync`: all of it or nothing; then `work` is given again. */
+    int (*write)(struct hocket__keeper *k, struct hocket__str work, bool sync);
+    /* A question's own status is in the call. What fails here fails that question, and EPARSE all. */
+    int (*answer)(struct hocket__keeper *k, struct hocket__store_call *call);
+    /* Moves the leases. A claim that was lost gets a refusal. */
+    int (*renew)(struct hocket__keeper *k);
+    int (*release)(struct hocket__keeper *k); /* all claims */
+    int (*sweep)(struct hocket__keeper *k); /* one small step; k->more_to_sweep: there is another */
+    int (*look)(struct hocket__keeper *k);  /* 1: others have written since */
+    void (*close)(struct hocket__keeper *k);
+    void (*free)(
+        struct hocket__keeper *k); /* on the loop's thread; also of one that was never opened */
+    /* NULL, or: waits so long for other things as well, till wake is called, from any thread. Only a hint. */
+    void (*wait)(struct hocket__keeper *k, int64_t ms);
+    void (*wake)(struct hocket__keeper *k);
+};
+
+/* The thread's alone, but for `closing`. */
+struct hocket__keeper {
+    const struct hocket__keeper_ops *ops;
+    struct hocket__store_options o;
+    char *path; /* o.path; malloc'ed, as all here */
+    struct hocket__self self;
+    struct hocket_error *error; /* the database's last */
+    struct hocket__map claimed;
+    struct hocket__list claims, touched;
+    uint64_t transaction;
+    uint64_t commits, syncs;
+    int64_t next_renewal_ms, next_sweep_ms, next_watch_ms;
+    bool more_to_sweep, has_refusals;
+    uint64_t pending; /* bytes; for those who ask */
+    atomic_bool closing;
+};
+
+/* Begins the thread. `k` is zero but for what is the database's, its ops and `error`, and belongs to the store
+ * from here on, also where this fails: EINVAL, ENOMEM, EIO. */
+int hocket__keeper_start(struct hocket__keeper *k, const struct hocket__store_options *o,
+    struct hocket__store **out, struct hocket_error *err);
+
+/* On the clock of next_…_ms. */
+int64_t hocket__keeper_clock(void);
+
+/* Nothing more of this claim is written; it is told when the transaction is there. */
+void hocket__keeper_refuse(struct hocket__keeper *k, struct hocket__claimed *c,
+    enum hocket__store_command_kind kind, int status);
+/* A transaction begins, or is there. */
+void hocket__keeper_begun(struct hocket__keeper *k);
+void hocket__keeper_settled(struct hocket__keeper *k);
+/* Whether the claim is in this transaction for the first time, and is to be read; then it is in `touched`. */
+bool hocket__keeper_touch(struct hocket__keeper *k, struct hocket__claimed *c);
+
+struct hocket__claimed *hocket__claims_get(struct hocket__keeper *k, const char *id);
+/* The same, made when it is not there; NULL: out of memory. */
+struct hocket__claimed *hocket__claims_need(struct hocket__keeper *k, const char *id);
+void hocket__claims_drop(struct hocket__keeper *k, struct hocket__claimed *c);
+/* After an attempt to take it, whose answer this is. What is remembered of an older claim is over: its refusal, too. */
+void hocket__claims_taken(
+    struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_call *call);

@@ -1,0 +1,313 @@
+/* A store with a thread as the loop sees it: orders go over under the lock, news come back with the async
+ * handle. The loop never waits for the database. What the other thread does is in thread.c, the way between
+ * both at the head of keeper.h. */
+#include "store/keeper/thread.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#define STACK_SIZE (512 * 1024)
+
+static struct hocket__keeper_store *of(struct hocket__store_backend *b)
+{
+    return hocket__container_of(b, struct hocket__keeper_store, base);
+}
+
+/* ---- The loop: news ------------------------------------------------------------------------------- */
+
+/* News are taken under the lock and told without it: their callbacks may hand over and ask, which
+ * takes it again. */
+static void tell_state(struct hocket__keeper_store *q)
+{
+    struct hocket__store *s = q->base.store;
+    hocket__keeper_lock(q);
+    bool opened = q->opened, broken = q->broken && !q->told_broken, paused = q->paused,
+         changed = q->changed;
+    struct hocket_error error = q->error;
+    q->opened = q->changed = false;
+    hocket__keeper_unlock(q);
+    if (opened)
+        hocket__store_tell(s, HOCKET__STORE_READY, NULL, NULL);
+    if (changed)
+        hocket__store_tell(s, HOCKET__STORE_CHANGED, NULL, NULL);
+    if (paused != q->told_paused && !q->told_broken) {
+        q->told_paused = paused;
+        hocket__store_tell(
+            s, paused ? HOCKET__STORE_PAUSED : HOCKET__STORE_GOING, NULL, paused ? &error : NULL);
+    }
+    if (broken) {
+        q->told_broken = true;
+        hocket__store_tell(s, HOCKET__STORE_BROKEN, NULL, &error);
+    }
+}
+
+/* One at a time: the thread may go on adding while the callbacks run. */
+static struct hocket__list *take_first(struct hocket__keeper_store *q, struct hocket__list *from)
+{
+    struct hocket__list *l = NULL;
+    hocket__keeper_lock(q);
+    if (!hocket__list_empty(from)) {
+        l = from->next;
+        hocket__list_del(l);
+    }
+    hocket__keeper_unlock(q);
+    return l;
+}
+
+static void tell_runs(struct hocket__keeper_store *q)
+{
+    struct hocket__list *l;
+    while ((l = take_first(q, &q->refusals))) {
+        struct hocket__keeper_refusal *r =
+            hocket__container_of(l, struct hocket__keeper_refusal, link);
+        hocket__store_tell(q->base.store, HOCKET__STORE_REFUSED, r->id, &r->error);
+        hocket__free(&hocket__malloc, r, sizeof(*r));
+    }
+}
+
+/* In the order in which it happened: refusals stand before the commit that they belong to. */
+static void deliver(struct hocket__keeper_store *q)
+{
+    struct hocket__list *l;
+    hocket__keeper_lock(q);
+    uint64_t written = q->written, synced = q->synced;
+    hocket__keeper_unlock(q);
+    tell_state(q);
+    tell_runs(q);
+    if (written != q->told_written || synced != q->told_synced) {
+        q->told_written = written;
+        q->told_synced = synced;
+        hocket__store_kept(q->base.store, written, synced);
+    }
+    while ((l = take_first(q, &q->answers)))
+        hocket__store_answer(
+            q->base.store, hocket__container_of(l, struct hocket__store_call, backend_link));
+}
+
+static void free_keeper(struct hocket__keeper *k)
+{
+    hocket__strfree(&hocket__malloc, k->path);
+    k->ops->free(k);
+}
+
+static void on_out_closed(uv_handle_t *handle)
+{
+    struct hocket__keeper_store *q = handle->data;
+    struct hocket__store *s = q->base.store;
+    pthread_mutex_destroy(&q->lock);
+    pthread_cond_destroy(&q->cond);
+    hocket__buf_deinit(&q->incoming);
+    free_keeper(q->k);
+    hocket__free(s->o.alloc, q, sizeof(*q));
+    hocket__store_closed(s);
+}
+
+/* The join does not block: `ended` is the last thing that the thread sets. */
+static void on_out(uv_async_t *out)
+{
+    struct hocket__keeper_store *q = out->data;
+    hocket__keeper_lock(q);
+    bool ended = q->ended;
+    hocket__keeper_unlock(q);
+    if (ended)
+        pthread_join(q->thread, NULL);
+    deliver(q);
+    if (ended)
+        uv_close((uv_handle_t *) out, on_out_closed);
+}
+
+static void wake(struct hocket__keeper_store *q)
+{
+    if (q->k->ops->wake)
+        q->k->ops->wake(q->k);
+    else
+        pthread_cond_signal(&q->cond);
+}
+
+/* ---- The loop: orders -------------------------------------------------------------------------------- */
+
+/* Signalled when it was empty only, and sleeps: a thread that has something to do looks at all of it when it
+ * takes the next round, and one that is awake sees it in time. */
+static void keeper_submit(struct hocket__store_backend *b, struct hocket__buf *batch, uint64_t seq)
+{
+    struct hocket__keeper_store *q = of(b);
+    hocket__keeper_lock(q);
+    bool was_empty = q->incoming.len == 0, asleep = q->asleep;
+    int rc = hocket__buf_add(&q->incoming, batch->data, batch->len);
+    if (was_empty)
+        q->incoming_ms = hocket__keeper_clock();
+    if (rc == 0)
+        q->incoming_seq = seq;
+    hocket__keeper_unlock(q);
+    if (rc < 0) { /* half of what was handed over is not to be kept */
+        struct hocket_error e;
+        hocket__error_nomem(&e);
+        hocket__store_tell(b->store, HOCKET__STORE_BROKEN, NULL, &e);
+    } else if (was_empty && asleep) {
+        wake(q);
+    }
+}
+
+static void keeper_want(struct hocket__store_backend *b, uint64_t seq, enum hocket__store_kept kept)
+{
+    struct hocket__keeper_store *q = of(b);
+    hocket__keeper_lock(q);
+    bool news = seq > q->wanted[kept];
+    if (news)
+        q->wanted[kept] = seq;
+    hocket__keeper_unlock(q);
+    if (news)
+        wake(q);
+}
+
+static void keeper_ask(struct hocket__store_backend *b, struct hocket__store_call *call)
+{
+    struct hocket__keeper_store *q = of(b);
+    hocket__keeper_lock(q);
+    hocket__list_add(&q->questions, &call->backend_link);
+    hocket__keeper_unlock(q);
+    wake(q);
+}
+
+static void keeper_hold(struct hocket__store_backend *b, bool on)
+{
+    struct hocket__keeper_store *q = of(b);
+    if (on)
+        uv_ref((uv_handle_t *) &q->out);
+    else
+        uv_unref((uv_handle_t *) &q->out);
+}
+
+static void keeper_watch(struct hocket__store_backend *b, bool on)
+{
+    struct hocket__keeper_store *q = of(b);
+    hocket__keeper_lock(q);
+    q->watching = on;
+    hocket__keeper_unlock(q);
+    wake(q);
+}
+
+/* In a process that was forked the thread is not there, nor is the file ours to touch. */
+static void keeper_close(struct hocket__store_backend *b)
+{
+    struct hocket__keeper_store *q = of(b);
+    if (q->pid != getpid()) {
+        pthread_mutex_init(&q->lock, NULL); /* the thread may have held it when it was lost */
+        hocket__keeper_fail_all(
+            q, &q->questions, &(struct hocket_error){ .status = HOCKET_ECLOSED });
+        deliver(q);
+        uv_close((uv_handle_t *) &q->out, on_out_closed);
+        return;
+    }
+    atomic_store(&q->k->closing, true);
+    hocket__keeper_lock(q);
+    q->closing = true;
+    hocket__keeper_unlock(q);
+    wake(q);
+}
+
+static const struct hocket__store_backend_ops keeper_ops = {
+    .name = "keeper",
+    .submit = keeper_submit,
+    .want = keeper_want,
+    .ask = keeper_ask,
+    .hold = keeper_hold,
+    .watch = keeper_watch,
+    .close = keeper_close,
+};
+
+/* ---- Life ------------------------------------------------------------------------------------------------ */
+
+/* With all signals blocked: the program's handlers run on the program's threads. */
+static int start_thread(struct hocket__keeper_store *q)
+{
+    sigset_t all, before;
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_SIZE);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&q->thread, &attr, hocket__keeper_work, q);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    return rc;
+}
+
+static void init(struct hocket__keeper_store *q, struct hocket__keeper *k, struct hocket__store *s)
+{
+    pthread_condattr_t attr;
+    q->base = (struct hocket__store_backend){ &keeper_ops, s };
+    q->pid = getpid();
+    q->out.data = q;
+    pthread_mutex_init(&q->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&q->cond, &attr);
+    pthread_condattr_destroy(&attr);
+    hocket__buf_init(&q->incoming, &hocket__malloc, 0);
+    hocket__list_init(&q->questions);
+    hocket__list_init(&q->answers);
+    hocket__list_init(&q->refusals);
+    q->k = k;
+    hocket__list_init(&k->claims);
+    hocket__list_init(&k->touched);
+    hocket__map_init(&k->claimed, &hocket__malloc);
+    k->o = s->o;
+    k->o.path = k->path;
+}
+
+static void fail(struct hocket__keeper_store *q)
+{
+    const struct hocket_allocator *a = q->base.store->o.alloc;
+    pthread_mutex_destroy(&q->lock);
+    pthread_cond_destroy(&q->cond);
+    free_keeper(q->k);
+    hocket__free(a, q, sizeof(*q));
+}
+
+static int start_handle(
+    struct hocket__keeper_store *q, const struct hocket__store_options *o, struct hocket_error *err)
+{
+    int rc = uv_async_init(o->loop, &q->out, on_out);
+    if (rc < 0)
+        return hocket__error(err, HOCKET_EIO, "cannot make an event handle: %s", uv_strerror(rc));
+    uv_unref((uv_handle_t *) &q->out);
+    return 0;
+}
+
+/* Both sides' memory, and the front. */
+static struct hocket__keeper_store *make(struct hocket__keeper *k,
+    const struct hocket__store_options *o, struct hocket__store **out, struct hocket_error *err)
+{
+    struct hocket__keeper_store *q = hocket__zero(o->alloc, sizeof(*q));
+    k->path = hocket__strdup(&hocket__malloc, o->path, strlen(o->path));
+    if (!q || !k->path)
+        hocket__error_nomem(err);
+    else if (hocket__store_new(o, out, err) == 0)
+        return q;
+    if (q)
+        hocket__free(o->alloc, q, sizeof(*q));
+    free_keeper(k);
+    return NULL;
+}
+
+int hocket__keeper_start(struct hocket__keeper *k, const struct hocket__store_options *o,
+    struct hocket__store **out, struct hocket_error *err)
+{
+    struct hocket__keeper_store *q = make(k, o, out, err);
+    if (!q)
+        return HOCKET_ENOMEM;
+    init(q, k, *out);
+    int rc = start_handle(q, o, err);
+    if (rc < 0) {
+        fail(q);
+        hocket__store_closed(*out);
+        return rc;
+    }
+    (*out)->backend = &q->base;
+    if (start_thread(q) == 0)
+        return 0;
+    q->pid = 0; /* closed as if it were another process's: there is no thread */
+    hocket__store_close(*out, NULL, NULL);
+    return hocket__error(err, HOCKET_EIO, "cannot start a thread");
+}
