@@ -3,9 +3,10 @@
 #   libhocket         everything that an engine needs: host, bindings, core, transport
 #   libhocket-serve   the optional component: the server behind `sim` models
 #   libhocket-store   the optional component: runs in a file, by SQLite
+#   libhocket-postgres  the optional component: runs in PostgreSQL
 #
 # Each as a shared library, which exports the public functions alone, and as one archive of all
-# its layers. Found by pkg-config (hocket, hocket-serve, hocket-store) and by find_package(hocket), which
+# its layers. Found by pkg-config (hocket, hocket-serve, hocket-store, hocket-postgres) and by find_package(hocket), which
 # gives hocket::hocket and hocket::serve, with COMPONENTS static also hocket::hocket_static and
 # hocket::serve_static.
 include(CMakePackageConfigHelpers)
@@ -16,8 +17,9 @@ set(hocket_objects
   $<TARGET_OBJECTS:hocket_base> $<TARGET_OBJECTS:hocket_core> $<TARGET_OBJECTS:hocket_net>
   $<TARGET_OBJECTS:hocket_store> $<TARGET_OBJECTS:hocket_sys>
   $<TARGET_OBJECTS:hocket_bind> $<TARGET_OBJECTS:hocket_host>)
-# The front of all stores is in both: it holds no state.
+# The front of all stores is in each: it holds no state.
 set(hocket_store_objects $<TARGET_OBJECTS:hocket_store_sqlite> $<TARGET_OBJECTS:hocket_store_keeper>)
+set(hocket_postgres_objects $<TARGET_OBJECTS:hocket_store_postgres> $<TARGET_OBJECTS:hocket_store_keeper>)
 set(hocket_serve_objects $<TARGET_OBJECTS:hocket_serve> $<TARGET_OBJECTS:hocket_serve_host>
   $<TARGET_OBJECTS:hocket_pack_serve>)
 set(hocket_needs PkgConfig::LUA PkgConfig::UV PkgConfig::CJSON PkgConfig::YAML
@@ -45,6 +47,11 @@ endif()
 if(HOCKET_LINK_SSL OR HOCKET_SANITIZE)
   target_link_libraries(hocket_serve_static INTERFACE PkgConfig::SSL)
 endif()
+add_library(hocket_postgres_static STATIC ${hocket_postgres_objects})
+target_link_libraries(hocket_postgres_static INTERFACE hocket_static)
+target_link_options(hocket_postgres_static INTERFACE LINKER:-u,hocket__store_postgres)
+set_target_properties(hocket_postgres_static PROPERTIES
+  OUTPUT_NAME hocket-postgres EXPORT_NAME postgres_static)
 set_target_properties(hocket_static PROPERTIES OUTPUT_NAME hocket)
 set_target_properties(hocket_serve_static PROPERTIES
   OUTPUT_NAME hocket-serve EXPORT_NAME serve_static)
@@ -87,10 +94,19 @@ if(HOCKET_SHARED)
   endif()
   set_target_properties(hocket_store_shared PROPERTIES
     OUTPUT_NAME hocket-store EXPORT_NAME store)
+  hocket_shared_library(hocket_postgres_shared libhocket-postgres.map
+    ${hocket_postgres_objects} $<TARGET_OBJECTS:hocket_store>)
+  target_link_libraries(hocket_postgres_shared PRIVATE hocket_flags hocket_base PkgConfig::UV
+    Threads::Threads ${CMAKE_DL_LIBS})
+  set_target_properties(hocket_postgres_shared PROPERTIES
+    OUTPUT_NAME hocket-postgres EXPORT_NAME postgres)
   install(TARGETS hocket_shared EXPORT hocketTargets
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
   install(TARGETS hocket_store_shared EXPORT hocketStoreTargets
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(TARGETS hocket_postgres_shared EXPORT hocketPostgresTargets
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
   install(TARGETS hocket_serve_shared EXPORT hocketServeTargets
@@ -117,7 +133,7 @@ install(TARGETS hocket_module LIBRARY DESTINATION "${HOCKET_LUA_CDIR}")
 # ---- Files ----------------------------------------------------------------------------
 
 install(TARGETS hocket RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-install(TARGETS hocket_static hocket_serve_static hocket_store_static EXPORT hocketStaticTargets
+install(TARGETS hocket_static hocket_serve_static hocket_store_static hocket_postgres_static EXPORT hocketStaticTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES "${PROJECT_SOURCE_DIR}/include/hocket/hocket.h"
@@ -140,7 +156,7 @@ install(FILES
   "${CMAKE_CURRENT_BINARY_DIR}/hocketConfig.cmake"
   "${CMAKE_CURRENT_BINARY_DIR}/hocketConfigVersion.cmake"
   DESTINATION "${hocket_package_dir}")
-foreach(set Targets ServeTargets StoreTargets StaticTargets)
+foreach(set Targets ServeTargets StoreTargets PostgresTargets StaticTargets)
   if(HOCKET_SHARED OR set STREQUAL "StaticTargets")
     install(EXPORT hocket${set} NAMESPACE hocket:: DESTINATION "${hocket_package_dir}")
   endif()
@@ -160,7 +176,7 @@ else()
   set(hocket_pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
 endif()
 set(hocket_pc_requires "${LUA_MODULE_NAME} libuv libcjson yaml-0.1 ${hocket_curl}")
-foreach(pc hocket hocket-serve hocket-store)
+foreach(pc hocket hocket-serve hocket-store hocket-postgres)
   configure_file("${PROJECT_SOURCE_DIR}/cmake/${pc}.pc.in"
     "${CMAKE_CURRENT_BINARY_DIR}/${pc}.pc" @ONLY)
   install(FILES "${CMAKE_CURRENT_BINARY_DIR}/${pc}.pc" DESTINATION "${hocket_pc_dir}")

@@ -110,6 +110,12 @@ for file in $(grep -rlE '^#include <curl/' src include); do
     *) complain "$file includes curl, which belongs to src/net/http" ;;
     esac
 done
+for file in $(grep -rlE '^#include <libpq-fe\.h>' src include); do
+    case $file in
+    src/store/postgres/*.[ch]) ;;
+    *) complain "$file includes libpq, which belongs to src/store/postgres" ;;
+    esac
+done
 for file in $(grep -rlE '^#include <sqlite3\.h>' src include); do
     case $file in
     src/store/sqlite/*.[ch]) ;;

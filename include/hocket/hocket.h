@@ -194,8 +194,9 @@ struct hocket_options {
     int max_connections;  /* per host name; 0: 16384, or what RLIMIT_NOFILE allows */
     size_t max_journal;   /* bytes of events kept in memory per run; 0: 64 MiB */
     size_t max_message;   /* bytes of one model message; 0: 32 MiB */
-    /* Where runs are kept, so that they go on after the end of the process (docs/store.md): a file's path, "memory" (as
-     * long as the host lives), or NULL: nowhere. A file needs libhocket-store. */
+    /* Where runs are kept, so that they go on after the end of the process (docs/store.md): a file's path, a
+     * postgres:// URL, "memory" (as long as the host lives), or NULL: nowhere. A file needs libhocket-store, a URL
+     * libhocket-postgres. */
     const char *store;
     const char *
         durability; /* "normal" (NULL) or "full": whether what is kept survives a loss of power as well */

@@ -35,6 +35,7 @@ static const struct cli_command *const commands[] = {
     &cli_rm,
     &cli_export,
     &cli_import,
+    &cli_store,
     &cli_doctor,
     &cli_models,
     &cli_mcp,

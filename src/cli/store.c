@@ -1,8 +1,9 @@
-/* Which file the program keeps runs in: an option, a variable, or the place that the XDG rules
+/* Which file, or which database, the program keeps runs in: an option, a variable, or the place that the XDG rules
  * give. One rule for every command, so that `hocket runs` looks where `hocket run` has written. */
 #include "cli/store.h"
 
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +31,71 @@ static void add_default(struct cli_buf *out)
         cli_buf_addf(out, "%s/.local/state/hocket/runs.db", home);
 }
 
+/* ---- Databases ------------------------------------------------------------------------------ */
+
+bool cli_store_is_url(const char *store)
+{
+    return strncmp(store, "postgres://", 11) == 0 || strncmp(store, "postgresql://", 13) == 0;
+}
+
+static bool is_shown(const char *parameter, size_t n)
+{
+    static const char *const keys[] = { "host=", "port=", "user=", "dbname=", "schema=" };
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (n > strlen(keys[i]) && strncmp(parameter, keys[i], strlen(keys[i])) == 0)
+            return true;
+    return false;
+}
+
+static void show_query(struct cli_buf *out, const char *query)
+{
+    char sign = '?';
+    for (size_t n; *query; query += n + (query[n] == '&')) {
+        n = strcspn(query, "&");
+        if (is_shown(query, n)) {
+            cli_buf_addf(out, "%c%.*s", sign, (int) n, query);
+            sign = '&';
+        }
+    }
+}
+
+/* As libpq has it a user's part ends at the first @, whatever is in it. What is left with one in it may be a
+ * password that was not written as it should be: nothing of it is shown. */
+static void show_url(struct cli_buf *out, const char *url)
+{
+    const char *at = strstr(url, "://") + 3, *query;
+    size_t n = strcspn(at, "@/"), user = at[n] == '@' ? n + 1 : 0, name = strcspn(at, ":@/");
+    query = at + user + strcspn(at + user, "?");
+    const char *port = at + strcspn(at, ":/?[");
+    bool is_odd = !user && *port == ':' && !strchr("0123456789", port[1]);
+    if (is_odd || memchr(at + user, '@', (size_t) (query - at) - user)) {
+        cli_buf_adds(out, "postgres://***");
+        return;
+    }
+    cli_buf_adds(out, "postgres://");
+    if (user && name < user - 1)
+        cli_buf_addf(out, "%.*s:***@", (int) name, at);
+    else
+        cli_buf_addf(out, "%.*s", (int) user, at);
+    cli_buf_addf(out, "%.*s", (int) (query - at - (ptrdiff_t) user), at + user);
+    show_query(out, *query ? query + 1 : query);
+}
+
+void cli_store_show(struct cli_buf *out, const char *store)
+{
+    if (cli_store_is_url(store))
+        show_url(out, store);
+    else
+        cli_buf_adds(out, store);
+}
+
+/* ---- Which ------------------------------------------------------------------------------------ */
+
 static void add_named(struct cli_buf *out, const char *file)
 {
     char here[PATH_MAX];
-    if (*file != '/' && *file && strcmp(file, "memory") != 0 && getcwd(here, sizeof(here)))
+    if (*file != '/' && !cli_store_is_url(file) && *file && strcmp(file, "memory") != 0
+        && getcwd(here, sizeof(here)))
         cli_buf_addf(out, "%s/", here);
     cli_buf_adds(out, file);
 }
@@ -51,8 +113,10 @@ void cli_store_options(struct hocket_options *o, const char *store, const char *
     /* an option without text is wrong, which the library says; a home that is not there is none */
     o->store = path.n > 0 ? path.p : store && !*store ? "" : NULL;
     o->durability = durability;
-    o->store_days = DAYS;
-    o->store_bytes = BYTES;
+    /* a database is shared: what is removed there, and when, is for who looks after it to say */
+    bool own = !o->store || !cli_store_is_url(o->store);
+    o->store_days = own ? DAYS : 0;
+    o->store_bytes = own ? BYTES : 0;
 }
 
 void cli_store_for_runs(struct hocket_options *o, const char *store, const char *durability)
@@ -81,6 +145,9 @@ void cli_store_hint(struct cli_buf *out, const char *store)
 {
     if (!store)
         return;
+    struct cli_buf shown = { 0 };
+    cli_store_show(&shown, store);
     cli_buf_adds(out, " --store ");
-    cli_text_show(out, store, strlen(store), false);
+    cli_text_show(out, cli_buf_text(&shown), shown.n, false);
+    cli_buf_free(&shown);
 }

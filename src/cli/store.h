@@ -1,6 +1,6 @@
 /* Where the program keeps runs: one rule for all commands.
  *
- *     --store FILE|off, else HOCKET_STORE, else $XDG_STATE_HOME/hocket/runs.db,
+ *     --store FILE|URL|off, else HOCKET_STORE, else $XDG_STATE_HOME/hocket/runs.db,
  *     else ~/.local/state/hocket/runs.db */
 #pragma once
 
@@ -10,10 +10,17 @@
 
 #include "cli/buf.h"
 
-#define CLI_STORE_HELP "the file that runs are kept in, or off; else HOCKET_STORE, else the home's"
+#define CLI_STORE_HELP                                                                             \
+    "the file or PostgreSQL URL that runs are kept in, or off; else HOCKET_STORE,\nelse the "      \
+    "home's file"
 
-/* Sets store, durability, store_days and store_bytes, and nothing else: 30 days, 1 GB. `store` and `durability`
- * are what the options said, or NULL. o->store is an absolute path, valid until the next call, or NULL: none. It is
+/* postgres://…, postgresql://… */
+bool cli_store_is_url(const char *store);
+/* What may be printed of it: no password. */
+void cli_store_show(struct cli_buf *out, const char *store);
+
+/* Sets store, durability, store_days and store_bytes, and nothing else: 30 days, 1 GB; of a database none of either. `store` and `durability`
+ * are what the options said, or NULL. o->store is an absolute path or a URL, valid until the next call, or NULL: none. It is
  * relative to the current directory, so ask before that changes. Nothing is made: the store makes its directory and
  * its file, for the user alone, when it is opened to keep the first run. */
 void cli_store_options(struct hocket_options *o, const char *store, const char *durability);

@@ -169,6 +169,17 @@ int hocket__store_stats(struct hocket__store *s, const struct hocket__store_repl
     return ask(s, &q, reply, call);
 }
 
+int hocket__store_care(struct hocket__store *s, const struct hocket__store_care_of *care,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_CARE,
+        .key = care->worker,
+        .parent = care->reader,
+        .states = care->what,
+        .at_ms = care->max_age_ms };
+    return ask(s, &q, reply, call);
+}
+
 int hocket__store_note_put(struct hocket__store *s, const struct hocket__store_note *note,
     uint64_t max_notes, uint64_t max_bytes, const struct hocket__store_reply *reply,
     struct hocket__store_call **call)

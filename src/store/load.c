@@ -1,17 +1,36 @@
-/* Finds the component that keeps runs in a file, libhocket-store, when a store is first opened: it
- * lies beside the library or in the system's places. A host without it says what to install. */
+/* Finds the component that keeps runs outside of this process, when such a store is first opened: libhocket-store for
+ * files, libhocket-postgres for databases. It lies beside the library or in the system's places. A host without it
+ * says what to install. */
 #include "store/load.h"
 
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 
-#define LIBRARY "libhocket-store.so.0"
-
 #pragma weak hocket__store_sqlite
+#pragma weak hocket__store_postgres
+
+struct component {
+    const struct hocket__store_driver *linked; /* NULL: it is not */
+    const char *library, *symbol, *what;
+};
+
+bool hocket__store_is_url(const char *path)
+{
+    return strncmp(path, "postgres://", 11) == 0 || strncmp(path, "postgresql://", 13) == 0;
+}
+
+static struct component component_of(const char *path)
+{
+    if (path && hocket__store_is_url(path))
+        return (struct component){ &hocket__store_postgres ? &hocket__store_postgres : NULL,
+            "libhocket-postgres.so.0", "hocket__store_postgres", "in PostgreSQL" };
+    return (struct component){ &hocket__store_sqlite ? &hocket__store_sqlite : NULL,
+        "libhocket-store.so.0", "hocket__store_sqlite", "in a file" };
+}
 
 /* Beside the library that this code is in. */
-static void *load_beside(void)
+static void *load_beside(const char *library)
 {
     char path[PATH_MAX];
     Dl_info self;
@@ -23,34 +42,35 @@ static void *load_beside(void)
     if (!slash)
         return NULL;
     int n = snprintf(
-        path, sizeof(path), "%.*s/" LIBRARY, (int) (slash - self.dli_fname), self.dli_fname);
+        path, sizeof(path), "%.*s/%s", (int) (slash - self.dli_fname), self.dli_fname, library);
     return n < (int) sizeof(path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 }
 
-static const struct hocket__store_driver *load(struct hocket_error *err)
+static const struct hocket__store_driver *load(const struct component *c, struct hocket_error *err)
 {
-    if (&hocket__store_sqlite)
-        return &hocket__store_sqlite;
-    void *library = load_beside();
+    if (c->linked)
+        return c->linked;
+    void *library = load_beside(c->library);
     if (!library)
-        library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    const struct hocket__store_driver *driver =
-        library ? dlsym(library, "hocket__store_sqlite") : NULL;
+        library = dlopen(c->library, RTLD_NOW | RTLD_LOCAL);
+    const struct hocket__store_driver *driver = library ? dlsym(library, c->symbol) : NULL;
     if (!driver)
         hocket__error(err, HOCKET_EUNSUPPORTED,
-            "keeping runs in a file needs " LIBRARY ", which comes with hocket: %s", dlerror());
+            "keeping runs %s needs %s, which comes with hocket: %s", c->what, c->library,
+            dlerror());
     return driver;
 }
 
 int hocket__store_file_open(
     const struct hocket__store_options *o, struct hocket__store **out, struct hocket_error *err)
 {
-    const struct hocket__store_driver *driver = load(err);
+    struct component c = component_of(o->path);
+    const struct hocket__store_driver *driver = load(&c, err);
     if (!driver)
         return HOCKET_EUNSUPPORTED;
     if (strcmp(driver->version, HOCKET_VERSION) != 0)
         return hocket__error(err, HOCKET_EUNSUPPORTED,
-            LIBRARY " is of hocket %s, and this is %s: install both from one build",
+            "%s is of hocket %s, and this is %s: install both from one build", c.library,
             driver->version, HOCKET_VERSION);
     return driver->open(o, out, err);
 }

@@ -1,12 +1,12 @@
-/* Where a store in a file comes from: the component libhocket-store, so that who keeps no runs neither
- * links nor loads it. It is there when the program has linked it (statically too), and else looked for
- * beside libhocket and where the system looks. */
+/* Where a store outside of this process comes from: the components libhocket-store (in a file) and libhocket-postgres
+ * (in PostgreSQL), so that who keeps no runs neither links nor loads them. Each is there when the program has linked it
+ * (statically too), and else looked for beside libhocket and where the system looks. */
 #pragma once
 
 #include "base/private.h"
 #include "store/store.h"
 
-/* What the component exports. Both come from one build, which `version` tells. */
+/* What a component exports. All come from one build, which `version` tells. */
 struct hocket__store_driver {
     const char *version;
     int (*open)(const struct hocket__store_options *o, struct hocket__store **out,
@@ -14,8 +14,12 @@ struct hocket__store_driver {
 };
 
 HOCKET__PRIVATE extern const struct hocket__store_driver hocket__store_sqlite;
+HOCKET__PRIVATE extern const struct hocket__store_driver hocket__store_postgres;
 
-/* Opens a store in the file o->path: see store/sqlite/sqlite.h. EUNSUPPORTED: there is no component, or
- * one of another build. */
+/* postgres://…, postgresql://… */
+bool hocket__store_is_url(const char *path);
+
+/* Opens a store in the file o->path (see store/sqlite/sqlite.h), or in the database of that URL
+ * (store/postgres/postgres.h). EUNSUPPORTED: there is no component, or one of another build. */
 int hocket__store_file_open(
     const struct hocket__store_options *o, struct hocket__store **out, struct hocket_error *err);

@@ -32,6 +32,7 @@ enum hocket__store_call_kind {
     HOCKET__STORE_NOTE_PUT, /* key: memory; parent: text; json: meta; states: labels; from: bytes */
     HOCKET__STORE_NOTE_DEL,
     HOCKET__STORE_NOTES, /* key: memory; message_id: the note's; parent: query */
+    HOCKET__STORE_CARE,  /* states: what; at_ms: age; key: worker; parent: reader */
 };
 
 struct hocket__store_call {
@@ -134,6 +135,11 @@ int hocket__store_ambiguous(struct hocket__store_call *c, const char *one, const
 int hocket__store_has_it(struct hocket__store_call *c, const struct hocket__store_owner *owner);
 int hocket__store_has_message(struct hocket__store_call *c);
 int hocket__store_not_found(struct hocket__store_call *c);
+
+/* Of CARE: a row, and a status for what this store has not. */
+void hocket__store_say(struct hocket__store_call *c, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+int hocket__store_unheard(struct hocket__store_call *c, const char *why);
 
 int hocket__store_note_missing(struct hocket__store_call *c);
 /* 0, or ELIMIT: the memory has so much beside the note that is to be put. */

@@ -54,6 +54,27 @@ int hocket__store_has_it(struct hocket__store_call *c, const struct hocket__stor
         since);
 }
 
+void hocket__store_say(struct hocket__store_call *c, const char *name, const char *fmt, ...)
+{
+    struct hocket__buf b;
+    va_list ap;
+    hocket__buf_init(&b, c->rows.a, 0);
+    va_start(ap, fmt);
+    hocket__buf_vaddf(&b, fmt, ap);
+    va_end(ap);
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_MESSAGE };
+    row.message =
+        (struct hocket__store_message){ .id = hocket__cstr(name), .json = hocket__buf_str(&b) };
+    c->rows.status |= b.status;
+    hocket__store_pack(&c->rows, &row);
+    hocket__buf_deinit(&b);
+}
+
+int hocket__store_unheard(struct hocket__store_call *c, const char *why)
+{
+    return hocket__error(&c->error, HOCKET_EUNSUPPORTED, "%s", why);
+}
+
 bool hocket__store_next_generation(struct hocket__str *rest, struct hocket__str *name)
 {
     const char *end = rest->n > 0 ? memchr(rest->p, ',', rest->n) : NULL;

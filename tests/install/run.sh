@@ -32,6 +32,10 @@ exports "$lib/libhocket.so" | grep -vE '^(hocket_[a-z].*@@HOCKET_0\.1|luaopen_ho
 # long as the soname does: a new function is a new line.
 [ "$(exports "$lib/libhocket-store.so")" = 'hocket__store_sqlite@@HOCKET_PRIVATE' ] ||
     fail "libhocket-store.so exports something else than hocket__store_sqlite"
+[ "$(exports "$lib/libhocket-postgres.so")" = 'hocket__store_postgres@@HOCKET_PRIVATE' ] ||
+    fail "libhocket-postgres.so exports something else than hocket__store_postgres"
+readelf -d "$lib/libhocket.so" "$lib/libhocket-postgres.so" "$prefix/bin/hocket" | grep -q 'NEEDED.*libpq' &&
+    fail "libpq is linked, and not loaded when it is needed"
 readelf -d "$lib/libhocket.so" "$lib/libhocket-store.so" "$prefix/bin/hocket" | grep -q 'NEEDED.*sqlite' &&
     fail "SQLite is linked, and not loaded when it is needed"
 { exports "$lib/libhocket.so"; exports "$lib/libhocket-serve.so"; } | grep -v '@@HOCKET_PRIVATE' | sed 's/@@.*//' |

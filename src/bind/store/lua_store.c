@@ -319,6 +319,26 @@ static int l_stats(lua_State *L)
     return hocket__store_ask_wait(L, a, hocket__store_stats(a->s, &reply, &a->call), -1, give_one);
 }
 
+/* care(what, {worker=, reader=, max_age_ms=}) -> list of {id=, json=} */
+static int l_care(lua_State *L)
+{
+    static const char *const words[] = { "info", "check", "vacuum", "grant", NULL };
+    struct hocket__store_care_of care = { .what = (enum hocket__store_care) luaL_checkoption(
+                                              L, 1, NULL, words),
+        .worker = hocket__opt_str(L, 2, "worker"),
+        .reader = hocket__opt_str(L, 2, "reader") };
+    lua_getfield(L, 2, "max_age_ms");
+    care.max_age_ms = luaL_optinteger(L, -1, 0);
+    lua_pop(L, 1);
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    a->limit = SIZE_MAX;
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    return hocket__store_ask_wait(
+        L, a, hocket__store_care(a->s, &care, &reply, &a->call), -1, hocket__store_give_list);
+}
+
 static const luaL_Reg functions[] = {
     { "runs", l_runs },
     { "find", l_find },
@@ -329,6 +349,7 @@ static const luaL_Reg functions[] = {
     { "files", l_files },
     { "remove", l_remove },
     { "stats", l_stats },
+    { "care", l_care },
     { "note_put", hocket__l_store_note_put },
     { "note_del", hocket__l_store_note_del },
     { "notes", hocket__l_store_notes },

@@ -35,8 +35,11 @@ static int main_doctor(const struct cli_command *self, int argc, char **argv)
     cli_store_options(&o, NULL, NULL);
     cli_buf_adds(&told, "{");
     if (o.store && cli_text_is_utf8(o.store, strlen(o.store))) {
+        struct cli_buf shown = { 0 };
+        cli_store_show(&shown, o.store);
         cli_buf_key(&told, "store");
-        cli_buf_json(&told, o.store, strlen(o.store));
+        cli_buf_json(&told, cli_buf_text(&shown), shown.n);
+        cli_buf_free(&shown);
     }
     cli_buf_adds(&told, "}");
     rc = cli_host_answer("doctor", told.p, json);

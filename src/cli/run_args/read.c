@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/exit.h"
+#include "cli/store.h"
 #include "cli/text.h"
 
 #define INPUT_MAX ((size_t) 16 << 20)
@@ -65,7 +66,7 @@ static const char *from_here(const struct cli_run_args *a, const char *path, str
 static const char *store_from_here(const char *store, struct cli_buf *made)
 {
     char here[PATH_MAX];
-    if (!store || !*store || *store == '/' || strcmp(store, "off") == 0
+    if (!store || !*store || *store == '/' || strcmp(store, "off") == 0 || cli_store_is_url(store)
         || !getcwd(here, sizeof(here)))
         return store;
     cli_buf_addf(made, "%s/%s", here, store);

@@ -91,7 +91,8 @@ bool hocket__keeper_touch(struct hocket__keeper *k, struct hocket__claimed *c)
     if (c->transaction == k->transaction)
         return false;
     c->transaction = k->transaction;
-    c->dirty = c->released = c->changed = false;
+    c->dirty = c->released = c->changed = c->is_new = false;
+    c->parent = 0;
     if (!c->told)
         c->refusal = 0; /* of a transaction that was not written */
     hocket__list_del(&c->touched);

@@ -42,7 +42,9 @@ struct hocket__claimed {
     uint64_t transaction; /* in which the above was read */
     bool dirty, released;
     bool changed; /* more than that it has grown: the time is to be exact */
-    int refusal;  /* why nothing of it is written any more */
+    bool is_new;  /* put by this transaction; of a fork of run `parent` */
+    int64_t parent;
+    int refusal; /* why nothing of it is written any more */
     enum hocket__store_command_kind refused_kind;
     bool told;
 };

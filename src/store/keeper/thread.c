@@ -141,6 +141,13 @@ static int64_t due_ms(const struct hocket__keeper_store *q)
 
 /* ---- The thread: work ------------------------------------------------------------------------------ */
 
+/* Many that wait for the same server do not come all at once when it is back. */
+static int with_jitter(const struct hocket__keeper_store *q, int gap)
+{
+    uint64_t n = (uint64_t) q->k->self.store + (uint64_t) hocket__keeper_clock();
+    return gap / 2 + (int) (n % (uint64_t) (gap / 2 + 1));
+}
+
 /* Tries until it is written, or will not be: while it fails, with growing gaps; at the end a few times more.
  * The work is written again as a whole, since nothing of a transaction that failed is there.
  * Meanwhile questions wait, too: an answer could show a run without what was said about it before. */
@@ -156,7 +163,7 @@ static int write_all(struct hocket__keeper_store *q, struct hocket__str work, bo
             return rc;
         hocket__keeper_lock(q);
         if (!q->closing)
-            wait_until(q, hocket__keeper_clock() + gap);
+            wait_until(q, hocket__keeper_clock() + with_jitter(q, gap));
         hocket__keeper_unlock(q);
         if (closing)
             uv_sleep(RETRY_MIN_MS);

@@ -266,6 +266,16 @@ static void stats(struct hocket__memory *m, struct hocket__store_call *c)
     hocket__store_pack(&c->rows, &row);
 }
 
+static void care(struct hocket__memory *m, struct hocket__store_call *c)
+{
+    (void) m;
+    if (c->states == HOCKET__STORE_INFO)
+        hocket__store_say(c, "kind", "memory");
+    else
+        c->status =
+            hocket__store_unheard(c, "runs are kept in memory, for as long as this process lives");
+}
+
 void hocket__memory_answer(struct hocket__memory *m, struct hocket__store_call *c)
 {
     static void (*const answers[])(struct hocket__memory * m, struct hocket__store_call * c) = {
@@ -279,6 +289,7 @@ void hocket__memory_answer(struct hocket__memory *m, struct hocket__store_call *
         [HOCKET__STORE_MESSAGE] = put_message,
         [HOCKET__STORE_REMOVE] = remove_named,
         [HOCKET__STORE_STATS] = stats,
+        [HOCKET__STORE_CARE] = care,
         [HOCKET__STORE_NOTE_PUT] = hocket__memory_note_put,
         [HOCKET__STORE_NOTE_DEL] = hocket__memory_note_del,
         [HOCKET__STORE_NOTES] = hocket__memory_notes,

@@ -411,6 +411,7 @@ int hocket__sqlite_answer(struct hocket__keeper *base, struct hocket__store_call
         [HOCKET__STORE_MESSAGE] = put_message,
         [HOCKET__STORE_REMOVE] = remove_named,
         [HOCKET__STORE_STATS] = stats,
+        [HOCKET__STORE_CARE] = hocket__sqlite_care,
         [HOCKET__STORE_NOTE_PUT] = hocket__sqlite_note_put,
         [HOCKET__STORE_NOTE_DEL] = hocket__sqlite_note_del,
         [HOCKET__STORE_NOTES] = hocket__sqlite_notes,

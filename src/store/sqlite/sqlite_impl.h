@@ -81,6 +81,10 @@ int hocket__sweep_remove(struct hocket__sqlite_keeper *k, int64_t no);
 /* One small step; base->more_to_sweep says whether there is another. */
 int hocket__sweep_step(struct hocket__keeper *base);
 
+/* ---- care.c ---- */
+
+int hocket__sqlite_care(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);
+
 /* ---- notes.c ---- */
 
 int hocket__sqlite_note_put(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);

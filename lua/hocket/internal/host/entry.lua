@@ -49,6 +49,7 @@ local operations = {
   signal = "hocket.internal.commands.signal",
   fork = "hocket.internal.commands.fork",
   remove = "hocket.internal.commands.remove",
+  store = "hocket.internal.commands.store",
   export = "hocket.internal.commands.export",
   import = "hocket.internal.commands.import",
 }

@@ -1,0 +1,193 @@
+/* The PostgreSQL store: what its thread does with a connection. */
+#include "store/postgres/postgres_impl.h"
+
+#include "store/postgres/schema.h"
+
+#include <stdio.h>
+
+#define OPEN_MS     30000 /* how long a server that starts, or is full, is waited for */
+#define REFUSED_MS  2000  /* and one that is not there */
+#define OPEN_GAP_MS 100
+#define CHECK_CLOCK "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
+int64_t hocket__pg_now(const struct hocket__pg_keeper *k)
+{
+    return hocket__store_wall_ms(&k->base.o) + (k->base.o.wall_ms ? 0 : k->clock);
+}
+
+static int read_clock(struct hocket__pg_keeper *k)
+{
+    hocket__pg_new(&k->db);
+    int rc = hocket__pg_query(&k->db, PG_ONCE, CHECK_CLOCK);
+    if (rc == 0)
+        k->clock = hocket__pg_int_of(&k->db, 0, 0) - hocket__store_wall_ms(&k->base.o);
+    return rc;
+}
+
+/* ---- Opening ------------------------------------------------------------------------------------ */
+
+/* How long it is worth trying: a server that accepts connections, but not this one, will not change its mind. */
+static int64_t patience(struct hocket__pg *d)
+{
+    static const char *const names[] = { "connect_timeout", "dbname", NULL };
+    const char *values[] = { "5", d->conninfo.data, NULL };
+    if (d->code[0])
+        return d->error.retryable ? OPEN_MS : 0;
+    PGPing ping = d->lib->PQpingParams(names, values, 1);
+    return ping == PQPING_REJECT ? OPEN_MS : ping == PQPING_NO_RESPONSE ? REFUSED_MS : 0;
+}
+
+static int open_once(struct hocket__pg_keeper *k)
+{
+    int rc = hocket__pg_connect(&k->db);
+    if (rc == 0)
+        rc = hocket__pg_schema(&k->db);
+    return rc == 0 ? read_clock(k) : rc;
+}
+
+static int open_database(struct hocket__keeper *base)
+{
+    struct hocket__pg_keeper *k = hocket__pg_of(base);
+    int64_t begun = hocket__keeper_clock();
+    int rc = open_once(k);
+    while (rc < 0 && k->db.error.retryable && !atomic_load(&base->closing)) {
+        struct hocket_error error = k->db.error;
+        if (hocket__keeper_clock() - begun >= patience(&k->db)) {
+            k->db.error = error;
+            break;
+        }
+        hocket__pg_idle(&k->db, OPEN_GAP_MS);
+        rc = open_once(k);
+    }
+    k->base.more_to_sweep = rc == 0; /* what others have left */
+    return rc;
+}
+
+static int parse(struct hocket__pg_keeper *k, const char *url, struct hocket_error *err)
+{
+    struct hocket__pg *d = &k->db;
+    int rc = hocket__pg_url(url, &d->conninfo, &d->shown, d->schema, err);
+    if (rc < 0)
+        return rc;
+    char *why = NULL; /* not to be told: it may repeat a piece of a password */
+    PQconninfoOption *options = d->lib->PQconninfoParse(d->conninfo.data, &why);
+    if (why)
+        d->lib->PQfreemem(why);
+    if (!options)
+        return hocket__error(err, HOCKET_EINVAL,
+            "libpq cannot read this URL of a PostgreSQL database: "
+            "postgres://USER@HOST:PORT/DATABASE?NAME=VALUE; in a password @ is written %%40, / is "
+            "%%2F and %% is %%25");
+    bool has_port = true; /* else it may be a password: user:password without a host */
+    for (PQconninfoOption *o = options; o->keyword; o++)
+        if (strcmp(o->keyword, "port") == 0 && o->val)
+            has_port = o->val[strspn(o->val, "0123456789,")] == 0;
+    d->lib->PQconninfoFree(options);
+    return has_port ? 0
+                    : hocket__error(err, HOCKET_EINVAL,
+                        "in this URL of a PostgreSQL database the port is no number: "
+                        "postgres://USER@HOST:PORT/DATABASE");
+}
+
+/* ---- Others ---------------------------------------------------------------------------------------- */
+
+static int listen_to_others(struct hocket__pg_keeper *k)
+{
+    char sql[64];
+    if (k->db.listening)
+        return 0;
+    snprintf(sql, sizeof(sql), "LISTEN %s", k->db.schema);
+    hocket__pg_new(&k->db);
+    int rc = hocket__pg_query(&k->db, PG_ONCE, sql);
+    k->db.listening = rc == 0;
+    return rc;
+}
+
+/* What the server has seen of transactions changes with each that writes, whoever's it is: so it is told once too
+ * often rather than once too few. */
+static int look(struct hocket__keeper *base)
+{
+    struct hocket__pg_keeper *k = hocket__pg_of(base);
+    int rc = hocket__pg_connect(&k->db);
+    if (rc == 0)
+        rc = listen_to_others(k);
+    hocket__pg_new(&k->db);
+    if (rc == 0)
+        rc = hocket__pg_query(&k->db, PG_SNAPSHOT, "SELECT left(pg_current_snapshot()::text, 60)");
+    if (rc < 0)
+        return rc;
+    struct hocket__str now = hocket__pg_bytes_of(&k->db, 0, 0);
+    bool changed = k->db.notified || !hocket__str_eq(now, hocket__cstr(k->snapshot));
+    k->db.notified = false;
+    snprintf(k->snapshot, sizeof(k->snapshot), "%.*s", (int) now.n, now.p);
+    return changed;
+}
+
+static void wait_for_anything(struct hocket__keeper *base, int64_t ms)
+{
+    struct hocket__pg_keeper *k = hocket__pg_of(base);
+    hocket__pg_idle(&k->db, ms - hocket__keeper_clock());
+    if (k->db.notified && k->db.listening)
+        base->next_watch_ms = 0;
+}
+
+static void wake(struct hocket__keeper *base)
+{
+    hocket__pg_wake(&hocket__pg_of(base)->db);
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+static int renew(struct hocket__keeper *base)
+{
+    int rc = hocket__pg_renew(base);
+    return rc == 0 ? read_clock(hocket__pg_of(base)) : rc;
+}
+
+static void close_database(struct hocket__keeper *base)
+{
+    hocket__pg_disconnect(&hocket__pg_of(base)->db);
+}
+
+static void free_keeper(struct hocket__keeper *base)
+{
+    struct hocket__pg_keeper *k = hocket__pg_of(base);
+    hocket__pg_deinit(&k->db);
+    hocket__free(&hocket__malloc, k, sizeof(*k));
+}
+
+static const struct hocket__keeper_ops ops = {
+    .name = "postgres",
+    .open = open_database,
+    .write = hocket__pg_write,
+    .answer = hocket__pg_answer,
+    .renew = renew,
+    .release = hocket__pg_release,
+    .sweep = hocket__pg_sweep,
+    .look = look,
+    .close = close_database,
+    .free = free_keeper,
+    .wait = wait_for_anything,
+    .wake = wake,
+};
+
+int hocket__store_postgres_open(
+    const struct hocket__store_options *o, struct hocket__store **out, struct hocket_error *err)
+{
+    const struct hocket__libpq *lib = hocket__libpq_load(err);
+    if (!lib)
+        return HOCKET_EUNSUPPORTED;
+    struct hocket__pg_keeper *k = hocket__zero(&hocket__malloc, sizeof(*k));
+    if (!k)
+        return hocket__error_nomem(err);
+    k->base.ops = &ops;
+    k->base.error = &k->db.error;
+    k->db.lib = lib;
+    k->db.closing = &k->base.closing;
+    hocket__pg_init(&k->db);
+    int rc = parse(k, o->path, err);
+    if (rc == 0)
+        return hocket__keeper_start(&k->base, o, out, err);
+    free_keeper(&k->base);
+    return rc;
+}

@@ -1,0 +1,146 @@
+/* What the parts of the PostgreSQL store share. */
+#pragma once
+
+#include "store/keeper/keeper.h"
+#include "store/postgres/db.h"
+#include "store/postgres/postgres.h"
+
+/* The thread's alone. */
+struct hocket__pg_keeper {
+    struct hocket__keeper base;
+    struct hocket__pg db;
+    int64_t clock;     /* the server's, less ours */
+    int64_t unsettled; /* a transaction of which nobody knows whether it is there; 0: none */
+    char snapshot[64]; /* what the server had seen when others were looked for last */
+};
+
+static inline struct hocket__pg_keeper *hocket__pg_of(struct hocket__keeper *base)
+{
+    return hocket__container_of(base, struct hocket__pg_keeper, base);
+}
+
+/* The server's time. */
+int64_t hocket__pg_now(const struct hocket__pg_keeper *k);
+
+/* BEGIN; the end is hocket__pg_finish. */
+int hocket__pg_begin(struct hocket__pg *d);
+
+/* ---- apply.c ---- */
+
+int hocket__pg_write(struct hocket__keeper *base, struct hocket__str work, bool sync);
+/* One that is there already stays: then no row has changed. */
+int hocket__pg_send_message(
+    struct hocket__pg *d, int64_t run, const struct hocket__store_message *m);
+
+/* ---- claims.c ---- */
+
+/* Adds the seven owner columns. */
+void hocket__pg_owner(struct hocket__pg_keeper *k);
+/* Whether whoever has the run of this row of HOCKET__PG_RUN has it still. */
+bool hocket__pg_is_held(struct hocket__pg_keeper *k, int row);
+int hocket__pg_take(struct hocket__pg_keeper *k, struct hocket__store_call *c);
+int hocket__pg_renew(struct hocket__keeper *base);
+int hocket__pg_release(struct hocket__keeper *base);
+
+/* ---- ask.c ---- */
+
+int hocket__pg_answer(struct hocket__keeper *base, struct hocket__store_call *c);
+
+/* What the id of a removed run begins with, that it had, and its number. */
+#define HOCKET__PG_REMOVED "removed "
+
+#define HOCKET__PG_RUN                                                                             \
+    "SELECT r.id, p.id, r.at_n, r.at_seq, r.target, r.input, r.options, r.generation,"             \
+    " r.waiting_for, r.version, r.seed, r.state, r.simulated, r.cost, r.tokens, r.created_ms,"     \
+    " r.updated_ms, r.last_n, r.fence, r.owner_pid, r.owner_host, r.owner_since_ms, r.lease_ms,"   \
+    " r.no, r.owner_place, r.owner_start, r.owner_store, r.last_seq"                               \
+    " FROM runs r LEFT JOIN runs p ON p.no = r.parent"
+enum {
+    PG_RUN_PID = 19,
+    PG_RUN_HOST,
+    PG_RUN_SINCE,
+    PG_RUN_LEASE,
+    PG_RUN_NO,
+    PG_RUN_PLACE,
+    PG_RUN_START,
+    PG_RUN_STORE,
+    PG_RUN_LAST_SEQ
+};
+void hocket__pg_run_of(struct hocket__pg *d, int row, struct hocket__store_run *run);
+/* The run's number; 0 without an error: there is none. */
+int64_t hocket__pg_run_no(struct hocket__pg *d, struct hocket__str id, int *rc);
+
+/* ---- sweep.c ---- */
+
+/* Marks a run as removed, with what nobody else needs of it; its rows go in steps. */
+int hocket__pg_remove(struct hocket__pg_keeper *k, int64_t no);
+int hocket__pg_sweep(struct hocket__keeper *base);
+
+/* ---- care.c ---- */
+
+int hocket__pg_care(struct hocket__pg_keeper *k, struct hocket__store_call *c);
+
+/* ---- notes.c ---- */
+
+int hocket__pg_note_put(struct hocket__pg_keeper *k, struct hocket__store_call *c);
+int hocket__pg_note_del(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool again);
+int hocket__pg_notes(struct hocket__pg_keeper *k, struct hocket__store_call *c);
+
+/* Slots of statements; 0 is for those that are said once. */
+enum {
+    PG_ONCE,
+    PG_BEGIN,
+    PG_XID,
+    PG_LOAD,
+    PG_NUMBER,
+    PG_PUT,
+    PG_UPDATE,
+    PG_APPEND,
+    PG_APPEND_TEXT,
+    PG_TEXT,
+    PG_RECORD,
+    PG_FILE,
+    PG_MESSAGE,
+    PG_MESSAGE_DEL,
+    PG_LET_GO,
+    PG_GROWN,
+    PG_DIRTY,
+    PG_COMMIT,
+    PG_TAKE_FIND,
+    PG_TAKE,
+    PG_TAKEN,
+    PG_RENEW,
+    PG_RELEASE,
+    PG_RUN_ID,
+    PG_FIND,
+    PG_RUNS,
+    PG_CHAIN,
+    PG_ENTRIES,
+    PG_RECORDS,
+    PG_FILES,
+    PG_MESSAGES,
+    PG_STATS,
+    PG_SNAPSHOT,
+    PG_NAMES,
+    PG_REMOVE,
+    PG_PURGE_FILES,
+    PG_REMOVED,
+    PG_PURGE_ENTRIES,
+    PG_PURGE_RECORDS,
+    PG_PURGE_MESSAGES,
+    PG_PURGE_RUN,
+    PG_OLDEST,
+    PG_NOTE_LOCK,
+    PG_NOTE_SUM,
+    PG_NOTE_PUT,
+    PG_NOTE_DEL,
+    PG_NOTE_MEMORIES,
+    PG_NOTE_GET,
+    PG_NOTE_LIST,
+    PG_NOTE_SEARCH,
+    PG_NOTE_PART,
+    PG_NOTE_VECTORS,
+    PG_NOTE_NO,
+    PG_SLOTS
+};
+_Static_assert((int) PG_SLOTS <= (int) HOCKET__PG_STATEMENTS, "each statement has a slot");

@@ -1,0 +1,144 @@
+/* What was removed goes in small steps, and what is too old where somebody has said what that is. A step is a
+ * transaction of a few milliseconds; of several stores that sweep at once each takes another run. Room is
+ * given back by the server's own autovacuum. */
+#include "store/postgres/postgres_impl.h"
+
+#define STEP_ROWS "500"
+
+/* ---- Removing -------------------------------------------------------------------------------- */
+
+/* Its own id, and the generations that it has, with commas. */
+static int names_of(struct hocket__pg *d, int64_t no, struct hocket__buf *names)
+{
+    hocket__pg_new(d);
+    hocket__pg_int(d, no);
+    int rc = hocket__pg_query(
+        d, PG_NAMES, "SELECT id || ',' || coalesce(generation, '') FROM runs WHERE no = $1");
+    if (rc < 0 || hocket__pg_rows(d) == 0)
+        return rc;
+    hocket__pg_begin_row(d, 0);
+    return hocket__buf_addstr(names, hocket__pg_text_of(d, 0, 0)) < 0
+               ? hocket__error_nomem(&d->error)
+               : 0;
+}
+
+/* Files that no run has. Only forks have more than one generation. */
+static int purge_files(struct hocket__pg *d, struct hocket__str generation)
+{
+    hocket__pg_new(d);
+    hocket__pg_text(d, generation);
+    return hocket__pg_query(d, PG_PURGE_FILES,
+        "DELETE FROM files WHERE generation = $1"
+        " AND NOT EXISTS (SELECT 1 FROM runs WHERE id = $1)"
+        " AND NOT EXISTS (SELECT 1 FROM runs WHERE generation = $1 AND removed = 0)"
+        " AND NOT EXISTS (SELECT 1 FROM runs WHERE parent IS NOT NULL AND removed = 0"
+        " AND strpos(',' || generation || ',', ',' || $1 || ',') > 0)");
+}
+
+/* Its id is free at once, and so are files that no other run has. */
+int hocket__pg_remove(struct hocket__pg_keeper *k, int64_t no)
+{
+    struct hocket__pg *d = &k->db;
+    struct hocket__buf names;
+    hocket__buf_init(&names, &hocket__malloc, 0);
+    int rc = names_of(d, no, &names);
+    hocket__pg_new(d);
+    hocket__pg_int(d, no);
+    if (rc == 0)
+        rc = hocket__pg_query(d, PG_REMOVE,
+            "UPDATE runs SET removed = 1, id = '" HOCKET__PG_REMOVED "' || id || ' ' || no,"
+            " owner_pid = 0, input = '', options = '', waiting_for = NULL WHERE no = $1");
+    struct hocket__str rest = hocket__buf_str(&names), name;
+    while (rc == 0 && hocket__store_next_generation(&rest, &name))
+        rc = purge_files(d, name);
+    hocket__buf_deinit(&names);
+    k->base.more_to_sweep = true;
+    return rc;
+}
+
+/* ---- Steps -------------------------------------------------------------------------------------- */
+
+static int64_t one_run(struct hocket__pg *d, unsigned slot, const char *sql, int *rc)
+{
+    *rc = hocket__pg_query(d, slot, sql);
+    return *rc == 0 && hocket__pg_rows(d) == 1 ? hocket__pg_int_of(d, 0, 0) : 0;
+}
+
+/* A fork reads what is before it from its parent: the parent's rows go when no fork has them any more. */
+static int64_t removed_run(struct hocket__pg *d, int *rc)
+{
+    hocket__pg_new(d);
+    return one_run(d, PG_REMOVED,
+        "SELECT no FROM runs r WHERE removed = 1"
+        " AND NOT EXISTS (SELECT 1 FROM runs f WHERE f.parent = r.no)"
+        " LIMIT 1 FOR UPDATE SKIP LOCKED",
+        rc);
+}
+
+/* The first part that deletes anything ends the step. The run's own row is the last, since it is what leads here. */
+static int purge(struct hocket__pg *d, int64_t no)
+{
+    static const struct {
+        unsigned slot;
+        const char *sql;
+    } parts[] = {
+        { PG_PURGE_ENTRIES, "DELETE FROM entries WHERE run = $1 AND n IN (SELECT n FROM entries"
+                            " WHERE run = $1 LIMIT " STEP_ROWS ")" },
+        { PG_PURGE_RECORDS, "DELETE FROM records WHERE run = $1 AND seq IN (SELECT seq FROM records"
+                            " WHERE run = $1 LIMIT " STEP_ROWS ")" },
+        { PG_PURGE_MESSAGES,
+            "DELETE FROM messages WHERE run = $1 AND no IN (SELECT no FROM messages"
+            " WHERE run = $1 LIMIT " STEP_ROWS ")" },
+        { PG_PURGE_RUN, "DELETE FROM runs WHERE no = $1" },
+    };
+    int rc = 0;
+    int64_t changed = 0;
+    for (size_t i = 0; rc == 0 && changed == 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
+        hocket__pg_new(d);
+        hocket__pg_int(d, no);
+        rc = hocket__pg_query(d, parts[i].slot, parts[i].sql);
+        changed = rc == 0 ? hocket__pg_changed(d) : 0;
+    }
+    return rc;
+}
+
+/* As in a file (sqlite/sweep.c), but that how much there is plays no part: a database is others' as well, and gives
+ * room back in its own time. */
+static int64_t old_run(struct hocket__pg_keeper *k, int *rc)
+{
+    struct hocket__pg *d = &k->db;
+    *rc = 0;
+    if (k->base.o.max_age_ms == 0)
+        return 0;
+    int64_t now = hocket__pg_now(k);
+    hocket__pg_new(d);
+    hocket__pg_int(d, now);
+    hocket__pg_int(d, now - k->base.o.max_age_ms);
+    return one_run(d, PG_OLDEST,
+        "SELECT no FROM runs r WHERE removed = 0 AND (state NOT IN ('waiting', 'parked')"
+        " OR (state = 'waiting' AND waiting_for LIKE '[{\"kind\":\"input\"%'"
+        " AND waiting_for NOT LIKE '%\"kind\":\"signal\"%'))"
+        " AND (owner_pid = 0 OR lease_ms < $1) AND updated_ms < $2"
+        " AND NOT EXISTS (SELECT 1 FROM runs f WHERE f.parent = r.no)"
+        " ORDER BY updated_ms LIMIT 1 FOR UPDATE SKIP LOCKED",
+        rc);
+}
+
+int hocket__pg_sweep(struct hocket__keeper *base)
+{
+    struct hocket__pg_keeper *k = hocket__pg_of(base);
+    int64_t removed = 0, old = 0;
+    int rc = hocket__pg_connect(&k->db);
+    if (rc == 0)
+        rc = hocket__pg_begin(&k->db);
+    if (rc == 0)
+        removed = removed_run(&k->db, &rc);
+    if (rc == 0 && !removed)
+        old = old_run(k, &rc);
+    if (rc == 0 && removed)
+        rc = purge(&k->db, removed);
+    else if (rc == 0 && old)
+        rc = hocket__pg_remove(k, old);
+    base->more_to_sweep = removed || old;
+    return k->db.conn ? hocket__pg_finish(&k->db, rc) : rc;
+}
