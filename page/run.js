@@ -132,10 +132,13 @@ export function runView(app) {
     travel(app));
 }
 
+// What an address names is looked up in a map: an object has a "constructor".
+const viewKeys = new Map([["document", documentKeys], ["timeline", timelineKeys], ["transcript", transcriptKeys], ["tree", treeKeys]]);
+
 export function runKeys(app) {
   const table = {};
   views.forEach(([name, words], i) => { table[String(i + 1)] = [words, () => go("run", app.session.id, name)]; });
   table["f"] = ["fork it", () => { app.ui.forking = !app.ui.forking; app.redraw(); }];
-  const own = { document: documentKeys, timeline: timelineKeys, transcript: transcriptKeys, tree: treeKeys }[app.route.view];
+  const own = viewKeys.get(app.route.view);
   return { ...table, ...travelKeys(app), ...own?.(app) };
 }

@@ -29,7 +29,7 @@ export class Runs {
 
   setLink(link) {
     if (link instanceof Error) this.error = link;
-    else if (link === "open" && this.link === "lost") this.again();
+    else if (link === "open" && this.link !== "open") this.again(); // what came between the list and the feed is in neither
     this.link = link instanceof Error ? "lost" : link;
     redraw();
   }

@@ -19,7 +19,7 @@ function density(session) {
   return shown;
 }
 
-const weights = { document_updated: 6, task_updated: 4, agent_started: 5, agent_message: 5, error: 12, final_answer: 12, model_reply: 3, tool_call: 2 };
+const weights = Object.assign(Object.create(null), { document_updated: 6, task_updated: 4, agent_started: 5, agent_message: 5, error: 12, final_answer: 12, model_reply: 3, tool_call: 2 });
 
 function spark(session) {
   if (session.records.length < 2) return null;
