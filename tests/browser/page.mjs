@@ -1,0 +1,278 @@
+// The page of `hocket serve`, used as a person would: by the mouse and by keys, from its door to what a run has come to.
+import { readFileSync } from "node:fs";
+import { Server } from "./support/server.mjs";
+import { ok, run, same, test } from "./support/check.mjs";
+import { call, desk } from "./support/fixtures.mjs";
+
+const views = ["", "board", "document", "timeline", "tree", "transcript", "cost", "events"];
+const shown = (id, view = "") => `#/run/${id}${view ? "/" + view : ""}`;
+
+async function enter({ browser, server }, options) {
+  const page = await browser.page(options);
+  await page.go(server.door);
+  await page.until(() => document.querySelector("main.runs"));
+  return page;
+}
+
+async function look(page, id, view) {
+  await page.eval((hash) => { location.hash = hash; }, shown(id, view));
+  await page.until((hash) => location.hash === hash && globalThis.hocket.session?.loaded | globalThis.hocket.session?.records.length > 0, shown(id, view));
+}
+
+/** Nothing went wrong, nobody else was asked, and no address has the token. */
+function clean(page, server) {
+  same(page.errors.filter((one) => !/^Failed to load resource.*\/api\//.test(one)), []); // what the server refuses, the page says
+  same(page.dialogs, []);
+  same(page.requests.filter(({ url }) => !url.startsWith(server.url + "/") && !/^(data|blob):/.test(url)).map(({ url }) => url), []);
+  same(page.requests.filter(({ url }) => url.slice(server.url.length).replace(/#.*/, "").includes(server.token)).map(({ url }) => url), []);
+}
+
+// One run of the team is looked at by several cases.
+let planned;
+
+test("the token: asked for, taken out of the address, kept for the tab alone", async ({ browser, server }) => {
+  const page = await browser.page();
+  await page.go(server.url);
+  await page.shows("Who is there?");
+  await page.type("wrong", "input[name=token]");
+  await page.key("Enter");
+  await page.shows("Who is there?");
+  await page.eval(() => { document.querySelector("input[name=token]").value = ""; });
+  await page.type(server.token, "input[name=token]");
+  await page.click("button", "Enter");
+  await page.until(() => document.querySelector("main.runs"));
+  await page.close();
+
+  const other = await enter({ browser, server });
+  ok(!(await other.eval(() => location.href)).includes(server.token), "the token stays in the address");
+  same(await other.eval(() => [document.cookie, localStorage.length]), ["", 0]);
+  ok(!(await other.eval(() => history.state)), "the token may stand in the history");
+  clean(other, server);
+  await other.close();
+});
+
+test("a run is begun, watched from its first event, asked, answered", async ({ browser, server }) => {
+  const page = await enter({ browser, server });
+  await page.click("a", "New run");
+  await page.click("a", "guide");
+  await page.type(call("ask_user", { question: "Which city?" }, "Lisbon it is, **of course**"), "textarea");
+  await page.click("button", "Begin");
+  await page.shows("Which city?", "main.run form.answer");
+  const seen = await page.eval(() => globalThis.hocket.session.records.map(({ seq }) => seq));
+  same(seen, seen.map((_, i) => i + 1), "each record once, in its order:");
+  ok(seen.length > 0 && !(await page.eval(() => globalThis.hocket.session.state.answer)), "the answer is there before it was given");
+  await page.type("Lisbon", "main.run form.answer textarea");
+  await page.click("main.run button", "Answer");
+  await page.shows("Lisbon it is, of course", "main.run");
+  await page.until(() => document.querySelector(".run-title .chip")?.innerText.includes("done"));
+  ok(await page.eval(() => [...document.querySelectorAll("#view strong")].some((one) => one.innerText === "of course")), "its Markdown is not shown as such");
+  const last = await page.eval(() => globalThis.hocket.session.records.map(({ seq }) => seq));
+  same(last, last.map((_, i) => i + 1), "each record once, in its order:");
+  clean(page, server);
+  await page.close();
+});
+
+test("a plan is approved, and all views show what came of it", async ({ browser, server }) => {
+  const page = await enter({ browser, server });
+  planned = await server.begin("lead", "Two days in Rome");
+  await page.eval(() => { location.hash = "#/inbox"; });
+  await page.click("button", "Go ahead");
+  await server.state(planned, "done");
+  await page.shows("Nothing waits for you");
+  for (const view of views) {
+    await look(page, planned, view);
+    await page.until((name) => document.querySelector("main.run.view-" + (name || "overview")) && document.querySelector("#view").innerText.trim() !== "", view);
+  }
+  await look(page, planned, "board");
+  await page.until(() => /done|completed/i.test(document.querySelector("#view").innerText));
+  await look(page, planned, "timeline");
+  await page.until(() => document.querySelector("#view svg, #view canvas, #view .bar, #view [class*=bar]"));
+  await page.size(1200, 800);
+  clean(page, server);
+  await page.close();
+});
+
+test("a call is changed, allowed and denied in the inbox", async ({ browser, server }) => {
+  const page = await enter({ browser, server });
+  await server.begin("guide", call("write_file", { path: "first.txt", content: "one\n" }, "written"));
+  await page.eval(() => { location.hash = "#/inbox"; });
+  await page.shows("write_file");
+  await page.shows("first.txt");
+  await page.shows("one", ".diff");
+  await page.key("e");
+  await page.until(() => document.querySelector("main.inbox textarea")?.value.includes("first.txt"));
+  await page.eval(() => {
+    const field = [...document.querySelectorAll("main.inbox textarea")].find((one) => one.value.includes("first.txt"));
+    field.value = field.value.replace("one", "two");
+    field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+  });
+  await page.click("main.inbox button", "Allow");
+  await page.shows("Nothing waits for you");
+  same(readFileSync(server.dir + "/first.txt", "utf8"), "two\n");
+  const id = await server.begin("guide", call("write_file", { path: "second.txt", content: "x" }, "after all"));
+  await page.shows("second.txt");
+  await page.key("d");
+  await page.shows("Nothing waits for you");
+  await server.state(id, "done");
+  let there = true;
+  try {
+    readFileSync(server.dir + "/second.txt");
+  } catch {
+    there = false;
+  }
+  ok(!there, "what was denied was done");
+  clean(page, server);
+  await page.close();
+});
+
+test("the document: its slider goes through the versions, by the mouse and by keys", async ({ browser, server }) => {
+  const page = await enter({ browser, server });
+  await look(page, planned, "document");
+  const version = () => page.eval(() => Number(document.querySelector(".versions input[type=range]").value));
+  await page.until(() => document.querySelector(".versions input[type=range]")?.value > 1);
+  const last = await version(), text = await page.text(".paper");
+  await page.click(".versions button", "‹");
+  await page.until((n) => document.querySelector(".versions input").value === String(n), last - 1);
+  await page.eval(() => {
+    const range = document.querySelector(".versions input");
+    range.value = "1";
+    range.dispatchEvent(new InputEvent("input", { bubbles: true }));
+  });
+  await page.shows("version 1", ".version-words");
+  const first = await page.text(".paper");
+  ok(first !== text && first.trim() !== "", "version 1 is the last one");
+  await page.eval(() => document.activeElement.blur());
+  await page.key("]");
+  await page.shows("version 2", ".version-words");
+  for (let i = 2; i < last; i++) await page.key("]");
+  await page.shows(`version ${last}`, ".version-words");
+  same(await page.text(".paper"), text, "forth and back:");
+  clean(page, server);
+  await page.close();
+});
+
+test("time travel: to the beginning, by steps, back to the end", async ({ browser, server }) => {
+  const page = await enter({ browser, server });
+  await look(page, planned);
+  await page.until(() => globalThis.hocket.session.loaded);
+  const at = () => page.eval(() => globalThis.hocket.session.at);
+  const last = await page.eval(() => globalThis.hocket.session.last);
+  await page.key("Home");
+  await page.until(() => globalThis.hocket.session.at === 1);
+  ok(!(await page.text(".view")).includes("6 of 6"), "the end is shown at the beginning");
+  await page.key(".");
+  await page.until(() => globalThis.hocket.session.at === 2);
+  await page.key(",");
+  await page.until(() => globalThis.hocket.session.at === 1);
+  // At each moment it is what the records up to it make, whichever way one came.
+  const states = await page.eval((end) => {
+    const { session } = globalThis.hocket, told = (s) => JSON.stringify([s.at, s.agents.map((a) => [a.op, a.state]), s.boards, s.usage]);
+    const forth = [], back = [];
+    for (let i = 1; i <= end; i++) { session.goTo(i); forth.push(told(session.state)); }
+    for (let i = end; i >= 1; i--) { session.goTo(i); back.unshift(told(session.state)); }
+    return forth.findIndex((one, i) => one !== back[i]);
+  }, last);
+  same(states, -1, "a moment that is not the same forth and back:");
+  await page.key("End");
+  await page.until(() => globalThis.hocket.session.at === null);
+  same(await at(), null);
+  clean(page, server);
+  await page.close();
+});
+
+test("a run is forked, and goes on by itself", async ({ browser, server }) => {
+  const page = await enter({ browser, server });
+  const id = await server.begin("guide", "say the first");
+  await server.state(id, "done");
+  await look(page, id);
+  await page.key("f");
+  await page.type("say the second", "form.fork textarea");
+  await page.click("form.fork button", "Fork");
+  const moved = await page.until((old) => (location.hash !== old && "moved") || document.querySelector(".notice.bad")?.innerText, shown(id));
+  if (moved !== "moved") {
+    await page.click("form.fork button", "Close");
+    await page.key("f");
+    await page.eval(() => {
+      const field = document.querySelector("form.fork textarea");
+      field.value = "";
+      field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    });
+    await page.click("form.fork button", "Fork");
+    await page.until((old) => location.hash !== old, shown(id));
+  }
+  await page.shows("fork of", ".run-title");
+  await page.until(() => document.querySelector(".run-title .chip")?.innerText.includes("done"));
+  await page.close();
+});
+
+test("a run is put away and gone on with, and cancelled", async ({ browser, server }) => {
+  const page = await enter({ browser, server });
+  const id = await server.begin("guide", call("ask_user", { question: "Still there?" }, "yes, still"));
+  await look(page, id);
+  await page.shows("Still there?", "main.run form.answer");
+  await page.click("main.run .actions button", "Pause");
+  await page.until(() => document.querySelector(".run-title .chip")?.innerText.includes("parked"));
+  await page.click("main.run .actions button", "Resume");
+  await page.until(() => !document.querySelector(".run-title .chip")?.innerText.includes("parked"));
+  await page.shows("Still there?", "main.run form.answer");
+  await page.until(() => { // it asks once more, for some seconds
+    if (document.querySelector(".run-title .chip")?.innerText.includes("cancelled")) return true;
+    [...document.querySelectorAll("main.run .actions button")].find((one) => /Really|Cancel/.test(one.innerText))?.click();
+    return false;
+  });
+  clean(page, server);
+  await page.close();
+});
+
+test("all by keys", async ({ browser, server }) => {
+  const page = await enter({ browser, server });
+  await page.until(() => document.querySelectorAll(".runs-list a, .runs-list button, .runs-list [role=row]").length > 0);
+  await page.key("?");
+  await page.shows("Keys");
+  await page.key("Escape");
+  await page.keys(["g", "i"], () => location.hash === "#/inbox");
+  await page.keys(["g", "n"], () => location.hash === "#/new");
+  await page.keys(["Escape", "g", "r"], () => document.querySelector("main.runs") !== null);
+  await page.key("j");
+  await page.key("Enter");
+  await page.until(() => document.querySelector("main.run"));
+  for (let i = 1; i <= 8; i++) {
+    await page.key(String(i));
+    await page.until((view) => document.querySelector("main.run.view-" + (view || "overview")), views[i - 1]);
+  }
+  // All that can be done has a place for the focus, and a name.
+  const nameless = await page.eval(() => [...document.querySelectorAll("button, a[href], input, select, textarea, [role=button]")]
+    .filter((e) => !(e.innerText?.trim() || e.getAttribute("aria-label") || e.title || e.labels?.length || e.placeholder)).map((e) => e.outerHTML.slice(0, 120)));
+  same(nameless, [], "without a name:");
+  clean(page, server);
+  await page.close();
+});
+
+test("at 380 px nothing stands out to the side, light and dark", async ({ browser, server }) => {
+  for (const dark of [false, true]) {
+    const page = await enter({ browser, server }, { width: 380, height: 760, dark, reduced: true });
+    const fits = (where) => page.until(() => document.scrollingElement.scrollWidth <= innerWidth).catch(() => { throw new Error(`${where} is wider than the screen`); });
+    for (const place of ["#/", "#/inbox", "#/new", "#/new/guide"]) {
+      await page.eval((hash) => { location.hash = hash; }, place);
+      await page.until(() => document.querySelector("main"));
+      await fits(place);
+    }
+    for (const view of views) {
+      await look(page, planned, view);
+      await page.until((name) => document.querySelector("main.run.view-" + (name || "overview")), view);
+      await fits(view || "overview");
+    }
+    same(await page.eval(() => document.getAnimations().filter((one) => one.playState === "running" && one.effect.getTiming().iterations === Infinity).length), 0, "things that move for ever:");
+    await page.close();
+  }
+});
+
+test("what the server logs has no token", async ({ server }) => {
+  ok(!readFileSync(server.log, "utf8").includes(server.token), "the access log has it");
+  ok(!server.said.includes(server.token), "the server has said it");
+});
+
+run(async () => {
+  const server = await Server.open(desk);
+  return { server, after: () => server.clear(), close: () => server.close() };
+});
