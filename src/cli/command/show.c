@@ -1,17 +1,20 @@
 /* `hocket show`: one run, as its records tell it. */
+#include <string.h>
+
 #include "cli/command/command.h"
 #include "cli/command/command_impl.h"
 #include "cli/exit.h"
+#include "cli/html/html.h"
 #include "cli/out.h"
 #include "cli/paper.h"
 #include "cli/store.h"
 #include "cli/story/story.h"
 
-enum { JSON = 1, AT, AGENT, STORE };
+enum { JSON = 1, AT, AGENT, HTML, FORCE, STORE };
 
 struct show {
-    bool json;
-    const char *store, *agent;
+    bool json, force;
+    const char *store, *agent, *html;
     int64_t at;
 };
 
@@ -20,6 +23,10 @@ static const struct cli_option options[] = {
         "as it stood at record N: the numbers stand beside what was said and done" },
     { AGENT, 'a', "agent", "NAME", "what this agent said and did, and no other" },
     { JSON, 'j', "json", NULL, "print one JSON object: run agents boards documents events open …" },
+    { HTML, 0, "html", "FILE",
+        "write it as one page for browsers that needs no server and no network, to be\n"
+        "mailed or attached; - is stdout" },
+    { FORCE, 0, "force", NULL, "also in the place of a FILE that is no such page" },
     { STORE, 0, "store", "FILE", CLI_STORE_HELP },
     { 0 },
 };
@@ -30,6 +37,8 @@ static int set(void *ud, int id, const char *value)
     if (id == AT && !cli_parse_int(value, 1, INT64_MAX, &s->at))
         return cli_usage("show", "--at %s: expected the number of a record, from 1", value);
     s->json = s->json || id == JSON;
+    s->force = s->force || id == FORCE;
+    s->html = id == HTML ? value : s->html;
     s->agent = id == AGENT ? value : s->agent;
     s->store = id == STORE ? value : s->store;
     return 0;
@@ -60,6 +69,20 @@ static int show(const struct show *s, const char *id)
     return rc;
 }
 
+static int show_html(const struct show *s, const char *id)
+{
+    if (s->json || s->agent)
+        return cli_usage("show", "--html writes all of the run: without --json and --agent");
+    if (strcmp(s->html, "-") == 0 && cli_out_is_terminal())
+        return cli_usage("show", "a page is no text for a terminal: give a file, or a pipe");
+    return cli_html_write(&(struct cli_html){ .command = "show",
+        .id = id,
+        .store = s->store,
+        .file = s->html,
+        .at = s->at,
+        .force = s->force });
+}
+
 static int main_show(const struct cli_command *self, int argc, char **argv)
 {
     struct show s = { 0 };
@@ -72,6 +95,8 @@ static int main_show(const struct cli_command *self, int argc, char **argv)
     if (!cli_stored_utf8("show", args.words, 1)
         || (s.agent && !cli_stored_utf8("show", (char **) &s.agent, 1)))
         return CLI_EXIT_USAGE;
+    if (s.html)
+        return show_html(&s, args.words[0]);
     return show(&s, args.words[0]);
 }
 
@@ -87,6 +112,7 @@ const struct cli_command cli_show = {
     .examples = "  hocket show 01KANC3V0Q\n"
                 "  hocket show 01KANC3V0Q --at 40\n"
                 "  hocket show 01KANC3V0Q --agent food | less -R\n"
+                "  hocket show 01KANC3V0Q --html trip.html\n"
                 "  hocket show 01KANC3V0Q --json | jq '.agents[] | {agent, seconds}'\n",
     .options = options,
     .set = set,

@@ -45,6 +45,7 @@ local operations = {
   runs = "hocket.internal.commands.runs",
   show = "hocket.internal.commands.show",
   follow = "hocket.internal.commands.follow",
+  page = "hocket.internal.commands.page",
   answer = "hocket.internal.commands.answer",
   signal = "hocket.internal.commands.signal",
   fork = "hocket.internal.commands.fork",
