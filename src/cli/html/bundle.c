@@ -42,11 +42,10 @@ static bool fail(struct bundle *b, const char *file, const char *what)
 static bool unpack(struct cli_buf *out, const char *name, struct cli_buf *problem)
 {
     const struct cli_page_file *f = find(name);
-    if (f && cli_inflate(out, f->packed, f->n) && out->n > 0)
-        return true;
-    cli_buf_addf(
-        problem, "page/%s: %s", name, f ? "it cannot be unpacked" : "there is no such file");
-    return false;
+    const char *wrong = f ? cli_inflate(out, f->packed, f->n) : "there is no such file";
+    if (wrong)
+        cli_buf_addf(problem, "page/%s: %s", name, wrong);
+    return !wrong;
 }
 
 /* ---- Lines ------------------------------------------------------------------------------------- */

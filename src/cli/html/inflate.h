@@ -1,4 +1,4 @@
-/* Unpacks gzip: the files of the page, which the program has packed. No stream, no checksum: what it reads is part of the program. */
+/* Unpacks gzip: the files of the page, which the program has packed. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,5 +6,5 @@
 
 #include "cli/buf.h"
 
-/* Appends what is packed; false where it is damaged. */
-bool cli_inflate(struct cli_buf *out, const unsigned char *packed, size_t n);
+/* Appends what is packed. NULL, or what is wrong, in words. */
+const char *cli_inflate(struct cli_buf *out, const unsigned char *packed, size_t n);
