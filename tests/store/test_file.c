@@ -573,6 +573,7 @@ static void wait_for_runs(struct fixture *f, uint64_t runs)
 
 #define LEFT  "01KAQC3V0QZJ9E4W2X6T8B5M71"
 #define HEARS "01KAQC3V0QZJ9E4W2X6T8B5M72"
+#define RISES "01KAQC3V0QZJ9E4W2X6T8B5M73"
 
 static void what_is_old_goes(void **state)
 {
@@ -585,18 +586,21 @@ static void what_is_old_goes(void **state)
     put_left(f, LEFT, HOCKET__STORE_WAITING, 100, "[{\"kind\":\"input\",\"id\":\"i2\"}]");
     put_left(f, HEARS, HOCKET__STORE_WAITING, 100,
         "[{\"kind\":\"input\",\"id\":\"i2\"},{\"kind\":\"signal\",\"id\":\"s1\"}]");
+    put_left(f, RISES, HOCKET__STORE_WAITING, 100,
+        "[{\"kind\":\"input\",\"id\":\"i2\"},{\"kind\":\"time\",\"until_ms\":1800000000000}]");
     fixture_close(f);
     f->now += 29 * DAY;
     fixture_open(f);
     put_ended(f, RUN_3, HOCKET__STORE_FAILED, 100);
     usleep(700000);
-    assert_int_equal(stats_of(f).runs, 5);
+    assert_int_equal(stats_of(f).runs, 6);
     fixture_close(f);
     f->now += 2 * DAY;
     fixture_open(f);
-    wait_for_runs(f, 3);
+    wait_for_runs(f, 4);
     assert_int_equal(find(f, LEFT), HOCKET_ENOTFOUND);
     assert_int_equal(find(f, HEARS), 0);
+    assert_int_equal(find(f, RISES), 0);
     assert_int_equal(find(f, RUN_1), HOCKET_ENOTFOUND);
     assert_int_equal(find(f, RUN_2), 0);
     assert_int_equal(find(f, RUN_3), 0);

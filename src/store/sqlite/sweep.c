@@ -139,7 +139,8 @@ static int64_t old_run(struct hocket__sqlite_keeper *k, int *rc)
     sqlite3_stmt *st = hocket__db_stmt(d, ST_OLDEST,
         "SELECT no FROM runs r WHERE removed = 0 AND (state NOT IN ('waiting', 'parked')"
         " OR (state = 'waiting' AND waiting_for GLOB '[[]{\"kind\":\"input\"*'"
-        " AND waiting_for NOT GLOB '*\"kind\":\"signal\"*'))"
+        " AND waiting_for NOT GLOB '*\"kind\":\"signal\"*'"
+        " AND waiting_for NOT GLOB '*\"kind\":\"time\"*'))"
         " AND (owner_pid = 0 OR lease_ms < ?1) AND updated_ms < ?2"
         " AND NOT EXISTS (SELECT 1 FROM runs f WHERE f.parent = r.no)"
         " ORDER BY updated_ms LIMIT 1");
