@@ -40,6 +40,7 @@ struct hocket_host {
     struct hocket__list
         resting; /* runs in the store whose fibers rest, and that wait for somebody */
     bool store_optional, store_warned, store_ready;
+    uint64_t said;             /* to runs that sleep */
     struct hocket__list saves; /* under way (run/save.c) */
     bool saved_some;           /* this turn went on with one */
     size_t n_runs;

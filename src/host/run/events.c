@@ -187,8 +187,8 @@ static bool next_event(struct hocket__run *r, struct hocket_event *e)
     static const size_t type_size = sizeof(r->host->type);
     struct hocket__line line;
     uint64_t cursor = r->cursor;
-    if (!r->journal) /* it has not begun, or could not be resumed */
-        return false;
+    if (!r->journal) /* it has not begun, sleeps, or could not be resumed */
+        return hocket__asleep_tell(r, e);
     bool has_line = hocket__journal_next(r->journal, &cursor, &line);
     struct hocket__delta *d = hocket__list_empty(&r->deltas) ? NULL
                                                              : hocket__container_of(r->deltas.next,

@@ -309,13 +309,25 @@ static int prepare(struct hocket__resuming *g)
     return ask_files(g);
 }
 
+void hocket__resume_read(struct hocket__run *r)
+{
+    int rc = prepare(r->resuming);
+    if (rc < 0)
+        fail(r->resuming, rc, NULL);
+}
+
+void hocket__resume_end(struct hocket__run *r, int status, const struct hocket_error *err)
+{
+    fail(r->resuming, status, err);
+}
+
 static void on_taken(void *ud, int status, const struct hocket_error *err)
 {
     struct hocket__resuming *g = ud;
     g->stored->call = NULL;
     g->stored->claimed = status == 0;
     if (status == 0)
-        status = prepare(g);
+        status = g->stored->lazy ? hocket__asleep_look(g->stored) : prepare(g);
     if (status < 0)
         fail(g, status, err);
 }
@@ -372,11 +384,15 @@ static int on_found(void *ud, const struct hocket__store_row *row)
     hocket__buf_addstr(&g->own, run->options.n > 0 ? run->options : HOCKET__STR("{}"));
     g->stored->state = run->state;
     g->forked = run->parent[0] && run->last_n == run->at_n;
+    g->stored->lazy =
+        !g->replay && !g->forked && hocket__asleep_may(hocket__buf_str(&g->options), run);
+    if (g->stored->lazy)
+        hocket__buf_addstr(&g->stored->waits_for, run->waiting_for);
     struct hocket__str latest;
     g->latest =
         hocket__json_find(run->options, "latest", &latest) && hocket__str_is(latest, "true");
     bool whole = g->target.status == 0 && g->input.status == 0 && g->own.status == 0
-                 && g->generation.status == 0;
+                 && g->generation.status == 0 && g->stored->waits_for.status == 0;
     return whole ? 0 : HOCKET_ENOMEM;
 }
 
@@ -514,6 +530,13 @@ int hocket_run_replay(hocket_host *h, const char *name, uint64_t *id, hocket_eve
 int hocket_run_park(hocket_host *h, uint64_t id)
 {
     struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
+    struct hocket__run *asleep = h && !r ? hocket__asleep_find(h, id) : NULL;
+    struct hocket_error err;
+    if (asleep) {
+        hocket__error(&err, HOCKET_EPARKED, "the run waits until it is resumed");
+        hocket__resume_end(asleep, HOCKET_EPARKED, &err);
+        return 0;
+    }
     if (!r)
         return h ? HOCKET_ENOTFOUND : HOCKET_EINVAL;
     if (!r->stored || r->stored->off || r->stored->replays || !r->kept)

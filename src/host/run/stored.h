@@ -49,6 +49,9 @@ struct hocket__stored {
     struct hocket__store_call *call; /* under way: loading, or reading what was said to it */
     struct hocket__store_wait opening;
     bool held; /* it has ended, and the store is not open yet */
+
+    struct hocket__buf waits_for; /* of its row: for one that sleeps (asleep.c) */
+    bool lazy, asleep, told_asleep, spoken_to;
 };
 
 /* ---- stored.c ------------------------------------------------------------------------------ */
@@ -101,10 +104,29 @@ void hocket__waiting_fork(struct hocket__stored *s);
 bool hocket__waiting_state(struct hocket__stored *s);
 void hocket__waiting_free(struct hocket__stored *s);
 
+/* ---- asleep.c ------------------------------------------------------------------------------ */
+
+/* Whether a run of this row, gone on with under these options, may sleep until somebody says something to it. */
+bool hocket__asleep_may(struct hocket__str options, const struct hocket__store_run *row);
+/* It is claimed, or the store has changed: asks for messages; where there are none it sleeps. 0, or a status. */
+int hocket__asleep_look(struct hocket__stored *s);
+/* Its one event, once. */
+bool hocket__asleep_tell(struct hocket__run *r, struct hocket_event *e);
+/* NULL: there is no such run, or it is awake. */
+struct hocket__run *hocket__asleep_find(const hocket_host *h, uint64_t id);
+/* What tell.c says to others. It wakes; 0 for an answer to what it asks, and a signal: those are kept until it takes them. */
+int hocket__asleep_say(struct hocket__run *r, const char *wish, const char *a,
+    struct hocket__str text, struct hocket_error *err);
+void hocket__asleep_free(struct hocket__stored *s);
+
 /* ---- resume.c ------------------------------------------------------------------------------ */
 
 /* Ends a run that is still being read. False: it is not. */
 bool hocket__resume_cancel(struct hocket__run *r);
+/* The same with a status and why; NULL: in its own words. */
+void hocket__resume_end(struct hocket__run *r, int status, const struct hocket_error *err);
+/* Reads what a run that is claimed needs to go on. What goes wrong is its end. */
+void hocket__resume_read(struct hocket__run *r);
 void hocket__resume_free(struct hocket__resuming *g); /* NULL is fine */
 /* A run that is to go on with what the store has, by its whole id; `told` is how many events it has told at least. NULL:
  * out of memory. It is in no list; hocket__resume_start asks the store. */

@@ -1,6 +1,6 @@
 /* What an embedder says to a run that goes on: an answer, a signal, a change, an end. Lua does it, in
  * hocket.internal.host.entry; a run that is kept has it in its log. */
-#include "host/run/run.h"
+#include "host/run/stored.h"
 
 #include <string.h>
 
@@ -94,6 +94,9 @@ static int tell(hocket_host *h, uint64_t id, struct telling *t)
     if (rc < 0)
         return rc;
     t->run = hocket__run_find(h, id);
+    struct hocket__run *asleep = t->run ? NULL : hocket__asleep_find(h, id);
+    if (asleep)
+        return hocket__asleep_say(asleep, t->wish, t->a, t->b, t->err);
     if (!t->run)
         return hocket__error(
             t->err, HOCKET_ENOTFOUND, "there is no run %llu", (unsigned long long) id);
@@ -191,7 +194,10 @@ int hocket_run_stop(hocket_host *h, uint64_t id)
     int rc = hocket__host_may_enter(h, NULL);
     if (rc < 0)
         return rc;
-    struct hocket__run *r = hocket__run_find(h, id);
+    struct hocket__run *r = hocket__run_find(h, id),
+                       *asleep = r ? NULL : hocket__asleep_find(h, id);
+    if (asleep)
+        return hocket__asleep_say(asleep, "stop", "", hocket__cstr(""), NULL);
     if (!r)
         return HOCKET_ENOTFOUND;
     rc = hocket__run_tell_begin(r, "stop", hocket__cstr(""), hocket__cstr(""), NULL);

@@ -410,6 +410,8 @@ static void on_news(
             hocket__stored_break(s, err);
         if (news == HOCKET__STORE_REFUSED && strcmp(s->claim.id, id) == 0)
             lose(s);
+        if (news == HOCKET__STORE_CHANGED && s->asleep)
+            hocket__asleep_look(s);
         if (news != HOCKET__STORE_CHANGED || !s->watching)
             continue;
         s->read = false;

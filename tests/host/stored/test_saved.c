@@ -21,7 +21,7 @@ struct life {
     struct hocket__buf text, saved;
     char error[512], question[16], refused[512];
     const char *answer; /* to its questions; NULL: they stay open */
-    int done, status, asked, again, saves, save_status;
+    int done, status, asked, again, saves, save_status, asleep, answers;
     uint64_t run;
 };
 
@@ -30,6 +30,12 @@ static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e,
     struct life *l = ud;
     struct hocket_error err;
     l->again += e->again;
+    l->answers += strcmp(e->type, "turn_finished") == 0 && !e->again;
+    if (strcmp(e->type, "run_asleep") == 0) {
+        l->asleep++;
+        assert_non_null(memmem(e->json, e->json_len, "\"kind\":\"input\",\"id\":\"i1\"", 24));
+        return;
+    }
     if (strcmp(e->type, "question_asked") != 0 && strcmp(e->type, "input_requested") != 0)
         return;
     hocket_json *json = hocket_json_parse(e->json, e->json_len, NULL);
@@ -268,6 +274,80 @@ static void test_many(void **state)
     assert_int_equal(other.status, 0);
     assert_int_equal(hocket_save(NULL, on_saved, NULL, NULL), HOCKET_EINVAL);
     life_free(&one);
+    life_free(&other);
+    life_free(&l);
+}
+
+/* Saved when all of them say in the store that they wait. */
+static hocket_host *asleep(struct life *of, int runs, struct life *l, uint64_t *first)
+{
+    struct hocket_error err;
+    hocket_host *h = open_host();
+    life_init(l);
+    int n = hocket_load(
+        h, of->saved.data, of->saved.len, "{\"lazy\":true}", first, on_event, on_done, l, &err);
+    if (n < 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(n, runs);
+    until(h, &l->asleep, runs);
+    return h;
+}
+
+static int count_in(const struct hocket__buf *b, const char *text)
+{
+    int n = 0;
+    for (const char *at = b->data;
+         b->len > 0 && (at = memmem(at, (size_t) (b->data + b->len - at), text, strlen(text)));
+         at++)
+        n++;
+    return n;
+}
+
+/* Nothing of those that wait is replayed before somebody says something to one; and then it goes on as it would have. */
+static void test_asleep(void **state)
+{
+    enum { FEW = 3 };
+    struct life l, other, third;
+    struct hocket_error err;
+    uint64_t first;
+    (void) state;
+    life_init(&l);
+    hocket_host *h = open_host();
+    for (int i = 0; i < FEW; i++)
+        start(h, EXAMPLES "/chat/agents", "A table for four, please", TALK, &l);
+    until(h, &l.asked, FEW);
+    while (count_in(&l.saved, "\"kind\":\"input\"") < FEW)
+        save(h, 0, &l);
+    hocket_close(h, NULL, NULL);
+
+    h = asleep(&l, FEW, &other, &first);
+    assert_int_equal(other.again, 0);
+    assert_int_equal(hocket_run_answer(h, first + 1, "i9", "?", 0, &err), HOCKET_ENOTFOUND);
+    assert_int_equal(hocket_run_answer(h, first + 1, "i1", "Thank you", 0, &err), 0);
+    until(h, &other.answers, 1);
+    until(h, &other.asked, 2); /* the first one again, and the next */
+    assert_true(other.again > 0);
+    assert_int_equal(other.run, first + 1);
+    assert_int_equal(hocket_run_answer(h, first + 1, "i2", "", 0, &err), 0);
+    until(h, &other.done, 1);
+    assert_int_equal(other.status, 0);
+    save(h, 0, &other); /* what sleeps is saved as it is */
+    assert_int_equal(other.save_status, 0);
+    assert_int_equal(hocket_run_cancel(h, first), 0);
+    until(h, &other.done, 2);
+    assert_int_equal(other.status, HOCKET_ECANCELLED);
+    assert_int_equal(hocket_run_park(h, first + 2), 0);
+    until(h, &other.done, 3);
+    assert_int_equal(other.status, HOCKET_EPARKED);
+    hocket_close(h, NULL, NULL);
+
+    h = asleep(&other, FEW - 1, &third, &first);
+    assert_int_equal(hocket_run_change(h, first, "{}", &err), HOCKET_ESTATE); /* but it wakes */
+    until(h, &third.asked, 1);
+    assert_int_equal(hocket_run_change(h, first, "{}", &err), 0);
+    hocket_close(h, NULL, NULL);
+    assert_int_equal(third.done, FEW - 1);
+    life_free(&third);
     life_free(&other);
     life_free(&l);
 }
@@ -564,9 +644,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_conversation),
         cmocka_unit_test(test_twice), cmocka_unit_test(test_anywhere), cmocka_unit_test(test_many),
-        cmocka_unit_test(test_several), cmocka_unit_test(test_closing),
-        cmocka_unit_test(test_close_inside), cmocka_unit_test(test_ending),
-        cmocka_unit_test(test_no_store), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_whole_or_not), cmocka_unit_test(test_memory) };
+        cmocka_unit_test(test_asleep), cmocka_unit_test(test_several),
+        cmocka_unit_test(test_closing), cmocka_unit_test(test_close_inside),
+        cmocka_unit_test(test_ending), cmocka_unit_test(test_no_store),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_whole_or_not),
+        cmocka_unit_test(test_memory) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
