@@ -372,6 +372,18 @@ local function store(bed)
   return rows
 end
 
+-- Beside bare SQL on a server of its own; nothing where there is none.
+local function postgres(bed)
+  local text, ok = bed.output("env", "HOCKET_TEST_POSTGRES_FSYNC=on", "sh", "tests/support/postgres.sh", bed.build .. "/bench/bench_postgres")
+  if not ok and (text or ""):find "skipped" then return {} end
+  local rows = {}
+  for _, one in ipairs { { "an entry in PostgreSQL, waited for", "an entry, waited for" }, { "a run of PostgreSQL taken and given back", "a run taken and given back" } } do
+    local bare, ours = (ok and text or ""):match(one[2] .. ": bare ([%d.]+) us, store ([%d.]+) us")
+    rows[#rows + 1] = bare and ratio_row(one[1], "µs", tonumber(bare), tonumber(ours), 1.25) or failed(one[1], 1.25, nil, "bench_postgres says nothing of it")
+  end
+  return rows
+end
+
 -- ---- Runs that are kept ------------------------------------------------------------------------
 
 -- Medians of a figure of hocket's without a store and with one, in turn: get(job) gives it, or nil.
@@ -524,6 +536,7 @@ cases.list = {
   { name = "chunks", run = chunks },
   { name = "schema", run = schema },
   { name = "store", run = store },
+  { name = "postgres", run = postgres },
   { name = "kept", run = kept },
   { name = "saves", run = saves },
   { name = "programs", run = programs },

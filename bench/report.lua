@@ -130,7 +130,8 @@ local meaning = [[
 - **an empty job**, **queued**: the broker, from submitting to the end. **an append**: the shared document.
 - **an entry written**, **on the disk**: kept by the store (`written`: it survives the process; on the disk: a loss of power),
   from handing it over to hearing of it, beside SQLite's own transaction on the same thread. Those that nobody waits for go
-  to the file in batches.
+  to the file in batches. **In PostgreSQL**: the same beside a libpq connection that says the same statements one by one (`bench/bench_postgres.c`),
+  on a server that syncs each commit.
 - **kept**: the same run without a store (the floor) and with one, in turn. The tool of the turn says nothing of what it does
   to the world, so that each call waits until the store has written that it begins; the store's thread counts. Beside
   the conversation that goes on stands one that begins.

@@ -21,4 +21,11 @@ torture() { # words, command…
 
 torture "the store on a disk that fails" "$build/tests/store/test_store_crash" --full
 torture "runs that are kept, on such a disk" "$build/tests/host/test_host_torture" --full
+pg="$(dirname "$0")/support/postgres.sh"
+if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
+    torture "a database whose connections are cut at any byte" env HOCKET_TORTURE=1 sh "$pg" "$build/tests/store/test_store_postgres_faults"
+    torture "processes and a server that are killed, stopped and cut off" sh "$pg" "$build/tests/store/test_store_postgres_history" --full
+else
+    echo "torture: skipped: there is no PostgreSQL server here (Debian package postgresql)"
+fi
 exit $failed

@@ -43,7 +43,7 @@ $as "$bin/initdb" -D "$host/data" -U hocket -A trust -E UTF8 --no-sync >"$host/l
 cat >>"$host/data/postgresql.conf" <<CONF
 listen_addresses = ''
 unix_socket_directories = '$host'
-fsync = off
+fsync = ${HOCKET_TEST_POSTGRES_FSYNC:-off}
 shared_buffers = 16MB
 max_connections = 60
 max_prepared_transactions = 0

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define DEADLINE_MS 90000 /* for a result; the server gives up before that */
+#define CONNECT_MS  30000 /* for a connection, whatever of hosts its URL names */
 #define LAST_MS     3000  /* when the store is being closed */
 #define INT8        20    /* OIDs of types are part of the protocol */
 #define BYTEA       17
@@ -215,12 +216,26 @@ void hocket__pg_disconnect(struct hocket__pg *d)
 /* What the URL says of the same goes before these. A network that swallows everything is noticed within half a minute. */
 static PGconn *dial(struct hocket__pg *d)
 {
-    static const char *const names[] = { "fallback_application_name", "connect_timeout",
-        "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout", "dbname",
-        "client_encoding", NULL };
-    const char *values[] = { "hocket", "5", "10", "5", "3", "25000", d->conninfo.data, "UTF8",
+    static const char *const names[] = { "fallback_application_name", "keepalives_idle",
+        "keepalives_interval", "keepalives_count", "tcp_user_timeout", "dbname", "client_encoding",
         NULL };
-    return d->lib->PQconnectdbParams(names, values, 1);
+    const char *values[] = { "hocket", "10", "5", "3", "10000", d->conninfo.data, "UTF8", NULL };
+    return d->lib->PQconnectStartParams(names, values, 1);
+}
+
+/* Until it is there, or cannot be; in steps, so that what the server remarks meanwhile is printed by nobody, and a store that
+ * is closed waits no longer. */
+static int finish_dialling(struct hocket__pg *d)
+{
+    int64_t until = now_ms() + CONNECT_MS;
+    PostgresPollingStatusType state = PGRES_POLLING_WRITING;
+    while (state == PGRES_POLLING_READING || state == PGRES_POLLING_WRITING) {
+        short events = state == PGRES_POLLING_READING ? POLLIN : POLLOUT;
+        if (d->lib->PQstatus(d->conn) != CONNECTION_BAD && wait_for(d, events, until) < 0)
+            return HOCKET_EIO;
+        state = d->lib->PQconnectPoll(d->conn);
+    }
+    return state == PGRES_POLLING_OK ? 0 : lose(d, d->lib->PQerrorMessage(d->conn));
 }
 
 /* Our tables and nobody else's: not even the temporary ones of the session, which come first where they are not named. */
@@ -252,11 +267,9 @@ int hocket__pg_connect(struct hocket__pg *d)
     d->conn = dial(d);
     if (!d->conn)
         return hocket__error_nomem(&d->error);
-    if (d->lib->PQstatus(d->conn) != CONNECTION_OK) {
-        lose(d, d->lib->PQerrorMessage(d->conn));
-        return d->error.status;
-    }
     d->lib->PQsetNoticeProcessor(d->conn, say_nothing, NULL);
+    if (finish_dialling(d) < 0)
+        return d->error.status;
     if (d->lib->PQsetnonblocking(d->conn, 1) < 0 || !d->lib->PQenterPipelineMode(d->conn))
         return lose(d, d->lib->PQerrorMessage(d->conn));
     return set_up(d);

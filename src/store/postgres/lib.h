@@ -9,7 +9,8 @@
 #define HOCKET__LIBPQ_MAP(X)                                                                       \
     X(PQclear)                                                                                     \
     X(PQcmdTuples)                                                                                 \
-    X(PQconnectdbParams)                                                                           \
+    X(PQconnectPoll)                                                                               \
+    X(PQconnectStartParams)                                                                        \
     X(PQconninfoFree)                                                                              \
     X(PQconninfoParse)                                                                             \
     X(PQconsumeInput)                                                                              \
