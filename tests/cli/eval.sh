@@ -74,7 +74,8 @@ empty_dir tmp
 
 # Its runs are kept as others are, and do not stand between them.
 run hocket runs --store runs.db
-hasnt out clerk.md
+empty out
+has err "there are none but those of evaluations"
 run hocket runs --store runs.db --eval
 has out clerk.md
 same "$(wc -l <out | tr -d ' ')" 11
@@ -97,6 +98,20 @@ done
 show=$(sed -n 's/^ *hocket show \(01[0-9A-Z]*\) .*/\1/p' out | head -1)
 run hocket show "$show" --store runs.db
 expect 0
+
+# Checks in Lua are held, whatever they do.
+cat >held.eval.yaml <<'END'
+defaults: {target: clerk.md, variables: {tone: cold}, input: hello}
+cases:
+  - {name: loops, expect: {lua: "while true do end"}}
+  - {name: meta, expect: {lua: "return setmetatable({}, {__tostring = function() while true do end end})"}}
+  - {name: raises, expect: {lua: "error({})"}}
+  - {name: nothing, expect: {lua: "local x = 1"}}
+  - {name: reads out, expect: {lua: "return run.file('../../../../etc/passwd') == nil and run.file('/etc/passwd') == nil and run.file({}) == nil"}}
+END
+run hocket eval held.eval.yaml
+expect 1
+for text in "more than 2 seconds" "it returned a table" "a table was raised" "returned nothing" "1 passed, 4 failed"; do has out "$text"; done
 
 cat >unknown.eval.yaml <<'END'
 defaults: {target: clerk.md, variables: {tone: cold}}
@@ -214,6 +229,19 @@ left=$(sed -n 's/.*runs, which work in //p' killed)
 [ -d "$left" ] || fail "it should have said where it worked"
 [ "$(ls -A tmp | wc -l)" = 1 ] || fail "more than its folder is left"
 rm -rf "$left"
+
+# A run that was cut off with its evaluation is nobody's to go on with.
+"$HOCKET" eval slow.eval.jsonl -v --store cut.db >out 2>killed </dev/null &
+pid=$!
+until_true grep -q "fast" killed
+until_true sh -c '"$0" runs --store cut.db --eval 2>/dev/null | grep -q running' "$HOCKET"
+kill -KILL $pid
+wait $pid 2>/dev/null
+rm -rf "$(sed -n 's/.*runs, which work in //p' killed)"
+run hocket runs --store cut.db --eval
+has out "cut off"
+run hocket resume --all --store cut.db
+has err "there is no run that could go on"
 
 # ---- Trust -----------------------------------------------------------------------------------------------
 run env -u HOCKET_TRUST "$HOCKET" eval slow.eval.jsonl --only fast

@@ -154,8 +154,10 @@ static void print(const hocket_json *answer)
         before = r;
     }
     cli_paper_end(&p);
+    bool evals = hocket_json_bool(hocket_json_get(answer, "evals_left_out"), false);
     if (!hocket_json_first(runs))
-        fprintf(stderr, "hocket runs: there are none\n");
+        fprintf(stderr, "hocket runs: there are none%s\n",
+            evals ? " but those of evaluations: --eval lists them" : "");
     else if (hocket_json_bool(hocket_json_get(answer, "more"), false))
         fprintf(stderr, "hocket runs: there are older ones: --limit 0 lists all\n");
 }

@@ -2,6 +2,7 @@
 --- have to know before they begin.
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
+local stored = require "hocket.internal.commands.stored"
 
 local OPEN = { "running", "waiting", "parked" }
 
@@ -16,7 +17,8 @@ local function told(run)
     conversation = options.conversation == true }
 end
 
--- All that have not ended, newest first; conversations, or the others.
+-- All that have not ended, newest first; conversations, or the others. A run of an evaluation that was cut off is nobody's to go on with,
+-- unless he says so: its folder may be gone.
 local function open_ones(conversation, most)
   local list, before = {}, nil
   repeat
@@ -24,7 +26,7 @@ local function open_ones(conversation, most)
     if not page then return nil, more end
     for _, run in ipairs(page) do
       local one = told(run)
-      if one.conversation == conversation and not run.owner then list[#list + 1] = one end
+      if one.conversation == conversation and not run.owner and not stored.eval(run) then list[#list + 1] = one end
       before = run.id
       if most and #list >= most then return list end
     end

@@ -33,9 +33,11 @@ local function is_meant(row, eval)
 end
 
 -- False: there is one more than wanted.
-local function add(runs, page, wanted, limit, agent_of, eval)
+local function add(runs, page, wanted, limit, agent_of, evals)
   for _, row in ipairs(page) do
-    if (not wanted or wanted[stored.state(row)]) and is_meant(row, eval) then
+    if not is_meant(row, evals.wanted) then
+      evals.left_out = true
+    elseif not wanted or wanted[stored.state(row)] then
       if #runs == limit then return false end
       runs[#runs + 1] = stored.describe(row, true)
       if agent_of then runs[#runs].agent = agent_of(row) end
@@ -55,13 +57,13 @@ return function(args)
   filter.parent, filter.before = args.parent, args.before
   filter.limit = limit > 0 and limit < PAGE and not wanted and args.eval == nil and limit + 1 or PAGE
   limit = limit > 0 and limit or math.maxinteger
-  local runs, left = json.array {}, true
+  local runs, left, evals = json.array {}, true, { wanted = args.eval }
   while left do
     local page, more = store.runs(filter)
     if not page then return nil, more end
-    if not add(runs, page, wanted, limit, args.agent_of, args.eval) then return { runs = runs, more = true } end
+    if not add(runs, page, wanted, limit, args.agent_of, evals) then return { runs = runs, more = true } end
     left = more and #page > 0
     filter.before = left and page[#page].id
   end
-  return { runs = runs, more = false }
+  return { runs = runs, more = false, evals_left_out = evals.left_out and not args.eval or nil }
 end

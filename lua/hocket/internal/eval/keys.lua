@@ -76,18 +76,19 @@ local function scalar(c, value, pointer)
   if type(value) == "table" or value == nil then c:wrong(pointer, "a text or a number", value) end
 end
 
+local an_input = either({ string = check.text(4 << 20), object = check.any, list = check.any }, "a text, or an object")
+
 --- What a file's `defaults` can hold as well.
 keys.common = {
   target = check.text(1000, true), files = either({ string = check.path, object = check.map(check.text(4 << 20), 1000, inside) }, "a folder, or an object of paths and texts"),
   attach = check.some(check.path, 100), variables = check.map(scalar, 200), approve = check.some(word, 100), answers = check.list(answer, 100),
   model = word, models = check.map(word, 100), max_turns = check.integer(1, 100000), timeout = check.number(0.001, 1e6),
   max_cost = check.number(0, 1e6), max_tokens = check.integer(0, 1 << 40), network = check.some(word, 100), sandbox = word,
-  ["repeat"] = check.integer(1, 1000), pass = check.number(0, 1), tags = check.some(word, 50), expect = check.an_object(keys.expect),
+  input = an_input, ["repeat"] = check.integer(1, 1000), pass = check.number(0, 1), tags = check.some(word, 50), expect = check.an_object(keys.expect),
 }
 
 keys.case = joined(keys.common, {
   name = word, description = check.text(10000), skip = check.text(200, true), replay = check.path,
-  input = either({ string = check.text(4 << 20), object = check.any, list = check.any }, "a text, or an object"),
 })
 
 return keys
