@@ -132,6 +132,7 @@ struct hocket__attempt *hocket__attempt_new(struct hocket__runtime *rt)
     a->turn.on_turn = on_turn;
     hocket__buf_init(&a->text, rt->alloc, rt->max_message);
     hocket__buf_init(&a->reasoning, rt->alloc, rt->max_message);
+    hocket__buf_init(&a->trace, rt->alloc, 0);
     return a;
 }
 
@@ -145,6 +146,7 @@ void hocket__attempt_free(struct hocket__attempt *a)
     hocket__llm_free(a->llm);
     hocket__buf_deinit(&a->text);
     hocket__buf_deinit(&a->reasoning);
+    hocket__buf_deinit(&a->trace);
     hocket__free(a->rt->alloc, a, sizeof(*a));
 }
 
@@ -164,6 +166,7 @@ static int begin(struct hocket__attempt *a, struct hocket_error *err)
     struct hocket__llm_spec spec = {
         .provider = &a->provider->net,
         .request = &q,
+        .trace = hocket__buf_str(&a->trace),
         .connect_ms = a->request->connect_ms,
         .first_ms = a->request->first_ms,
         .idle_ms = a->request->idle_ms,

@@ -25,6 +25,7 @@ struct hocket__attempt {
     bool handed_out; /* a delta was */
     struct hocket_error err;
     struct hocket__buf text, reasoning; /* deltas not handed out yet */
+    struct hocket__buf trace;           /* see hocket__llm_spec */
     struct hocket__usage_sum counted;   /* apart from any account */
 };
 

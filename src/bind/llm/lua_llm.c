@@ -97,11 +97,11 @@ static struct hocket__attempt *new_call(lua_State *L, struct hocket__runtime *rt
     return a;
 }
 
-/* start(provider, history, request, model, run?, timeout?, again?, accounts?, account?, price?)
+/* start(provider, history, request, model, run?, timeout?, again?, accounts?, account?, price?, trace?)
  *   -> call | nil, error
  * `run` is the number of the run whose turn at the rate limit it takes; `again` says that it was
  * turned away before. The reply is counted on the account when it comes, also one that comes too
- * late to be used; `accounts = true`: apart from any, see call:counted(). */
+ * late to be used; `accounts = true`: apart from any, see call:counted(). `trace`: further header lines, each ended by a NUL. */
 static int l_start(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
@@ -110,8 +110,11 @@ static int l_start(lua_State *L)
     int total_ms = hocket__seconds_to_ms(luaL_optnumber(L, 6, 0));
     bool again = lua_toboolean(L, 7);
     struct hocket__tally tally;
-    lua_settop(L, 10);
+    struct hocket__str trace = lua_isnoneornil(L, 11) ? HOCKET__STR("") : hocket__check_str(L, 11);
+    lua_settop(L, 11);
     struct hocket__attempt *a = new_call(L, rt);
+    if (trace.n > 0 && hocket__buf_addstr(&a->trace, trace) < 0)
+        return hocket__raise_nomem(L);
     read_account(L, &a->answer, &tally);
     a->asked_ms = hocket__deadlines_now();
     a->due_ms = total_ms ? a->asked_ms + (uint64_t) total_ms : 0;
@@ -119,8 +122,8 @@ static int l_start(lua_State *L)
         return hocket__fail(L, &err);
     /* Counted from here on: a call that could not be started was none. */
     if (lua_toboolean(L, 8) && !tally.accounts)
-        hocket__tally_begin_apart(
-            &a->answer.tally, &a->counted, a->answer.price && hocket__price_is_free(a->answer.price));
+        hocket__tally_begin_apart(&a->answer.tally, &a->counted,
+            a->answer.price && hocket__price_is_free(a->answer.price));
     if (tally.accounts)
         hocket__tally_begin(&a->answer.tally, tally.accounts, tally.id, tally.free);
     return 1;
@@ -302,7 +305,8 @@ static int l_recall(lua_State *L)
     return 1;
 }
 
-static const luaL_Reg functions[] = { { "start", l_start }, { "recall", l_recall }, { NULL, NULL } };
+static const luaL_Reg functions[] = { { "start", l_start }, { "recall", l_recall },
+    { NULL, NULL } };
 static const luaL_Reg call_methods[] = {
     { "wait", l_wait },
     { "next", l_next },

@@ -259,6 +259,7 @@ static int write_request(
     write_lines(&c->lines, p);
     if ((rc = sign(c, p, err)) < 0)
         return rc;
+    hocket__buf_addstr(&c->lines, spec->trace);
     /* one look at the end: a buffer that failed takes nothing more and stays failed */
     if (c->key.status < 0 || c->pool.status < 0 || c->lines.status < 0)
         return hocket__error_nomem(err);

@@ -40,9 +40,11 @@ struct hocket__llm_timing {
 };
 
 struct hocket__llm_spec {
-    const struct hocket__provider *provider;     /* has to outlive the call */
-    const struct hocket__llm_request *request;   /* borrowed for the start, its history until the
+    const struct hocket__provider *provider;   /* has to outlive the call */
+    const struct hocket__llm_request *request; /* borrowed for the start, its history until the
                                                   * call has ended or was cancelled */
+    struct hocket__str
+        trace; /* header lines as "name: value" that say which trace it is part of, each ended by a NUL; may be empty */
     int connect_ms, first_ms, idle_ms, total_ms; /* as in http.h; 0: 10 s, 10 min, 10 min, none */
     struct hocket__cassette *cassette;           /* records the call, or answers it; NULL: none */
     size_t max_message;        /* bytes of one event and of each text; 0: 32 MiB */

@@ -5,6 +5,7 @@ local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
 local hocket = require "hocket"
 local json = require "hocket.json"
+local models = require "model"
 local runs = require "hocket.internal.run.run"
 local runner = require "hocket.internal.runner.run_agent"
 local settings = require "hocket.internal.telemetry.settings"
@@ -279,6 +280,24 @@ t.test("samplers", function()
   t.ok(quarter > 180 and quarter < 320, quarter)
   t.equal(share("traceidratio", "0"), 0)
   t.equal(share("traceidratio", "1"), 1000)
+end)
+
+t.test("requests to models say it, where that is asked for", function()
+  for _, wish in ipairs { "true", "false" } do
+    local seen = {}
+    local raw <close> = models.raw(function(listener, request)
+      seen[#seen + 1] = request.headers
+      listener:respond(request.id, 401, {}, "")
+    end)
+    local collector <close> = collectors.open()
+    told(collector, { HOCKET_TRACE_MODELS = wish }, function()
+      local run = runs.new { id = system.run_id(), options = { trace = { parent = PARENT, state = "a=b" } } }
+      runner.workflow(run, "", function() return hocket.orchestrate.call(hocket.agent { name = "raw", model = raw.id, prompt = "x" }, "y") end)
+    end)
+    local span = collector:span "chat m"
+    t.equal(seen[1].traceparent, wish == "true" and ("00-%s-%s-01"):format(span.traceId, span.spanId) or nil)
+    t.equal(seen[1].tracestate, wish == "true" and "a=b" or nil)
+  end
 end)
 
 -- ---- A collector that is none ------------------------------------------------------------------------------

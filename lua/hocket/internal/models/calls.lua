@@ -71,7 +71,7 @@ local function attempt(asker, one, history, again, made)
     if not ready then return nil, wrong end
   end
   local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout or nil, again,
-    run and run.accounts or nil, asker.account, one.id and prices.priced(one.id))
+    run and run.accounts or nil, asker.account, one.id and prices.priced(one.id), asker.observed and asker.observed:lines())
   if not call then return nil, err end
   if request.on_delta then
     for kind, text in call.next, call do request.on_delta(kind, text) end

@@ -84,7 +84,7 @@ local function make(one, history, asker, how)
     if not ready then return { err = data_of(wrong), begun = false } end
   end
   local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout, how.again, true, 0,
-    one.id and prices.priced(one.id))
+    one.id and prices.priced(one.id), asker.observed and asker.observed:lines())
   if not call then return { err = data_of(err), begun = false } end
   local result = outcome(call, how, request)
   return result, result.reply and call or nil

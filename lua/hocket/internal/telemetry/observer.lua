@@ -106,6 +106,14 @@ function Observed:say()
   return trace.write(context.id, self.id, context.sampled), context.state
 end
 
+--- The same as lines of an HTTP request's head, where models are to hear of it; nil: they are not.
+---@return string?
+function Observed:lines()
+  if not self.observer.config.to_models then return nil end
+  local parent, state = self:say()
+  return ("traceparent: %s\0"):format(parent) .. (state and ("tracestate: %s\0"):format(state) or "")
+end
+
 -- ---- Agents -------------------------------------------------------------------------------------------
 
 --- An agent is at work. Closed when it is over.
