@@ -91,6 +91,19 @@ t.test("a fork is a trace of its own that names where it comes from; a replay is
   t.equal(#collector.requests, n)
 end)
 
+t.test("each turn of a conversation is whole by itself", function()
+  local dir <close> = project()
+  local collector <close> = collectors.open()
+  local all = { "PATH=/usr/bin:/bin", "XDG_STATE_HOME=" .. dir.path .. "/state", "HOME=" .. dir.path, "OTEL_EXPORTER_OTLP_ENDPOINT=" .. collector.url }
+  local talk = assert(process.run { argv = { process.launcher(), "chat", "--model", "sim", "one.md" }, cwd = dir.path, sandbox = "limits", network = true, sockets = true, env = all,
+    input = "good day\nand night\n" })
+  t.equal(talk.code, 0, talk.stderr)
+  collector:check()
+  local turn = "invoke_workflow one\n  invoke_agent one\n    chat default"
+  t.equal(collector:tree(), turn .. "\n" .. turn)
+  for _, span in ipairs(collector:spans()) do t.ok(span.name ~= "chat default" or span.of["gen_ai.conversation.id"] == span.of["hocket.run.id"]) end
+end)
+
 t.test("what is wrong with it is said, and the run goes on", function()
   local dir <close> = project()
   local collector <close> = collectors.open()

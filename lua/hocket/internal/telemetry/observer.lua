@@ -92,6 +92,7 @@ function Observed.__close(self)
   finish(self, { error = "cancelled" })
 end
 
+-- parent nil: what the run itself is in, which its reader knows.
 local function begin(self, kind, id, parent, fields)
   fields.kind, fields.what, fields.id, fields.parent = "begin", kind, id, parent
   note(self, fields)
@@ -122,7 +123,7 @@ end
 function Observer:agent(step)
   local id, above = id_of(self, "agent", step.op), step.above
   self.agents[step.op] = id
-  return begin(self, "agent", id, step.via and step.via.id or above and self.agents[above.op] or self.context.span,
+  return begin(self, "agent", id, step.via and step.via.id or above and self.agents[above.op] or nil,
     { op = step.op, agent = step.def.name, description = step.def.description, trigger = step.opts.trigger })
 end
 
@@ -150,7 +151,7 @@ end
 function Observer:call(one, history, asker)
   local op, agent = here()
   local wants = self.config.content
-  return begin(self, "chat", id_of(self, "chat", op or "-"), op and self.agents[op] or self.context.span, {
+  return begin(self, "chat", id_of(self, "chat", op or "-"), op and self.agents[op] or nil, {
     op = op, agent = agent, provider = one.provider_name, model = one.name, simulated = one.simulated or nil, spec = asker.request.spec, base = one.base,
     lines = (wants.span or wants.log) and history:lines() or nil,
   })
@@ -203,7 +204,7 @@ end
 ---@return hocket.ObservedTool
 function Observer:tool(one, args, call, step, also)
   local wants = self.config.content
-  local made = begin(self, "tool", id_of(self, "tool", step.op), self.agents[step.op] or self.context.span, {
+  local made = begin(self, "tool", id_of(self, "tool", step.op), self.agents[step.op], {
     op = step.op, agent = step.def.name, tool = one.name, description = one.description, set = one.set, call = call, arguments = (wants.span or wants.log) and args or nil,
   })
   made.also = also

@@ -91,12 +91,11 @@ function Writer:attributes(list)
   return "[" .. table.concat(parts, ",") .. "]", dropped
 end
 
---- Nanoseconds, as they are written, of seconds since 1970.
+--- Nanoseconds, as they are written, of seconds since 1970, which are known to the microsecond.
 ---@param seconds number
 ---@return string
 function otlp.nanos(seconds)
-  local whole = math.floor(seconds)
-  return ("%d%09d"):format(whole, math.min(999999999, math.floor((seconds - whole) * 1e9)))
+  return ("%d000"):format(math.floor(seconds * 1e6 + 0.5))
 end
 
 local function with_dropped(name, n)
@@ -139,7 +138,7 @@ end
 local severities = { [9] = "INFO", [13] = "WARN", [17] = "ERROR" }
 
 --- A log record.
----@param one {time: number, severity: integer, name: string, body?: string, attributes: hocket.Attributes, trace: string, span: string, sampled: boolean}
+---@param one {time: number, severity: integer, name: string, body?: string, attributes: hocket.Attributes, trace: string, span?: string, sampled: boolean}
 ---@return string
 function Writer:log(one)
   local attributes, dropped = self:attributes(one.attributes)
@@ -147,7 +146,7 @@ function Writer:log(one)
   return table.concat {
     '{"timeUnixNano":"', nanos, '","observedTimeUnixNano":"', nanos, ('","severityNumber":%d,"severityText":"%s"'):format(one.severity, severities[one.severity]),
     ',"eventName":', text(one.name), one.body and ',"body":' .. any_value(self:clean(one.body)) or "", ',"attributes":', attributes,
-    with_dropped("droppedAttributesCount", dropped), ',"traceId":"', one.trace, '","spanId":"', one.span, ('","flags":%d}'):format(one.sampled and 1 or 0),
+    with_dropped("droppedAttributesCount", dropped), ',"traceId":"', one.trace, one.span and '","spanId":"' .. one.span or "", ('","flags":%d}'):format(one.sampled and 1 or 0),
   }
 end
 

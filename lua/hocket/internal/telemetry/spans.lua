@@ -1,6 +1,6 @@
 --- Makes spans, logs and metrics of one run: reads its records and its observer's notes in one order.
 ---
----     invoke_workflow                 the run
+---     invoke_workflow                 the run; of a conversation each turn
 ---       └ invoke_agent                an agent at work, with the agents that it calls, or under the tool that called them
 ---           ├ chat                    a model call; each try of one that was tried again is a POST under it
 ---           ├ execute_tool            with what MCP says, where it went to a server
@@ -32,7 +32,7 @@ Reader.__index = Reader
 ---@return hocket.SpanReader
 function spans.new(run, observer, sink)
   return setmetatable({
-    run = run, observer = observer, sink = sink, context = observer.context, cursor = 0, open = {}, n_open = 0, waits = {}, of_host = host.told(run.journal) ~= nil, told = host.told(run.journal) or 0,
+    run = run, observer = observer, sink = sink, context = observer.context, cursor = 0, open = {}, n_open = 0, waits = {}, turns = 0, of_host = host.told(run.journal) ~= nil, told = host.told(run.journal) or 0,
   }, Reader)
 end
 
@@ -325,6 +325,7 @@ end
 local on_note = {}
 
 function on_note.begin(self, note)
+  note.parent = note.parent or self:root_at(note.time)
   begins[note.what](self, note)
 end
 
@@ -376,45 +377,79 @@ local function link_parent(self, root)
   root.links[1] = { trace = said and said.id or trace.id_of(row.parent), span = trace.span_of(row.parent, "workflow", ""), attributes = list }
 end
 
-local on = {}
-
-function on.workflow_started(self, _, time)
-  local about = self.run.options.trace
-  local parent = self.context.parent
-  local title = name_of(self.run)
-  if type(about) == "table" and type(about.served) == "table" then
-    local id = trace.span_of(self.run.id, "served", "")
-    local served = begin(self, "served", id, parent, time, about.served.tool)
-    put(self, served.attributes, "mcp_method", "tools/call")
-    put(self, served.attributes, "operation", "execute_tool")
-    put(self, served.attributes, "tool", about.served.tool)
-    put(self, served.attributes, "mcp_version", about.served.version)
-    put(self, served.attributes, "transport", about.served.transport)
-    served.remote, self.served, parent = parent ~= nil, served, id
-  end
-  local root = begin(self, "workflow", self.context.span, parent, time, title)
-  root.remote = parent ~= nil and not self.served
-  self.root, self.title = root, title
+-- The workflow's span: the n-th of the run.
+local function begin_root(self, time)
+  local parent = self.served and self.served.id or self.context.parent
+  self.turns = self.turns + 1
+  local id = self.turns == 1 and self.context.span or trace.span_of(self.run.id, "workflow", self.turns)
+  local root = begin(self, "workflow", id, parent, time, self.title)
+  if not root then return end
+  root.remote, self.root = parent ~= nil and not self.served, root
   put(self, root.attributes, "operation", "invoke_workflow")
-  put(self, root.attributes, "workflow", title)
+  put(self, root.attributes, "workflow", self.title)
   put(self, root.attributes, "conversation", self.run.options.conversation and self.run.id or nil)
-  link_parent(self, root)
+end
+
+--- The span that stands for the run just now: a conversation has one for each turn.
+---@param time number
+---@return string
+function Reader:root_at(time)
+  if not self.root and self.run.options.conversation then begin_root(self, time) end
+  return self.root and self.root.id or self.context.span
 end
 
 local totals = { total_input = "input", total_output = "output", total_cost = "cost", total_calls = "calls", total_tools = "tool_calls" }
 
-function on.workflow_finished(self, record, time, again)
+local function finish_root(self, usage, time, again)
   local root = self.root
-  if not root or not self.open[root.id] then return end
-  local usage = type(record.usage) == "table" and record.usage or {}
-  for key, of in pairs(totals) do put(self, root.attributes, key, of == "cost" and type(usage.cost) == "number" and usage.cost + 0.0 or usage[of]) end
+  if not root then return end
+  for key, of in pairs(totals) do
+    local value = type(usage) == "table" and usage[of]
+    if type(value) == "number" then put(self, root.attributes, key, of == "cost" and value + 0.0 or value) end
+  end
   close_below(self, root.id, time, again)
   finish(self, root, time, again)
-  if self.served then
-    fail(self, self.served, root.error and "tool_error" or nil, root.message)
-    finish(self, self.served, time, again)
-  end
+  self.root = nil
   if not again and not self.parked then measure(self, "workflow_seconds", root, { "workflow", self.title }) end
+end
+
+local on = {}
+
+local function begin_served(self, about, time)
+  local served = begin(self, "served", trace.span_of(self.run.id, "served", ""), self.context.parent, time, about.tool)
+  served.remote, self.served = self.context.parent ~= nil, served
+  put(self, served.attributes, "mcp_method", "tools/call")
+  put(self, served.attributes, "operation", "execute_tool")
+  put(self, served.attributes, "tool", about.tool)
+  put(self, served.attributes, "mcp_version", about.version)
+end
+
+function on.workflow_started(self, _, time)
+  local about = self.run.options.trace
+  self.title = name_of(self.run)
+  if self.run.options.conversation then return end
+  if type(about) == "table" and type(about.served) == "table" then begin_served(self, about.served, time) end
+  begin_root(self, time)
+  link_parent(self, self.root)
+end
+
+function on.workflow_finished(self, record, time, again)
+  local root = self.root
+  if root and self.run.options.conversation then fail(self, root, "cancelled") end
+  finish_root(self, record.usage, time, again)
+  if not self.served then return end
+  fail(self, self.served, root.error and "tool_error" or nil, root.message)
+  finish(self, self.served, time, again)
+end
+
+function on.input_received(self, _, time)
+  if self.run.options.conversation and not self.root then begin_root(self, time) end
+end
+
+function on.turn_finished(self, record, time, again)
+  if not self.root then return end
+  if record.ok == false then fail(self, self.root, type(record.code) == "string" and record.code or "_OTHER", type(record.error) == "string" and record.error or nil) end
+  finish_root(self, record.usage, time, again)
 end
 
 function on.error(self, record)
@@ -425,7 +460,8 @@ end
 -- ---- Waits ----------------------------------------------------------------------------------------------------------
 
 local function begin_wait(self, record, time, kind)
-  local above = record.op and self.observer.agents[record.op] or self.context.span
+  if kind == "input" and self.run.options.conversation then return end -- between two turns nothing waits
+  local above = record.op and self.observer.agents[record.op] or self:root_at(time)
   local span = begin(self, "wait", trace.span_of(self.run.id, "wait", tostring(record.id)), above, time, kind)
   if not span then return end
   put(self, span.attributes, "wait", kind)
@@ -470,7 +506,7 @@ local function tell(self, record, time, known)
   local span = id and self.open[id] or self.root
   local name, list = names.OURS .. record.type, members(self, record, known)
   event(self, span, name, time, list)
-  self.sink.log { time = time, severity = known[1], name = name, body = words_of(record), attributes = list, trace = self.context.id, span = span and span.id or self.context.span, sampled = self.context.sampled }
+  self.sink.log { time = time, severity = known[1], name = name, body = words_of(record), attributes = list, trace = self.context.id, span = span and span.id, sampled = self.context.sampled }
 end
 
 local function take_record(self, line, seq)
