@@ -404,6 +404,20 @@ t.test("of a collector that is gone nothing is kept but the queue", function()
   opened:close(0.05)
 end)
 
+t.test("one at a time; what is cancelled leaves nothing", function()
+  local collector <close> = collectors.open()
+  local function open() return telemetry.open { OTEL_EXPORTER_OTLP_ENDPOINT = collector.url } end
+  local first = assert(open())
+  t.fails("state", "already", open())
+  first:abort()
+  run_in(PARENT)
+  local second = assert(open())
+  run_in(PARENT)
+  t.equal(second:close(300).sent.traces, 1)
+  second:abort()
+  t.equal(#collector:spans(), 1)
+end)
+
 -- ---- Variables ------------------------------------------------------------------------------------------------
 
 local HERE = "OTEL_EXPORTER_OTLP_ENDPOINT"

@@ -24,6 +24,7 @@ return function(args, journal, id)
     if err then return nil, err end
     return { text = "nothing is configured", on = false }
   end
+  local closing <close> = setmetatable({}, { __close = function() made:abort() end }) -- where it was cancelled
   while not seconds do fiber.park_for_program() end
   local result = made:close(seconds)
   result.text, result.on = "", true

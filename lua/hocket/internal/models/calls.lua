@@ -131,7 +131,9 @@ local function call_model(one, history, asker)
   if not observer then return call_with_retries(one, history, asker) end
   local observed <close> = observer:call(one, history, asker)
   asker.observed = observed
-  return observed:replied(call_with_retries(one, history, asker))
+  local call, err, acted = observed:replied(call_with_retries(one, history, asker))
+  asker.observed = nil
+  return call, err, acted
 end
 
 -- ---- A chain of models ----------------------------------------------------------------------

@@ -18,6 +18,7 @@ local system = require "hocket.internal.core.system"
 local trace = require "hocket.internal.telemetry.trace"
 
 local telemetry = {}
+local opened -- of this Lua state
 
 ---@class hocket.Telemetry
 ---@field config hocket.TelemetrySettings
@@ -94,9 +95,10 @@ end
 ---@return hocket.Telemetry?
 ---@return hocket.Error?
 function telemetry.open(variables)
-  local config, err = settings.read(variables)
+  if opened then return nil, system.error { code = "state", message = "runs are told of already" } end
+  local config, err, warnings = settings.read(variables)
+  for _, text in ipairs(warnings or {}) do system.log("warn", "telemetry: " .. text) end
   if not config then return nil, err end
-  for _, text in ipairs(config.warnings) do system.log("warn", "telemetry: " .. text) end
   local self = setmetatable({ config = config, exporters = {}, readers = {}, working = {}, metrics = metrics.new(config) }, Telemetry)
   for signal in pairs(config.signals) do
     local exporter = exporters.new(signal, config, function(what, n) count_dropped(self, what, n) end)
@@ -106,13 +108,28 @@ function telemetry.open(variables)
   end
   self.teller = fiber.outside(keep_telling, self)
   self.teller:serve()
-  self.sink = sink_of(self)
+  opened, self.sink = self, sink_of(self)
   runs.traces = config.propagate
   runs.on_begin(self, function(run)
     local ok, wrong = pcall(follow, self, run)
     if not ok then system.log("error", "telemetry: " .. caught.error(wrong).message) end
   end)
   return self
+end
+
+-- No run that begins from now on is told of.
+local function hear_no_more(self)
+  runs.on_begin(self, nil)
+  opened, runs.traces = nil, nil
+  self.teller:cancel()
+end
+
+--- Ends it at once; what was not sent is lost. After `close` it does nothing.
+function Telemetry:abort()
+  if opened ~= self then return end
+  hear_no_more(self)
+  for reader in pairs(self.readers) do reader:cancel() end
+  for _, one in ipairs(self.working) do one:cancel() end
 end
 
 local function wait_for(fibers, due)
@@ -128,9 +145,7 @@ end
 ---@return {sent: table<string, integer>, dropped: table<string, integer>}
 function Telemetry:close(seconds)
   local due = fiber.now() + seconds
-  runs.on_begin(self, nil)
-  runs.traces = nil
-  self.teller:cancel()
+  hear_no_more(self)
   wait_for(self.readers, fiber.now() + seconds / 4) -- those of runs that have ended are about to
   tell_metrics(self)
   for _, exporter in pairs(self.exporters) do exporter:flush(math.max(0, due - fiber.now())) end
@@ -140,6 +155,7 @@ function Telemetry:close(seconds)
     one:cancel()
     one:join()
   end
+  for reader in pairs(self.readers) do reader:cancel() end -- of runs that go on
   for signal, exporter in pairs(self.exporters) do sent[signal], dropped[signal] = exporter.sent, exporter.dropped end
   return { sent = sent, dropped = dropped }
 end

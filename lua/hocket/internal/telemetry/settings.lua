@@ -249,13 +249,14 @@ end
 ---@param given? table<string, string> Variables that count instead of the host's.
 ---@return hocket.TelemetrySettings?
 ---@return hocket.Error?
+---@return string[]? warnings
 function settings.read(given)
   local self = { signals = {}, warnings = {} }
   local env = reader(given, self.warnings)
   if env.is_true "OTEL_SDK_DISABLED" then return nil end
   local ok, err = read_signals(env, self)
   if not ok then return nil, err end
-  if not next(self.signals) then return nil end
+  if not next(self.signals) then return nil, nil, self.warnings end
   self.resource, self.sampler, self.content = resource_of(env, self.warnings), sampler_of(env, self.warnings), content_of(env, self.warnings)
   self.latest = has_word(env.text "OTEL_SEMCONV_STABILITY_OPT_IN", "gen_ai_latest_experimental")
   self.limits = limits_of(env)
@@ -267,7 +268,7 @@ function settings.read(given)
   self.parent = self.propagate and trace.read(env.text "TRACEPARENT", env.text "TRACESTATE") or nil
   self.to_models = self.propagate and env.is_true "HOCKET_TRACE_MODELS"
   self.secrets = secrets_of(env, self.signals)
-  return self
+  return self, nil, self.warnings
 end
 
 return settings

@@ -108,7 +108,6 @@ local function close_below(self, id, to, again)
 end
 
 local function measure(self, key, span, more)
-  if self.context.reused then return end
   local list = {}
   put(self, list, "operation", names.spans[span.what][1])
   for i = 1, #more, 2 do put(self, list, more[i], more[i + 1]) end
