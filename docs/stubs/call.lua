@@ -17,6 +17,7 @@ function call:keep() end
 ---@return integer? calls How many tools it calls.
 ---@return string|hocket.Error finish
 ---@return string? text Where it is not blank.
+---@return boolean? more Whether call:found() has anything.
 function call:accept(tell, model, attempts) end
 
 --- The reply as a table, without what the asker knows beside.

@@ -307,19 +307,27 @@ end
 
 -- ---- What an agent at work can ask of others ------------------------------------------------------
 
---- The job for an agent that is asked something: an advisor, a member.
+--- The options of orchestrate.job for agents that are asked something: advisors, members. Several may have the same.
+---@param trigger string
+---@param extra {timeout?: number, memory?: table, closing?: hocket.Tool[], member?: hocket.Member} closing: tools for whoever answers last.
+---@return table opts
+function Step:asking(trigger, extra)
+  local own = self.opts
+  return {
+    model = own.model, variables = own.variables, allowed = own.allowed, trigger = trigger, subject = own.subject or self.input, inner = true, files = own.files,
+    timeout = extra.timeout, memory = extra.memory, closing = extra.closing, member = extra.member,
+  }
+end
+
+--- The job for one agent that is asked something.
 ---@param def hocket.Agent
 ---@param input string
 ---@param trigger string
----@param extra {timeout?: number, memory?: table, closing?: hocket.Tool[], member?: hocket.Member} closing: tools for whoever answers last.
+---@param extra table As of Step:asking.
 ---@return table? spec
 ---@return hocket.Step|hocket.Error step As of orchestrate.job.
 function Step:ask(def, input, trigger, extra)
-  local own = self.opts
-  return orchestrate.job(def, input, {
-    model = own.model, variables = own.variables, allowed = own.allowed, trigger = trigger, subject = own.subject or self.input, inner = true, files = own.files,
-    timeout = extra.timeout, memory = extra.memory, closing = extra.closing, member = extra.member,
-  })
+  return orchestrate.job(def, input, self:asking(trigger, extra))
 end
 
 -- What goes with the work; and what belongs to whoever answers in the end, and not to those before.

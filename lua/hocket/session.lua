@@ -77,7 +77,10 @@ end
 ---@return hocket.Request
 ---@internal
 function session.request(spec, tools)
-  return askers.prepare(build_request(spec, tools), spec.on_delta)
+  local request = askers.prepare(build_request(spec, tools), spec.on_delta)
+  local sent = request.spec
+  request.roomy = spec.context and spec.context.window and 0 or SMALL - #(sent.system or "") - #(sent.tools or "")
+  return request
 end
 
 local function nobody() end
@@ -132,8 +135,7 @@ local function wake_up(self)
   if self.permissions then self.tools = self.permissions.tools end
   self.request = self.request or session.request(self.spec, self.tools)
   self.asker = askers.new(self.emit)
-  local sent = self.request.spec
-  self.roomy = self.spec.context and self.spec.context.window and 0 or SMALL - #(sent.system or "") - #(sent.tools or "")
+  self.roomy = self.request.roomy
   if any_handles and handles.known(self.history) then self:give_handles() end
 end
 
@@ -164,9 +166,9 @@ local function ask(self, request, goes_on)
   if not call then return nil, err end
   if asker.answered_by.id ~= model.id then self.roomy = 0 end
   self.model = asker.answered_by -- whoever has stepped in stays: the provider's cache begins there
-  local calls, finish, text = call:accept(self.tell, self.model.id, asker.attempts)
+  local calls, finish, text, more = call:accept(self.tell, self.model.id, asker.attempts)
   if not calls then return nil, finish end
-  found.take(self, call)
+  if more then found.take(self, call) end
   return call, calls, finish, text
 end
 

@@ -74,9 +74,9 @@ function advisors.enrich(request, list, outcomes)
 end
 
 local function jobs_for(step, settings)
-  local specs = {}
+  local specs, opts = {}, step:asking("advisor", { timeout = settings.timeout })
   for i, def in ipairs(settings.agents) do
-    local spec, err = step:ask(def, step.input, "advisor", { timeout = settings.timeout })
+    local spec, err = orchestrate.job(def, step.input, opts)
     if not spec then return nil, err end
     specs[i] = spec
   end

@@ -144,8 +144,13 @@ static bool is_blank(const struct hocket__buf *b)
     return true;
 }
 
-/* call:accept(tell, model, attempts) -> calls, finish, text? | nil, error: adds the reply to the
- * history and tells of it. The text only where it is not blank. */
+static bool has_found(const struct hocket__reply *r)
+{
+    return r->found.len > 0 || r->server_items.len > 0;
+}
+
+/* call:accept(tell, model, attempts) -> calls, finish, text?, found | nil, error: adds the reply to the
+ * history and tells of it. The text only where it is not blank; whether call:found() has anything. */
 static int l_accept(lua_State *L)
 {
     struct hocket__answer *a = hocket__check_answer(L, 1);
@@ -164,9 +169,10 @@ static int l_accept(lua_State *L)
         lua_pushnil(L);
     else
         hocket__push_str(L, hocket__buf_str(&r->text));
+    lua_pushboolean(L, has_found(r));
     hocket__event_begin(&t, L, 2, HOCKET__STR("model_reply"));
     write_reply(&t, a, model, attempts);
-    return hocket__event_end(&t, 3);
+    return hocket__event_end(&t, 4);
 }
 
 /* ---- A tool call -------------------------------------------------------------------- */
@@ -183,7 +189,7 @@ static int l_name(lua_State *L)
 static int l_found(lua_State *L)
 {
     const struct hocket__reply *r = hocket__llm_reply(hocket__check_answer(L, 1)->llm);
-    if (r->found.len == 0 && r->server_items.len == 0)
+    if (!has_found(r))
         return 0;
     hocket__push_str(L, hocket__buf_str(&r->found));
     hocket__push_str(L, hocket__buf_str(&r->server_items));

@@ -67,7 +67,8 @@ struct hocket__http_spec {
     size_t max_body;   /* decoded bytes; 0: no limit */
     int max_redirects; /* 0: none; a 3xx answer is then handed over as it is */
     bool own_progress; /* bytes are no progress, only HOCKET__HTTP_PROGRESS is */
-    bool plain;        /* asks for no compression (and yet reads what comes compressed) */
+    bool plain;        /* no Accept-Encoding (what comes compressed is read all the same), and no
+                          Accept but one of `headers` */
     /* Asked before each new connection, not for one that is reused (so a pool is
      * to have one rule); NULL: all. A refusal is EDENIED. */
     bool (*allow_address)(const struct sockaddr *to);

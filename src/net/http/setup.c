@@ -190,20 +190,26 @@ static bool is_named(struct hocket__str line, const char *name)
  * out one of its own. */
 static void write_headers(const struct hocket__http_spec *spec, struct hocket__buf *out)
 {
-    bool has_body = spec->body || strcmp(spec->method, "POST") == 0, typed = false;
+    bool has_body = spec->body || strcmp(spec->method, "POST") == 0, typed = false,
+         accepts = !spec->plain;
     for (size_t i = 0; i < spec->n_headers; i++) {
         const struct hocket__http_header *h = &spec->headers[i];
         size_t line = out->len;
         hocket__buf_addstr(out, h->name);
         hocket__buf_adds(out, h->value.n > 0 ? ": " : ";");
         hocket__buf_addstr(out, h->value);
-        if (out->status == 0)
-            typed |= is_named(hocket__str(out->data + line, out->len - line), "content-type");
+        struct hocket__str text =
+            out->status == 0 ? hocket__str(out->data + line, out->len - line) : HOCKET__STR("");
+        typed |= is_named(text, "content-type");
+        accepts |= is_named(text, "accept");
         hocket__buf_addc(out, '\n');
     }
     /* "Expect: 100-continue" would make larger bodies wait a second for servers that do not
      * know it. */
     hocket__buf_adds(out, spec->plain ? "Expect:\nAccept-Encoding:\n" : "Expect:\n");
+    /* That everything is accepted is said by no line as well. */
+    if (!accepts)
+        hocket__buf_adds(out, "Accept:\n");
     if (has_body && !typed)
         hocket__buf_adds(out, "Content-Type:\n");
 }

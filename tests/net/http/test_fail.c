@@ -400,7 +400,16 @@ static void test_gzip(void **state)
     assert_ok(&plain);
     assert_string_equal(plain.body, "hello hello hello"); /* though it was not asked for */
     assert_non_null(strstr(test_server_request(f->server, 0), "\r\nAccept-Encoding: "));
-    assert_null(strstr(test_server_request(f->server, 1), "Accept-Encoding"));
+    assert_non_null(strstr(test_server_request(f->server, 0), "\r\nAccept: */*\r\n"));
+    assert_null(strstr(test_server_request(f->server, 1), "Accept"));
+    struct hocket__http_header own = { HOCKET__STR("accept"), HOCKET__STR("text/event-stream") };
+    plain = (struct seen){ 0 };
+    start(f, &plain,
+        (struct hocket__http_spec){
+            .method = "GET", .plain = true, .headers = &own, .n_headers = 1 },
+        "/good");
+    run_until_done(&plain);
+    assert_non_null(strstr(test_server_request(f->server, 2), "\r\naccept: text/event-stream\r\n"));
     fails(f, &bad, (struct hocket__http_spec){ .max_body = 1000000 }, "/bomb", HOCKET_ELIMIT,
         "the answer is longer than 1000000 bytes");
     assert_in_range(bad.body_len, 500000, 1000000);

@@ -48,7 +48,7 @@ function asker.prepare(request, on_delta)
   local run = current_run()
   return setmetatable({
     handle = handle, timeout = timeout, retries = retries, on_delta = on_delta or false, run = run and run.number or 0,
-    spec = request,
+    spec = request, unfitted = sent ~= request, -- its server_tools are put into each provider's form
   }, Request)
 end
 
@@ -77,7 +77,7 @@ end
 ---@field sent hocket.Request|nil What was sent last, where it was not `request` itself.
 ---@field observed hocket.Observed|nil The call that is under way, where its run has an observer.
 
-local Asker = {}
+local Asker = { hold = false, deadline = false, answered_by = false, attempts = 0 }
 Asker.__index = Asker
 
 --- What is still held has not been used, and is given back.
@@ -94,12 +94,10 @@ Asker.__close = Asker.release -- also when the fiber is cancelled in a call
 ---@param request? hocket.Request
 ---@return hocket.Asker
 function asker.new(emit, request)
-  local made = setmetatable({
-    request = request or false, emit = emit or emitter(), run = false, account = 0, hold = false, goes_on = false,
-    deadline = false, attempts = 0, answered_by = false,
+  local run, id = account.here()
+  return setmetatable({
+    request = request or false, emit = emit or emitter(), run = run or false, account = id or 0, goes_on = false,
   }, Asker)
-  made:here()
-  return made
 end
 
 --- Asks in the name of the running fiber from now on.

@@ -33,17 +33,16 @@ end
 local refused = setmetatable({}, { __mode = "k" })
 
 -- A run that is kept knows what it has found out itself, and would not ask the same again otherwise.
-local function refused_here()
-  local here = effects.here()
+local function refused_here(here)
   if not here then return refused end
   here.refused = here.refused or {}
   return here.refused
 end
 
 -- Where a format of the answer keeps a model from ever calling a tool, it is asked for when no tool can be called.
-local function in_time(one, request)
+local function in_time(request)
   local spec = request.spec
-  if not one.format_last or not spec.schema or not spec.tools or spec.tool_choice == "none" then return request end
+  if not spec.schema or not spec.tools or spec.tool_choice == "none" then return request end
   if not request.unformatted then
     local plain = {}
     for name, value in pairs(spec) do plain[name] = value end
@@ -56,15 +55,17 @@ end
 -- Returns the call, which has its reply; or nil, the error and the call, where there was one. `made`: how many were
 -- made before.
 local function attempt(asker, one, history, again, made)
-  local request, run, known = in_time(one, asker.request), asker.run, refused_here()[one.handle]
+  local request, run, here = asker.request, asker.run, effects.here()
+  if one.format_last then request = in_time(request) end
+  local known = refused_here(here)[one.handle]
   asker.sent = known and refusal.without(known, one, request)
   request = asker.sent or request
-  if type(request.spec.server_tools) == "table" then
+  if request.unfitted then
     local fitted, wrong = server_tools.fit(one, request)
     if not fitted then return nil, wrong end
     request = fitted
   end
-  if effects.here() then return kept_call.attempt(asker, one, history, { request = request, again = again, made = made or 0, left = left(asker) }) end
+  if here then return kept_call.attempt(asker, one, history, { request = request, again = again, made = made or 0, left = left(asker) }) end
   local timeout = asker.deadline and math.max(left(asker), 0.001)
   if one.keys then
     local ready, wrong = one.keys:ready(one.handle)
@@ -84,7 +85,6 @@ end
 -- What the call was given by the budgets ends; it was counted when its reply came.
 local function settle(asker, call)
   local hold = asker.hold
-  if not hold then return end
   asker.hold = false
   account.settle(asker.run, hold, asker.account, asker.goes_on == "always" or asker.goes_on and call:count() > 0)
 end
@@ -110,7 +110,7 @@ local function call_with_retries(one, history, asker)
     elseif not renewed and is_key_refused(one, err) then
       renewed = true
       one.keys:drop()
-    elseif not refusal.learn(refused_here(), one, asker, err) then
+    elseif not refusal.learn(refused_here(effects.here()), one, asker, err) then
       failed:settle(false)
       err.gave_up = reason
       return nil, err, reason == "output"
@@ -118,7 +118,7 @@ local function call_with_retries(one, history, asker)
     failed:settle(true)
     call, err, failed = attempt(asker, one, history, true, made)
   end
-  settle(asker, call)
+  if asker.hold then settle(asker, call) end
   asker.attempts, asker.answered_by = made + 1, one
   if asker.run then asker.run.answered[one.id] = one.simulated or false end
   asker.fallbacks = nil
