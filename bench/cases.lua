@@ -43,9 +43,24 @@ local function turns(bed, o)
   local what = "one agent, 20 tool turns: CPU per turn"
   local job = { script = "turns", model = "tools-20", together = true }
   local floor, ours = per_unit(bed, job, o.reps, 10, o.quick and 110 or 210, 21)
-  if not floor then return { failed(what, 2.5, 1.3, ours) } end
+  if not floor then return { failed(what, 3.5, 2, ours) } end
   o.note(("the mock server itself takes %.1f µs of CPU per request (the floor %.1f µs)"):format(job.mock, floor))
-  return { ratio_row(what, "µs", floor, ours, 2.5, 1.3) }
+  return { ratio_row(what, "µs", floor, ours, 3.5, 2) }
+end
+
+-- The same in instructions of the processes alone, without the kernel's: no other work on the machine changes them.
+local function turn_instructions(bed, o)
+  local what = "one agent, 20 tool turns: instructions per turn"
+  local job = { script = "turns", model = "tools-20", together = true }
+  if not os.execute "command -v valgrind >/dev/null" then
+    o.note "valgrind is not installed: no instructions are counted"
+    return {}
+  end
+  if not bed.record(job) then return { failed(what, 2.7, 2, "hocket's run failed") } end
+  local floor_few, few = bed.instructions(job, 2)
+  local floor_many, many = bed.instructions(job, 12)
+  if not (floor_few and few and floor_many and many) then return { failed(what, 2.7, 2, "valgrind failed") } end
+  return { ratio_row(what, "k", (floor_many - floor_few) / 210000, (many - few) / 210000, 2.7, 2) }
 end
 
 -- The part of it that is the transport: the same kind of conversation, without Lua and all that is above.
@@ -92,8 +107,9 @@ end
 -- What patterns cost beyond their calls: to as many calls of agents that know nothing of each other, and
 -- to as many calls of models without any agent.
 local function patterns(bed, o)
-  local rows, job = {}, { script = "patterns", model = "tools-0", together = true }
+  local rows, job = {}, { script = "patterns", together = true }
   for _, one in ipairs {
+    { "router", 2, "a router" }, { "three", 4, "three advisors" }, { "five", 11, "a team of five" },
     { "handoff", 10, "a chain of 10 handoffs" }, { "advisors", 21, "20 advisors" }, { "team", 41, "a team of 8 for 5 rounds" },
   } do
     local name, calls, what = table.unpack(one)
@@ -110,6 +126,27 @@ local function patterns(bed, o)
     rows[#rows + 1] = ratio_row(what .. ": CPU per call, to bare calls", "µs", measure.median(costs[" bare"]), ours, nil, 1.5)
   end
   return rows
+end
+
+-- The same three with other frameworks, where this python has them (HOCKET_PEERS, else python3): a note for each, no limit.
+local function peers(bed, o)
+  local python = os.getenv "HOCKET_PEERS" or "python3"
+  for _, peer in ipairs { { "pydantic_ai", "pydantic-ai" }, { "openai_agents", "the OpenAI Agents SDK" } } do
+    local script = ("%s/peers/%s_peer.py"):format(bed.bench, peer[1])
+    local version, ok = bed.output(python, script, "version")
+    if not ok then
+      o.note(("%s is not installed for %s: nothing is measured of it"):format(peer[2], python))
+    else
+      local parts = {}
+      for i, one in ipairs { { "router", 2, "a router" }, { "three", 4, "three advisors" }, { "five", 11, "a team of five" } } do
+        local short, long = bed.peer({ python, script, one[1] }, 2), bed.peer({ python, script, one[1] }, 12)
+        local right = long.exit == 0 and long.requests - short.requests == 10 * one[2]
+        parts[i] = right and ("%s %.0f µs"):format(one[3], slope(long, short, 10 * one[2])) or one[3] .. ": failed"
+      end
+      o.note(("CPU per call with %s %s: %s"):format(peer[2], version:match "%S+", table.concat(parts, ", ")))
+    end
+  end
+  return {}
 end
 
 -- Microseconds for each chunk of streams of 10,000 chunks, to the floor; and how much more that ratio
@@ -520,10 +557,12 @@ cases.list = {
   { name = "start", run = start },
   { name = "size", run = size },
   { name = "turns", run = turns },
+  { name = "instructions", run = turn_instructions },
   { name = "transport", run = transport_turns },
   { name = "kept", run = kept_turns },
   { name = "team", run = team },
   { name = "patterns", run = patterns },
+  { name = "peers", run = peers, slow = true },
   { name = "burst", run = burst },
   { name = "transport-burst", run = transport_burst },
   { name = "drip", run = drip },

@@ -14,7 +14,7 @@ command -v valgrind >/dev/null || { echo "instructions: valgrind is not installe
 # The total of a run with so many rounds.
 count() {
     OPENAI_BASE_URL=http://127.0.0.1:$port/v1 NO_PROXY=127.0.0.1 valgrind --tool=callgrind \
-        --callgrind-out-file="/tmp/hocket-callgrind.$1" "$build/hocket" run "$bench/scripts/$script.lua" "$1" -q \
+        --callgrind-out-file="/tmp/hocket-callgrind.$1" "$build/hocket" run "$bench/scripts/$script.lua" "$1" -q --store off \
         ${model:+--model "openai/$model"} >/dev/null 2>&1 || { echo "instructions: the run failed" >&2; exit 1; }
     sed -n 's/^totals: \([0-9]*\).*/\1/p' "/tmp/hocket-callgrind.$1"
 }

@@ -86,6 +86,11 @@ function measure.new(spec)
     return run(options(job, more), words_of(job, n))
   end
 
+  --- Another program that asks the same server; n is its last word.
+  function self.peer(words, n)
+    return run(options({ together = true }), table.move({ n }, 1, 1, #words + 1, table.move(words, 1, #words, 1, {})))
+  end
+
   --- Records what hocket sends in one round, for the floor to send again.
   function self.record(job)
     job.bodies = ("%s/%s-%s.bodies"):format(spec.tmp, job.script or job.program, job.model or "own")
@@ -93,14 +98,34 @@ function measure.new(spec)
     return seen.exit == 0 and seen.requests > 0
   end
 
+  local function floor_words(job, n)
+    return { spec.build .. "/bench/bench_floor", "--bodies", job.bodies, "--rounds", n }
+  end
+
   --- `n`: rounds, `more`: further options of bench_floor.
   function self.floor(job, n, more)
-    local words = { spec.build .. "/bench/bench_floor", "--bodies", job.bodies, "--rounds", n }
+    local words = floor_words(job, n)
     for name, value in pairs(more or {}) do
       words[#words + 1] = "--" .. name
       words[#words + 1] = value
     end
     return run(options(job, { seconds = job.seconds }), words)
+  end
+
+  -- Instructions of a program, as valgrind counts them; nil when it failed.
+  local function counted(job, words)
+    local file = spec.tmp .. "/callgrind"
+    local all = { "valgrind", "--tool=callgrind", "--callgrind-out-file=" .. file, "--log-file=/dev/null" }
+    local seen = run(options(job, { seconds = 300 }), table.move(words, 1, #words, #all + 1, all))
+    local out = seen.exit == 0 and io.open(file)
+    local text = out and out:read "a" or ""
+    if out then out:close() end
+    return tonumber(text:match "\ntotals: (%d+)")
+  end
+
+  --- Instructions of the floor and of hocket for so many rounds of a job that was recorded.
+  function self.instructions(job, n)
+    return counted(job, floor_words(job, n)), counted(job, words_of(job, n))
   end
 
   return self

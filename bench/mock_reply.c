@@ -14,7 +14,7 @@
 struct model {
     struct model *next;
     char name[MAX_NAME];
-    int tools, lead, task, chunks, delay_ms, gap_us;
+    int tools, lead, task, route, chunks, delay_ms, gap_us;
     struct reply *turns[MAX_TURNS];
 };
 
@@ -227,6 +227,16 @@ static bool step_turn(struct writer *w, const struct model *m, int turn)
     return true;
 }
 
+static bool route_turn(struct writer *w, const struct model *m, int turn)
+{
+    char arguments[128];
+    snprintf(arguments, sizeof(arguments),
+        "{\"agent\":\"a%d\",\"reason\":\"what a model says about its choice\"}", m->route);
+    if (turn == 0)
+        one_call(w, m, turn, "route_to", arguments);
+    return turn == 0;
+}
+
 static struct reply *make(const struct model *m, int turn)
 {
     struct reply *r = must(calloc(1, sizeof(*r)));
@@ -235,9 +245,10 @@ static struct reply *make(const struct model *m, int turn)
     r->delay_ns = (uint64_t) m->delay_ms * 1000000;
     r->gap_ns = (uint64_t) m->gap_us * 1000;
     begin(&w);
-    bool calls = m->lead   ? lead_turn(&w, m, turn)
-                 : m->task ? task_turn(&w, m, turn)
-                           : step_turn(&w, m, turn);
+    bool calls = m->lead    ? lead_turn(&w, m, turn)
+                 : m->task  ? task_turn(&w, m, turn)
+                 : m->route ? route_turn(&w, m, turn)
+                            : step_turn(&w, m, turn);
     if (!calls)
         put_text(&w, m->chunks);
     end(&w, calls ? "\"tool_calls\"" : "\"stop\"");
@@ -263,6 +274,7 @@ static struct model *add_model(struct replies *all, const char *name, size_t n)
     m->tools = number_after(m->name, "tools-", 0, MAX_TURNS - 1);
     m->lead = number_after(m->name, "lead-", 0, 64);
     m->task = number_after(m->name, "task-", 0, 1000000);
+    m->route = number_after(m->name, "route-", 0, 64);
     m->chunks = number_after(m->name, "chunks-", 20, MAX_CHUNKS);
     m->chunks = m->chunks ? m->chunks : 1;
     m->delay_ms = number_after(m->name, "delay-", 0, 1000000);

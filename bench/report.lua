@@ -114,10 +114,17 @@ figure itself. **limit** must hold, **goal** is where it is to go.
 local meaning = [[
 ## What the rows are
 
-- **hocket --version**, **first request on the wire**: a cold start, until the server has the first request whole.
+- **hocket --version**, **first request on the wire**: a cold start, until the server has the first request whole; here both may
+  use all CPUs, as hocket loads libcurl on one while it reads its scripts on another.
 - **the program, stripped**: Lua scripts, agents and templates are in it, the page as well; Lua, libuv, cJSON and libyaml are not.
-- **one agent, 20 tool turns**: model, tool, model …; each answer is a tool call in 21 fragments. **facilitator**: it plans,
+- **one agent, 20 tool turns**: model, tool, model …; each answer is a tool call in 21 fragments, with all that OpenAI's chunks
+  have (`obfuscation`, `service_tier`, …), which the floor passes by and hocket has to read: the ratio of **instructions**, of which
+  half of the floor's CPU is none, since it is the kernel's, is what no other work changes. CPU has been seen at 1.98× on a calm
+  machine, at 3.2× with a load of some 4 and at 3.8× with one of 12, which empties the caches of whoever has more in them. **facilitator**: it plans,
   sends eight specialists to work side by side, who write into one document, and answers: 36 turns.
+- **a router** chooses among three, **three advisors** and who they advise, **a team of five** for two rounds: what most people
+  run, beside the same answers of agents that know nothing of each other, and the same model calls without any agent. Below the
+  table stands what other frameworks take for the same, each in its own run, where `bench/peers/` finds them installed.
 - **the transport alone**: a C program (`bench/bench_transport.c`) holds the same kind of conversation through `net/llm/llm.h`:
   the request is written, the history kept serialised and appended to, the stream read into a reply with its calls. No Lua,
   no agent, no journal: the difference between this row and the one above it is what those cost.

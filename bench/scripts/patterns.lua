@@ -1,5 +1,6 @@
 -- Patterns, so many times as the input's second word says: "handoff 5" is five chains of ten agents, "advisors 5"
--- twenty advisors and who they advise, "team 5" eight members for five rounds and their coordinator.
+-- twenty advisors and who they advise, "team 5" eight members for five rounds and their coordinator; "router 5" one that
+-- chooses among three, "three 5" three advisors, "five 5" a team of five for two rounds.
 -- With a third word the same model calls are made without the pattern, with the same texts and as many at once:
 -- "plain" by agents that know nothing of each other, "bare" by hocket.llm itself, with the same requests.
 local hocket = require "hocket"
@@ -7,8 +8,8 @@ local session = require "hocket.session"
 
 local kind, rounds, how = (...):match "^(%a+) (%d+) ?(%a*)$"
 
-local function agent(name)
-  return hocket.agent { name = name, prompt = ("You are a careful worker who wastes no words. "):rep(10) }
+local function agent(name, model)
+  return hocket.agent { name = name, model = model or "openai/tools-0", prompt = ("You are a careful worker who wastes no words. "):rep(10) }
 end
 
 local function agents(n)
@@ -19,18 +20,28 @@ end
 
 local request = "Is it worth while to go through all the steps again? Say why, and what it would cost."
 
+local function advised(n)
+  local chief, list = agent "chief", agents(n)
+  return function() return hocket.patterns.advisors.run(chief, list, request) end
+end
+
+local function team(n, rounds)
+  local chief, list = agent "chief", agents(n)
+  return function() return hocket.patterns.team.run(chief, list, request, { max_rounds = rounds, termination_mode = "max_rounds" }) end
+end
+
 local make = {
   handoff = function()
     local chain = agents(10)
     return function() return hocket.patterns.handoff.run(chain, request) end
   end,
-  advisors = function()
-    local chief, list = agent "chief", agents(20)
-    return function() return hocket.patterns.advisors.run(chief, list, request) end
-  end,
-  team = function()
-    local chief, list = agent "chief", agents(8)
-    return function() return hocket.patterns.team.run(chief, list, request, { max_rounds = 5, termination_mode = "max_rounds" }) end
+  advisors = function() return advised(20) end,
+  three = function() return advised(3) end,
+  team = function() return team(8, 5) end,
+  five = function() return team(5, 2) end,
+  router = function()
+    local chief, list = agent("chief", "openai/route-2"), agents(3)
+    return function() return hocket.patterns.router.run(chief, list, request) end
   end,
 }
 
