@@ -25,7 +25,7 @@ end
 ---@field journal userdata
 ---@field options table What the caller asked for: model, models, max_turns, timeout, variables …
 ---@field files hocket.Media[] What was given with the request: for scripts, which hand it on.
----@field sessions? table<string, hocket.Session> By operation, where somebody wants to see what is said to models.
+---@field package sessions? table<string, hocket.Session> By operation, where somebody wants to see what is said to models.
 ---@field package observer hocket.Observer|false Who notes what its trace needs (internal/telemetry); nearly always nobody.
 local Run = {}
 Run.__index = Run
