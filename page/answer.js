@@ -101,7 +101,8 @@ function approval(app, open) {
 
 /** One thing that a run waits for: `open` as /api/inbox has it. */
 export function openCard(app, open, { chosen = false, onchoose, head } = {}) {
-  const kind = open.kind === "approval" ? "leave" : open.kind === "input" ? "your turn" : open.kind;
+  const plan = Array.isArray(open.questions) && isPlan(open.questions);
+  const kind = open.kind === "approval" ? "leave" : open.kind === "input" ? "your turn" : plan ? "plan" : open.kind;
   return h("article.card.open", { key: keyOf(open), class: (chosen ? "chosen " : "") + "kind-" + open.kind, onfocusin: onchoose, onclick: onchoose, tabindex: -1 },
     h("header", null, h("span.tag.attention", null, kind), open.agent && open.kind !== "approval" ? who(open.agent) : null, head),
     open.kind === "approval" ? approval(app, open) : open.kind === "signal" || open.kind === "tool" ? h("p", null, "It waits for ", h("code", null, open.name ?? open.tool ?? open.id), " from a program.") : question(app, open));

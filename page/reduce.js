@@ -16,7 +16,7 @@ export function newState() {
   return {
     at: 0, time: null, began: null, ended: null, message: "", answer: null, error: null, simulated: false, stopped: false, outcome: null,
     agents: [], byOp: new Map(), boards: [], documents: [], jobs: new Map(), open: new Map(), usage: newUsage(), models: new Map(),
-    notes: [], streams: new Map(), plan: null, turns: 0, types: new Map(),
+    notes: [], streams: new Map(), plan: null, talk: null, turns: 0, types: new Map(),
   };
 }
 
@@ -163,7 +163,7 @@ function answered(state, agent, record) {
   const asked = state.open.get(id);
   state.open.delete(id);
   const who = agent ?? state.byOp.get(asked?.op);
-  if (!who) return void state.notes.push(record);
+  if (!who) return void (state.talk ?? state.notes).push(record);
   const wait = who.waits.get(id);
   if (wait) wait.to = state.time;
   who.waits.delete(id);
@@ -330,10 +330,15 @@ const takes = {
   approval_answered: answered,
   signal_received: answered,
   input_received: answered,
+  // What is said in a conversation is of several operations, one for each turn: it has a list of its own.
+  conversation_started(state, agent, record) {
+    state.talk = state.notes.filter((one) => one.type === "workflow_started" && text(one.message));
+    state.notes.push(record);
+  },
   turn_finished(state, agent, record) {
     state.turns++;
     state.answer = text(record.content) ?? state.answer;
-    say(state, agent ?? state.agents[state.agents.length - 1], record);
+    (state.talk ?? state.notes).push(record);
   },
 };
 

@@ -56,6 +56,7 @@ function actions(app) {
     app.redraw();
   }, { kind: ui.sure === name ? "bad" : "quiet", key: name });
   return h("div.actions", null,
+    run.options?.conversation && run.here && run.state === "running" ? button("Interrupt", () => tell(app, "interrupt", "It is interrupted"), { kind: "quiet", title: "End this turn; the conversation goes on" }) : null,
     goesOn(run) && run.here ? [button("Stop", () => tell(app, "stop", "It answers with what it has"), { kind: "quiet", title: "Each agent makes one more call at most, and answers" }),
       button("Pause", () => tell(app, "park", "It is put away"), { kind: "quiet", title: "Put away; it can be gone on with" })] : null,
     sleeps(run) ? button("Resume", () => goOn(app), { kind: "primary" }) : null,

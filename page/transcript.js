@@ -4,6 +4,8 @@ import { agentName, chip, empty, unified, verbatim, who } from "./parts.js";
 import { h } from "./view.js";
 import { inTree } from "./agents.js";
 import { markdown } from "./markdown.js";
+import { openCard } from "./answer.js";
+import { runName } from "./runs.js";
 import * as format from "./format.js";
 import { text } from "./format.js";
 
@@ -12,14 +14,27 @@ function viewOf(app) {
   return app.ui.transcript;
 }
 
+const TALK = "talk";
+
+// A conversation as if it were an agent's: what was said in it, turn by turn.
+function talkOf(state) {
+  const speaker = state.agents.findLast((agent) => agent.caller === undefined);
+  return { op: TALK, name: "conversation", display: "Conversation", number: -1, caller: undefined, items: state.talk, ended: state.ended, state: speaker?.state ?? "waiting", doing: speaker?.doing ?? "", speaker };
+}
+
+function rowsOf(state) {
+  return state.talk ? [{ agent: talkOf(state), depth: 0 }, ...inTree(state)] : inTree(state);
+}
+
 function chosenAgent(app) {
-  const { state } = app.session, view = viewOf(app);
-  return state.byOp.get(app.route.query.op ?? view.op) ?? state.agents[0];
+  const { state } = app.session, view = viewOf(app), op = app.route.query.op ?? view.op;
+  const agent = state.byOp.get(op);
+  return agent ?? (state.talk ? talkOf(state) : state.agents[0]);
 }
 
 function choose(app, by) {
-  const rows = inTree(app.session.state), now = chosenAgent(app);
-  const at = rows.findIndex((row) => row.agent === now);
+  const rows = rowsOf(app.session.state), now = chosenAgent(app);
+  const at = rows.findIndex((row) => row.agent.op === now?.op);
   const next = rows[Math.max(0, Math.min(rows.length - 1, at + by))];
   if (next) look(app, next.agent);
 }
@@ -29,7 +44,7 @@ function look(app, agent) {
   view.op = agent.op;
   history.replaceState(null, "", `#/run/${encodeURIComponent(app.session.id)}/transcript?op=${encodeURIComponent(agent.op)}`);
   app.route.query = { op: agent.op };
-  view.side.reveal(inTree(app.session.state).findIndex((row) => row.agent === agent));
+  view.side.reveal(rowsOf(app.session.state).findIndex((row) => row.agent.op === agent.op));
   app.redraw();
 }
 
@@ -65,7 +80,8 @@ const shows = {
   agent_message: (app, agent, record) => bubble("said", who(agent.name, agentName(agent)), markdown(text(record.content))),
   facilitator_message: (app, agent, record) => bubble("said", who(agent.name, agentName(agent)), markdown(text(record.content))),
   final_answer: (app, agent, record) => bubble("said final", [who(agent.name, agentName(agent)), h("span.tag", null, "answer")], markdown(text(record.content))),
-  turn_finished: (app, agent, record) => bubble("said", who(agent.name, agentName(agent)), record.ok === false ? h("p.bad", null, text(record.error)) : markdown(text(record.content))),
+  workflow_started: (app, agent, record) => bubble("told", "you", markdown(text(record.message))),
+  turn_finished: (app, agent, record) => bubble("said", app.session.run ? who(runName(app.session.run)) : "answer", record.ok === false ? h("p.bad", null, text(record.error)) : markdown(text(record.content))),
   task_completed: (app, agent, record) => bubble("said final", [who(agent.name, agentName(agent)), h("span.tag", null, "answer")], markdown(text(record.result))),
   task_failed: (app, agent, record) => bubble("said bad", who(agent.name, agentName(agent)), h("p", null, text(record.error))),
   input_received: (app, agent, record) => bubble("told", "you", markdown(text(record.text))),
@@ -108,12 +124,18 @@ function speaking(app, agent, stream) {
 // ---- All of it ------------------------------------------------------------------------------------------------------------
 
 function side(app, now) {
-  const view = viewOf(app), rows = inTree(app.session.state);
+  const view = viewOf(app), rows = rowsOf(app.session.state);
   return windowed("nav.agents-side", view.side, rows.length, (i) => {
     const { agent, depth } = rows[i];
-    return h("button.agent-pick", { type: "button", class: agent === now ? "chosen" : "", style: { "padding-left": 10 + Math.min(depth, 8) * 12 + "px" }, aria: { current: agent === now ? "true" : undefined }, onclick: () => look(app, agent) },
+    return h("button.agent-pick", { type: "button", class: agent.op === now.op ? "chosen" : "", style: { "padding-left": 10 + Math.min(depth, 8) * 12 + "px" }, aria: { current: agent.op === now.op ? "true" : undefined }, onclick: () => look(app, agent) },
       who(agent.name, agentName(agent)), h("span.grow", null), app.session.state.streams.has(agent.op) ? h("span.pulse", { aria: { label: "writes" } }) : null, chip(agent.state));
   }, { key: (i) => rows[i].agent.op, aria: { label: "Agents" } });
+}
+
+// What a conversation waits for is said where it is read.
+function yourTurn(app) {
+  const { session } = app, open = session.at === null && app.source.live ? session.run?.waiting_for?.find((one) => one.kind === "input") : null;
+  return open ? openCard(app, { ...open, run: session.id }) : null;
 }
 
 export function transcript(app) {
@@ -124,14 +146,14 @@ export function transcript(app) {
     // What is over is read from its beginning, what goes on is followed at its end.
     Object.assign(view, { of, scroll: new Scroll({ estimate: 90, measured: true, atEnd: state.ended === null && agent.ended === null }) });
   }
-  const stream = state.streams.get(agent.op), first = agent.caller === undefined && agent.number === 0 && agent.items[0]?.type !== "agent_started" ? 1 : 0;
+  const speaker = agent.speaker ?? agent, stream = state.streams.get(speaker.op), first = agent.caller === undefined && agent.number === 0 && agent.items[0]?.type !== "agent_started" ? 1 : 0;
   const count = agent.items.length + first + (stream ? 1 : 0);
   const row = (i) => {
     if (first && i === 0) return h("div.item", null, bubble("told", ["to ", who(agent.name, agentName(agent))], markdown(state.message)));
-    return i - first < agent.items.length ? item(app, agent, agent.items[i - first]) : speaking(app, agent, stream);
+    return i - first < agent.items.length ? item(app, agent, agent.items[i - first]) : speaking(app, speaker, stream);
   };
   return h("div.transcript", null, side(app, agent),
-    h("select.agent-select", { value: agent.op, aria: { label: "Agent" }, onchange: (e) => { const one = state.byOp.get(e.target.value); if (one) look(app, one); } }, inTree(state).slice(0, 500).map((one) => h("option", { value: one.agent.op }, "\u00a0".repeat(one.depth * 2) + agentName(one.agent)))),
-    count === 0 ? empty("It has said nothing yet", agent.doing) : windowed("div.items", view.scroll, count, row, { key: (i) => i, of, aria: { label: "Transcript of " + agentName(agent) } }));
+    h("select.agent-select", { value: agent.op, aria: { label: "Agent" }, onchange: (e) => { const one = state.byOp.get(e.target.value); if (one) look(app, one); } }, rowsOf(state).slice(0, 500).map((one) => h("option", { value: one.agent.op }, "\u00a0".repeat(one.depth * 2) + agentName(one.agent)))),
+    count === 0 ? empty("It has said nothing yet", agent.doing) : windowed("div.items", view.scroll, count, row, { key: (i) => i, of, aria: { label: "Transcript of " + agentName(agent) } }), yourTurn(app));
 }
 

@@ -82,6 +82,16 @@ test("a run that fails, and one that goes on after that", () => {
   assert.equal(failed.error.message, "no key");
 });
 
+test("a conversation is one, over all its turns", () => {
+  const turn = (op, n) => [[n, "task_running", { op, agent: "slow", task: n }], [n, "model_request", { op, agent: "slow", model: "sim/a" }], [n, "task_completed", { op, agent: "slow", task: n, result: "I say " + n }], [n, "turn_finished", { turn: n, ok: true, content: "I say " + n }]];
+  const records = numbered([[0, "workflow_started", { message: "Hello" }], [0, "conversation_started", { target: "slow", agents: [] }], ...turn("o1", 1), [1, "input_requested", { id: "i1" }], [2, "input_received", { id: "i1", text: "More" }], ...turn("o2", 2), [3, "input_requested", { id: "i2" }]]);
+  const state = all(records);
+  assert.deepEqual(state.talk.map((record) => record.message ?? record.text ?? record.content), ["Hello", "I say 1", "More", "I say 2"]);
+  assert.deepEqual([...state.open.keys()], ["i2"]);
+  assert.deepEqual(state.agents.map((agent) => agent.items.map((item) => item.type)), [["task_completed"], ["task_completed"]]);
+  assert.equal(all(numbered([[0, "workflow_started", {}], [0, "conversation_started", {}]])).talk.length, 0, "nothing was said yet");
+});
+
 test("streamed text stands until it is told", () => {
   const state = all(trip.slice(0, 4));
   foldDelta(state, { seq: 0, op: "o1", kind: "reasoning", text: "hm" });
