@@ -54,7 +54,7 @@ function readOne(schema, path, values, needed) {
 }
 
 function readObject(schema, values, below) {
-  const required = new Set(Array.isArray(schema.required) ? schema.required : []), value = {};
+  const required = new Set(Array.isArray(schema.required) ? schema.required : []), value = Object.create(null);
   for (const [name, one] of propertiesOf(schema)) {
     const path = below ? `${below}.${name}` : name;
     const read = readOne(one, path, values, required.has(name));

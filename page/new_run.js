@@ -15,7 +15,7 @@ function load(app) {
 }
 
 function valuesOf(name) {
-  if (!typed.has(name)) typed.set(name, { input: {}, options: {}, variables: {} });
+  if (!typed.has(name)) typed.set(name, { input: Object.create(null), options: Object.create(null), variables: Object.create(null) });
   return typed.get(name);
 }
 

@@ -20,9 +20,9 @@ export function who(name, shown) {
   return h("span.who", { class: hue(name), title: name }, h("span.dot", { aria: { hidden: "true" } }), h("span.who-name", null, shown ?? name));
 }
 
-const marks = {
+const marks = Object.assign(Object.create(null), {
   running: "●", working: "●", waiting: "◐", parked: "❚❚", done: "✓", finished: "✓", completed: "✓", failed: "✕", cancelled: "⊘", cut_off: "⚡", skipped: "↷", pending: "○", stopped: "■",
-};
+});
 
 /** A state, told by its words and a sign, and not by its colour alone. */
 export function chip(state) {

@@ -46,8 +46,14 @@ test("a form gives what the schema wants, or says what is missing", () => {
   assert.equal(read(schema, {}).path, "city");
   assert.equal(read(schema, { city: "Rome", days: "x" }).path, "days");
   const typed = { city: "Rome", days: "3", kids: true, tags: "a\n\n b ", pace: '"slow"', "hotel.stars": "4", rest: '[{"a":1}]' };
-  assert.deepEqual(read(schema, typed).value, { city: "Rome", days: 3, kids: true, tags: ["a", "b"], pace: "slow", hotel: { stars: 4 }, rest: [{ a: 1 }] });
-  assert.deepEqual(read({ properties: { a: { type: "boolean" }, b: { type: "boolean" } }, required: ["b"] }, {}).value, { b: false }, "what was not touched is not said");
+  assert.deepEqual(JSON.parse(JSON.stringify(read(schema, typed).value)), { city: "Rome", days: 3, kids: true, tags: ["a", "b"], pace: "slow", hotel: { stars: 4 }, rest: [{ a: 1 }] });
+  const strange = JSON.parse('{"properties":{"__proto__":{"type":"string"},"constructor":{"type":"string"}}}');
+  const typedThere = Object.create(null);
+  Object.defineProperty(typedThere, "__proto__", { value: "a", enumerable: true });
+  typedThere.constructor = "b";
+  assert.equal(JSON.stringify(read(strange, typedThere).value), '{"__proto__":"a","constructor":"b"}');
+  assert.equal(JSON.stringify(read(strange, Object.create(null)).value), "{}");
+  assert.deepEqual({ ...read({ properties: { a: { type: "boolean" }, b: { type: "boolean" } }, required: ["b"] }, {}).value }, { b: false }, "what was not touched is not said");
   assert.equal(read(schema, { ...typed, rest: "{" }).path, "rest");
   assert.equal(read(schema, { ...typed, "hotel.stars": "" }).path, "hotel.stars");
   for (const none of [null, undefined, {}, [], "x", { properties: null }, { properties: { a: null } }]) assert.equal(hasForm(none), false);
