@@ -34,7 +34,7 @@ function card(app, board, task) {
 }
 
 function one(app, board, several) {
-  return h("section.board", { key: board.number, aria: { label: "Board " + board.number } }, several ? h("h2", null, board.number === 0 ? "Plan" : "Board " + board.number) : null,
+  return h("section.board", { key: board.number, aria: { label: "Board " + board.number } }, several ? h("h2", null, "Board " + board.number) : null,
     h("div.columns", null, columns.map(([name, words]) => {
       const tasks = board.tasks.filter((task) => columnOf(task.status) === name);
       return h("div.column", { key: name, class: "column-" + name }, h("h3", null, words, h("span.badge", null, tasks.length)),

@@ -16,7 +16,7 @@ export function newState() {
   return {
     at: 0, time: null, began: null, ended: null, message: "", answer: null, error: null, simulated: false, stopped: false, outcome: null,
     agents: [], byOp: new Map(), boards: [], documents: [], jobs: new Map(), open: new Map(), usage: newUsage(), models: new Map(),
-    notes: [], streams: new Map(), plan: null, talk: null, turns: 0, types: new Map(),
+    notes: [], streams: new Map(), talk: null, turns: 0, types: new Map(),
   };
 }
 
@@ -47,8 +47,18 @@ function span(agent, kind, from, to, record, more) {
   return made;
 }
 
+// It was over, and begins once more: another attempt.
+function begin(state, agent) {
+  if (agent.state === "waiting") agent.began = state.time;
+  agent.ended = null;
+  agent.error = undefined;
+  agent.state = "working";
+  agent.ready = state.time;
+}
+
 function startAgent(state, agent, record) {
   if (!agent) return;
+  if (agent.ended !== null) begin(state, agent);
   agent.name = text(record.agent) ?? agent.name;
   agent.display = text(record.display_name);
   agent.trigger = text(record.trigger);
@@ -65,10 +75,7 @@ function startAgent(state, agent, record) {
 
 function beginJob(state, agent, record) {
   state.jobs.set(record.task, { state: "running", op: agent?.op });
-  if (agent && agent.state === "waiting") {
-    agent.state = "working";
-    agent.began = agent.ready = state.time;
-  }
+  if (agent && (agent.state === "waiting" || agent.ended !== null)) begin(state, agent);
 }
 
 function closeSpans(state, agent) {
@@ -234,9 +241,18 @@ function updateDocument(state, agent, record) {
   document.version = Math.max(document.version, whole(record.version, 0));
 }
 
+// A plan has names of its own for tasks that stand on a board by then: which they are says their text, and what they need is known by that.
 function startPlan(state, agent, record) {
-  state.plan = record;
-  createTasks(state, null, { ...record, board: 0 });
+  const board = state.boards[state.boards.length - 1], byName = new Map();
+  const tasks = list(record.tasks).map(object);
+  for (const one of tasks) {
+    const task = board?.tasks.findLast((other) => other.text === one.description && other.agent === one.specialist && ![...byName.values()].includes(other));
+    if (task) byName.set(one.id, task);
+  }
+  for (const one of tasks) {
+    const task = byName.get(one.id);
+    if (task) task.needs = list(one.depends_on).map((name) => byName.get(name)?.id ?? name).filter((need) => Number.isInteger(need) || typeof need === "string");
+  }
   (agent?.items ?? state.notes).push(record);
 }
 

@@ -82,6 +82,21 @@ test("a run that fails, and one that goes on after that", () => {
   assert.equal(failed.error.message, "no key");
 });
 
+test("a plan's tasks need each other, and are tried again", () => {
+  const job = { op: "o3", agent: "stock" };
+  const state = all(numbered([[0, "workflow_started", { message: "x" }],
+    [1, "tasks_created", { board: 1, tasks: [{ id: 1, text: "Look", assigned_to: "stock" }, { id: 2, text: "Add", assigned_to: "sums" }, { id: 3, text: "Look", assigned_to: "sums" }] }],
+    [1, "plan_started", { tasks: [{ id: "look", description: "Look", specialist: "stock" }, { id: "sum", description: "Add", specialist: "sums", depends_on: ["look", "nobody", {}] }, { id: "sum2", description: "Look", specialist: "sums", depends_on: ["sum"] }] }],
+    [2, "task_running", { ...job, task: 5 }], [2, "task_updated", { board: 1, id: 1, status: "running" }], [2, "agent_started", job], [3, "task_updated", { board: 1, id: 1, status: "failed", error: "no" }], [3, "agent_finished", job], [3, "task_failed", { ...job, task: 5, error: "no" }],
+    [4, "task_running", { ...job, task: 5 }], [4, "agent_started", job], [4, "task_updated", { board: 1, id: 1, status: "running" }]]));
+  const [look, add, again] = state.boards[0].tasks;
+  assert.deepEqual([look.needs, add.needs, again.needs], [[], [1, "nobody"], [2]]);
+  assert.deepEqual([look.status, look.attempts, look.error], ["running", 2, undefined]);
+  assert.deepEqual([state.agents[0].state, state.agents[0].ended, state.agents[0].error], ["working", null, undefined]);
+  const over = fold(state, { seq: 99, time: new Date(began + 9).toISOString(), type: "task_completed", ...job, task: 5, result: "yes" });
+  assert.equal(over.agents[0].state, "finished");
+});
+
 test("a conversation is one, over all its turns", () => {
   const turn = (op, n) => [[n, "task_running", { op, agent: "slow", task: n }], [n, "model_request", { op, agent: "slow", model: "sim/a" }], [n, "task_completed", { op, agent: "slow", task: n, result: "I say " + n }], [n, "turn_finished", { turn: n, ok: true, content: "I say " + n }]];
   const records = numbered([[0, "workflow_started", { message: "Hello" }], [0, "conversation_started", { target: "slow", agents: [] }], ...turn("o1", 1), [1, "input_requested", { id: "i1" }], [2, "input_received", { id: "i1", text: "More" }], ...turn("o2", 2), [3, "input_requested", { id: "i2" }]]);
