@@ -21,8 +21,10 @@ function takeLast(parts, until) {
   return null;
 }
 
-function walk(root, now, path) {
-  const pending = [{ agent: root, parts: partsOf(root, now), until: root.ended ?? now }];
+// The run itself has called those that no other agent has.
+function walk(state, path) {
+  const now = state.time, run = { spans: [], children: state.agents.filter((agent) => agent.caller === undefined) };
+  const pending = [{ agent: run, parts: partsOf(run, now), until: state.ended ?? now }];
   while (pending.length > 0) {
     const one = pending[pending.length - 1];
     const part = takeLast(one.parts, one.until);
@@ -45,8 +47,8 @@ const AGAIN = 1000;
 export function criticalPath(state, time = performance.now()) {
   const before = kept.get(state);
   if (before && (before.at === state.at || (state.ended === null && time - before.time < AGAIN))) return before.path;
-  const path = new Set(), root = state.agents.find((agent) => agent.caller === undefined);
-  if (root) walk(root, state.time, path);
+  const path = new Set();
+  walk(state, path);
   kept.set(state, { at: state.at, time, path });
   return path;
 }

@@ -97,6 +97,13 @@ test("a plan's tasks need each other, and are tried again", () => {
   assert.equal(over.agents[0].state, "finished");
 });
 
+test("a script's agents are called by the run", () => {
+  const work = (op, from, to) => [[from, "task_running", { op, agent: op, task: op }], [from, "model_request", { op, agent: op, model: "m" }], [to, "model_reply", { op, agent: op, model: "m" }], [to, "task_completed", { op, agent: op, task: op, result: "x" }]];
+  const records = numbered([[0, "workflow_started", {}], ...work("a", 0, 100), ...work("b", 0, 60), ...work("c", 100, 200), [200, "workflow_finished", {}]].sort((x, y) => x[0] - y[0]));
+  const state = all(records), path = criticalPath(state);
+  assert.deepEqual(["a", "b", "c"].map((op) => path.has(state.byOp.get(op).spans[0])), [true, false, true]);
+});
+
 test("a conversation is one, over all its turns", () => {
   const turn = (op, n) => [[n, "task_running", { op, agent: "slow", task: n }], [n, "model_request", { op, agent: "slow", model: "sim/a" }], [n, "task_completed", { op, agent: "slow", task: n, result: "I say " + n }], [n, "turn_finished", { turn: n, ok: true, content: "I say " + n }]];
   const records = numbered([[0, "workflow_started", { message: "Hello" }], [0, "conversation_started", { target: "slow", agents: [] }], ...turn("o1", 1), [1, "input_requested", { id: "i1" }], [2, "input_received", { id: "i1", text: "More" }], ...turn("o2", 2), [3, "input_requested", { id: "i2" }]]);
