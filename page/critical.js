@@ -41,14 +41,15 @@ function walk(state, path) {
 }
 
 const kept = new WeakMap();
-const AGAIN = 1000;
+// Of a run that goes on it is found once a second, or where that takes long, less often: it is the same for longer.
+const AGAIN = 1000, SHARE = 30;
 
-/** The spans (and agents) of a state that are on it. Of a run that goes on it is found once a second: it is the same for longer. */
+/** The spans (and agents) of a state that are on it. */
 export function criticalPath(state, time = performance.now()) {
   const before = kept.get(state);
-  if (before && (before.at === state.at || (state.ended === null && time - before.time < AGAIN))) return before.path;
+  if (before && (before.at === state.at || (state.ended === null && time - before.time < before.pause))) return before.path;
   const path = new Set();
   walk(state, path);
-  kept.set(state, { at: state.at, time, path });
+  kept.set(state, { at: state.at, time, pause: Math.max(AGAIN, (performance.now() - time) * SHARE), path });
   return path;
 }
