@@ -99,13 +99,49 @@ function approval(app, open) {
     open.always ? h("p.note", null, "Always: " + open.always) : null);
 }
 
+// A message to hocket.signal: JSON, or a text.
+function valueOf(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+async function sendSignal(app, open, event) {
+  event.preventDefault();
+  const draft = draftOf(open);
+  if (draft.busy) return;
+  draft.busy = true;
+  app.redraw();
+  const done = await app.tell(`/api/runs/${open.run}/signals`, { name: open.name, value: draft.text === "" ? undefined : valueOf(draft.text) }, "Sent");
+  draft.busy = false;
+  if (done) drafts.delete(keyOf(open));
+  app.session?.refresh();
+  app.redraw();
+}
+
+function signal(app, open) {
+  const draft = draftOf(open);
+  return h("form.answer", { onsubmit: (event) => sendSignal(app, open, event) }, h("p", null, "It waits for the message ", h("code.tool", null, format.text(open.name)), " from outside."),
+    h("label.field", null, h("span.field-name", null, "What it is told"), h("textarea.code", { rows: 2, value: draft.text, placeholder: "a text, or JSON", spellcheck: "false", oninput: (e) => { draft.text = e.target.value; } })),
+    h("div.actions", null, h("button.button", { type: "submit", disabled: draft.busy === true }, "Send")));
+}
+
+const bodies = new Map([["approval", approval], ["question", question], ["input", question], ["signal", signal]]);
+
+function body(app, open) {
+  const show = bodies.get(open.kind);
+  return show ? show(app, open) : h("p", null, "It waits for ", h("code", null, format.text(open.tool ?? open.name ?? open.id)), " from a program.");
+}
+
 /** One thing that a run waits for: `open` as /api/inbox has it. */
 export function openCard(app, open, { chosen = false, onchoose, head } = {}) {
   const plan = Array.isArray(open.questions) && isPlan(open.questions);
   const kind = open.kind === "approval" ? "leave" : open.kind === "input" ? "your turn" : plan ? "plan" : open.kind;
   return h("article.card.open", { key: keyOf(open), class: (chosen ? "chosen " : "") + "kind-" + open.kind, onfocusin: onchoose, onclick: onchoose, tabindex: -1 },
     h("header", null, h("span.tag.attention", null, kind), open.agent && open.kind !== "approval" ? who(open.agent) : null, head),
-    open.kind === "approval" ? approval(app, open) : open.kind === "signal" || open.kind === "tool" ? h("p", null, "It waits for ", h("code", null, open.name ?? open.tool ?? open.id), " from a program.") : question(app, open));
+    body(app, open));
 }
 
 /** Begins to change the arguments of a call. */

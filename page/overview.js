@@ -12,6 +12,10 @@ function waits(app) {
   const { session } = app;
   if (session.at !== null || !session.run || !app.source.live) return null;
   const open = (session.run.waiting_for ?? []).map((one) => ({ ...one, run: session.id }));
+  // Messages that are waited for are no questions to a person: the records alone have them.
+  for (const [id, one] of session.state.open) {
+    if (one.kind === "signal" && !open.some((other) => other.id === id)) open.push({ id, kind: "signal", name: one.record.name, run: session.id });
+  }
   return open.length > 0 ? h("section.waits", null, open.map((one) => openCard(app, one))) : null;
 }
 
