@@ -19,17 +19,18 @@ function inOrder(app) {
   return [...app.runs.open].sort((a, b) => (a.run < b.run ? -1 : a.run > b.run ? 1 : number(a) - number(b))).slice(0, MOST);
 }
 
-function choose(app, all, i) {
+// What a person has chosen is settled; what has taken the place of another one by itself is not yet.
+function choose(app, all, i, byPerson) {
   place = Math.max(0, Math.min(all.length - 1, i));
   const key = all[place] ? keyOf(all[place]) : null;
-  if (key !== chosen) chosenAt = performance.now();
+  if (key !== chosen) chosenAt = byPerson || chosen === null ? -Infinity : performance.now();
   chosen = key;
   app.redraw();
 }
 
 function step(app, by) {
   const all = inOrder(app), at = all.findIndex((open) => keyOf(open) === chosen);
-  choose(app, all, (at < 0 ? place - (by > 0 ? 1 : 0) : at) + by);
+  choose(app, all, (at < 0 ? place - (by > 0 ? 1 : 0) : at) + by, true);
   requestAnimationFrame(() => document.querySelector(".open.chosen")?.scrollIntoView({ block: "nearest" }));
 }
 
@@ -53,9 +54,10 @@ function head(app, open) {
 
 export function inbox(app) {
   const all = inOrder(app);
+  if (all.length === 0) chosen = null;
   if (all.length === 0) return h("main.inbox", null, empty("Nothing waits for you", "Questions, plans and calls that need your leave come here by themselves."));
   if (!all.some((open) => keyOf(open) === chosen)) choose(app, all, place);
   return h("main.inbox", null, h("h1", null, all.length === 1 ? "One thing waits for you" : `${app.runs.open.length} things wait for you`),
-    all.map((open, i) => openCard(app, open, { chosen: keyOf(open) === chosen, onchoose: () => { if (chosen !== keyOf(open)) choose(app, all, i); }, head: head(app, open) })),
+    all.map((open, i) => openCard(app, open, { chosen: keyOf(open) === chosen, onchoose: () => { if (chosen !== keyOf(open)) choose(app, all, i, true); }, head: head(app, open) })),
     app.runs.open.length > MOST ? h("p.note", null, `${app.runs.open.length - MOST} more come when these are answered`) : null);
 }
