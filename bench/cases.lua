@@ -552,6 +552,24 @@ local function script(bed, o)
   }
 end
 
+-- The page in a browser, where one is.
+local function page(bed, o)
+  local what = ("the page, a run of 1,000 agents and %s events"):format(o.quick and "18,000" or "100,000")
+  local text, ok = bed.output("sh", bed.bench .. "/browser.sh", o.hocket, o.quick and "4" or "32")
+  local seen = measure.numbers(text or "")
+  if not seen.picture then
+    local none = (text or ""):match "skipped: [^\n]+"
+    if none then io.stderr:write("bench: page: ", none, "\n") end
+    return none and {} or { failed(what, 2, nil, ok and "no figures" or "the browser failed") }
+  end
+  return {
+    { what = what .. ": to the first picture", unit = "ms", ours = seen.picture, value = seen.picture, limit = 2000, goal = 1000 },
+    { what = what .. ": to all of them", unit = "s", ours = seen.all / 1000, value = seen.all / 1000, limit = 20, goal = 5 },
+    { what = what .. ": longest frame as they come", unit = "ms", ours = seen.frame, value = seen.frame, limit = 1000, goal = 100 },
+    { what = what .. ": the run watched, to alone", unit = "s", floor = seen.alone, ours = seen.watched, value = seen.watched / seen.alone, limit = 2, goal = 1.2, ratio = true },
+  }
+end
+
 --- In the order of the table. `slow` ones are not part of a quick run.
 cases.list = {
   { name = "start", run = start },
@@ -581,6 +599,7 @@ cases.list = {
   { name = "programs", run = programs },
   { name = "endless", run = endless },
   { name = "script", run = script },
+  { name = "page", run = page, slow = true },
   { name = "files", run = files, slow = true },
   { name = "long", run = long_talk, slow = true },
   { name = "transport-streams", run = transport_streams, slow = true },
