@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Server } from "./support/server.mjs";
 import { ok, run, same, test } from "./support/check.mjs";
+import { until } from "./support/browser.mjs";
 import { call, desk } from "./support/fixtures.mjs";
 
 const views = ["", "board", "document", "timeline", "tree", "transcript", "cost", "events"];
@@ -34,10 +35,15 @@ test("the token: asked for, taken out of the address, kept for the tab alone", a
   const page = await browser.page();
   await page.go(server.url);
   await page.shows("Who is there?");
+  const refused = () => page.errors.filter((one) => one.includes("401")).length, before = refused();
   await page.type("wrong", "input[name=token]");
   await page.key("Enter");
-  await page.shows("Who is there?");
-  await page.eval(() => { document.querySelector("input[name=token]").value = ""; });
+  await until(() => refused() > before, "a wrong token is refused");
+  await page.until(() => { // the form comes back
+    const field = document.querySelector("input[name=token]");
+    if (field) field.value = "";
+    return field !== null;
+  });
   await page.type(server.token, "input[name=token]");
   await page.click("button", "Enter");
   await page.until(() => document.querySelector("main.runs"));
@@ -94,13 +100,13 @@ test("a plan is approved, and all views show what came of it", async ({ browser,
 
 test("a call is changed, allowed and denied in the inbox", async ({ browser, server }) => {
   const page = await enter({ browser, server });
-  await server.begin("guide", call("write_file", { path: "first.txt", content: "one\n" }, "written"));
+  const first = await server.begin("guide", call("write_file", { path: "first.txt", content: "one\n" }, "written"));
   await page.eval(() => { location.hash = "#/inbox"; });
   await page.shows("write_file");
   await page.shows("first.txt");
   await page.shows("one", ".diff");
-  await page.key("e");
-  await page.until(() => document.querySelector("main.inbox textarea")?.value.includes("first.txt"));
+  // Just after something came the keys are not taken for it.
+  await page.keys(["e"], () => [...document.querySelectorAll("main.inbox textarea")].some((one) => one.value.includes("first.txt")));
   await page.eval(() => {
     const field = [...document.querySelectorAll("main.inbox textarea")].find((one) => one.value.includes("first.txt"));
     field.value = field.value.replace("one", "two");
@@ -108,11 +114,11 @@ test("a call is changed, allowed and denied in the inbox", async ({ browser, ser
   });
   await page.click("main.inbox button", "Allow");
   await page.shows("Nothing waits for you");
+  await server.state(first, "done");
   same(readFileSync(server.dir + "/first.txt", "utf8"), "two\n");
   const id = await server.begin("guide", call("write_file", { path: "second.txt", content: "x" }, "after all"));
   await page.shows("second.txt");
-  await page.key("d");
-  await page.shows("Nothing waits for you");
+  await page.keys(["d"], () => document.querySelector("main.inbox").innerText.includes("Nothing waits for you"));
   await server.state(id, "done");
   let there = true;
   try {
