@@ -2,7 +2,7 @@
 local chat = require "hocket.internal.endpoints.openai_chat"
 local errors = require "hocket.internal.endpoints.openai_errors"
 local json = require "hocket.json"
-local responses = require "hocket.internal.endpoints.openai_responses"
+local responses = require "hocket.internal.endpoints.responses"
 local system = require "hocket.internal.core.system"
 
 local function model_of(one, created)

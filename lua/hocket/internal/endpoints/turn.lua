@@ -5,7 +5,6 @@
 ---
 --- "calls": the agent calls tools of the caller. The run waits, with all that its team is at; `go_on` hands over what came of them, in
 --- this process or, where runs are kept, in another one. A turn whose client has gone is cancelled.
-local core = require "hocket.internal.core.runs"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
@@ -56,6 +55,7 @@ end
 -- The run that an id stands for, here or in the store.
 local function find(desk, id)
   local run = desk:find(id)
+  if run and run.parked_at then run:wait() end -- it is being put away: it is taken up again from there
   if run and not run.outcome then return run:begun() and run.options.caller and run or nil end
   run = is_callers(id) and desk:resume(id)
   return run and run:live() and run or nil
@@ -80,6 +80,20 @@ local function continue(desk, run, keeps)
   made.base = usage_of(run)
   if run.forget then run.forget:cancel() end
   return made
+end
+
+--- Goes on with a run of the store whose turn was cut off, until that is over; nobody is told.
+---@async
+---@param desk hocket.Desk
+---@param id string
+---@param after integer The record behind which that turn begins.
+function turn.take_up(desk, id, after)
+  local run = is_callers(id) and desk:resume(id)
+  if not run or not run:begun() then return end
+  local made = new(desk, run, after, true)
+  fiber.detach(function()
+    while made:next() do end
+  end):serve()
 end
 
 --- Hands over what came of the caller's calls: {call id, text, is_error}. All of them belong to one run, which waits for them.
@@ -136,7 +150,7 @@ function turn.say(desk, id, input, caller, newest)
   local run = find(desk, id)
   if not run then return nil, { code = "not_found", message = "there is no such conversation" } end
   if newest and newest ~= run.run.turns then
-    return nil, { code = "conflict", message = ("the conversation has gone on since (turn %d of %d): go on with its newest answer"):format(newest, run.run.turns or 0) }
+    return nil, { code = "conflict", stale = newest < (run.run.turns or 0), message = ("the conversation has gone on since (turn %d of %d): go on with its newest answer"):format(newest, run.run.turns or 0) }
   end
   local waits
   for key, one in pairs(run.run.questions) do
@@ -213,7 +227,7 @@ local function make_room(desk, run)
   table.insert(desk.left, run)
   if #desk.left <= WAITING then return end
   local oldest = table.remove(desk.left, 1)
-  if not oldest.outcome and oldest ~= run and not core.park(oldest.number) then core.cancel(oldest.number) end
+  if not oldest.outcome and oldest ~= run and not oldest:park() then oldest:cancel() end
 end
 
 -- Nothing is to come of this turn: the run waits for a while, then it is put away, or ended.
@@ -224,9 +238,9 @@ local function leave(self)
   make_room(self.desk, run)
   run.forget = fiber.detach(function()
     if self.final then fiber.rest() else fiber.sleep(PATIENCE) end
-    if not run.outcome and not core.park(run.number) then
+    if not run.outcome and not run:park() then
       if self.final then fiber.sleep(PATIENCE) end
-      core.cancel(run.number)
+      run:cancel()
     end
   end)
   run.forget:serve()

@@ -1,0 +1,54 @@
+--- Answers that are at hand: as they were told, and those that are worked at in the background.
+local json = require "hocket.json"
+local past = require "hocket.internal.endpoints.responses.past"
+
+local answers = { live = {} }
+
+--- Answers that are at hand as they were told.
+local KEPT = 200
+local kept, order = {}, {}
+
+--- What was asked, as items with names.
+---@param made table The request, read.
+---@param id string
+---@return table[]
+function answers.input(made, id)
+  local input, list = made.body.input, json.array {}
+  if type(input) == "string" then input = { { role = "user", content = json.array { { type = "input_text", text = input } } } } end
+  for i, item in ipairs(input) do
+    local copy = {}
+    for name, value in pairs(item) do copy[name] = value end
+    copy.type = copy.type or "message"
+    if type(copy.content) == "string" then copy.content = json.array { { type = copy.role == "assistant" and "output_text" or "input_text", text = copy.content } } end
+    list[i] = copy
+  end
+  return past.named(list, "in_" .. id:sub(6))
+end
+
+--- Keeps one.
+---@param response table
+---@param made table
+function answers.keep(response, made)
+  if not kept[response.id] then order[#order + 1] = response.id end
+  kept[response.id] = { response = response, input = answers.input(made, response.id) }
+  if #order > KEPT then kept[table.remove(order, 1)] = nil end
+end
+
+---@param id string
+---@return {response: table, input: table[]}?
+function answers.find(id)
+  return kept[id]
+end
+
+--- Forgets all of one run.
+---@param run string
+function answers.forget(run)
+  for id in pairs(kept) do
+    if id:match "^resp_(%w+)_" == run then kept[id] = nil end
+  end
+  for id, one in pairs(answers.live) do
+    if id:match "^resp_(%w+)_" == run then one.forgotten = true end
+  end
+end
+
+return answers

@@ -1,0 +1,42 @@
+--- Conversations that were made without a word: items to begin with, and the run once there is one. They are of this process alone.
+local json = require "hocket.json"
+local system = require "hocket.internal.core.system"
+
+local pending = {}
+
+local all, n_all = {}, 0
+local MOST = 1000
+
+---@param id any
+---@return {id: string, items: table[], run?: string, metadata?: table, created: integer}?
+function pending.find(id)
+  return all[id]
+end
+
+--- Makes one.
+---@param items table[]
+---@param metadata? table
+---@return table?
+---@return hocket.Error?
+function pending.add(items, metadata)
+  if n_all >= MOST then return nil, { code = "limit", message = ("%d conversations were made here: begin one with a response"):format(n_all), retry_after = 60 } end
+  local one = { id = "conv_" .. system.token(32), items = items, metadata = metadata, created = os.time() }
+  all[one.id], n_all = one, n_all + 1
+  return one
+end
+
+---@param id string
+function pending.forget(id)
+  if all[id] then all[id], n_all = nil, n_all - 1 end
+end
+
+--- Which conversation a request names.
+---@param body table
+---@return any id
+function pending.id_of(body)
+  local conversation = body.conversation
+  if type(conversation) == "table" then conversation = conversation.id end
+  return conversation ~= json.null and conversation or nil
+end
+
+return pending

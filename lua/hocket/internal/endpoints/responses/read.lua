@@ -1,0 +1,164 @@
+--- Requests for responses: items, tools, the form of the answer, what they go on with.
+local asked = require "hocket.internal.endpoints.asked"
+local chat = require "hocket.internal.endpoints.openai_chat"
+local json = require "hocket.json"
+local pending = require "hocket.internal.endpoints.responses.pending"
+local wrong, optional, required, within = asked.wrong, asked.optional, asked.required, chat.within
+
+local read = {}
+
+local function image(part, where, files)
+  files[#files + 1] = asked.file(asked.from_url(part.image_url, where .. ".image_url"), where)
+end
+
+local part_readers = {
+  input_text = function(part, where, texts) texts[#texts + 1] = required(part, "text", "string", where .. ".") end,
+  input_image = function(part, where, _, files) image(part, where, files) end,
+  input_file = function(part, where, _, files)
+    files[#files + 1] = asked.file(asked.from_url(part.file_data, where .. ".file_data"), where, type(part.filename) == "string" and part.filename or nil)
+  end,
+}
+part_readers.output_text, part_readers.text = part_readers.input_text, part_readers.input_text
+part_readers.refusal = function() end
+
+local function read_content(content, where)
+  if type(content) == "string" then return { content }, {} end
+  if type(content) ~= "table" then wrong(where, "'%s' has to be a text or a list of parts", where) end
+  local texts, files = {}, {}
+  for i, part in ipairs(content) do
+    local at = ("%s[%d]"):format(where, i - 1)
+    local read = type(part) == "table" and part_readers[part.type]
+    if not read then wrong(at, "'%s.type' has to be input_text, output_text, input_image or input_file", at) end
+    read(part, at, texts, files)
+  end
+  return texts, files
+end
+
+local items = {}
+
+function items.message(self, item, where)
+  local texts, files = read_content(item.content, where .. ".content")
+  local role = item.role
+  if role == "user" then return self.asked:user(texts, files) end
+  if #files > 0 then wrong(where, "'%s': a message of '%s' has text alone", where, tostring(role)) end
+  if role == "system" or role == "developer" then return self.asked:instruct(table.concat(texts, "\n")) end
+  if role ~= "assistant" then wrong(where, "'%s.role' has to be user, assistant, system or developer", where) end
+  self.text = (self.text and self.text .. "\n" or "") .. table.concat(texts, "\n")
+end
+
+function items.function_call(self, item, where)
+  self.calls[#self.calls + 1] = {
+    id = required(item, "call_id", "string", where .. "."), name = required(item, "name", "string", where .. "."), arguments = required(item, "arguments", "string", where .. "."),
+  }
+end
+
+function items.reasoning() end
+
+-- What belongs to one answer stands in several items.
+local function flush(self)
+  if not self.text and #self.calls == 0 then return end
+  self.asked:assistant(self.text or "", self.calls)
+  self.text, self.calls = nil, {}
+end
+
+local function output_text(output, where)
+  if type(output) == "string" then return output end
+  local texts = read_content(output, where .. ".output")
+  return table.concat(texts, "\n")
+end
+
+--- Reads the input, a text or items. What is wrong is raised.
+---@param body table
+---@param goes_on boolean Whether results may be of calls that stand in the conversation.
+---@return hocket.Asked
+function read.input(body, goes_on)
+  local self = { asked = asked.new(), calls = {} }
+  if type(body.instructions) == "string" then self.asked:instruct(body.instructions) end
+  if type(body.input) == "string" then
+    self.asked:user({ body.input }, {})
+    return self.asked
+  end
+  for i, item in ipairs(required(body, "input", "table")) do
+    local where = ("input[%d]"):format(i - 1)
+    if type(item) ~= "table" then wrong(where, "'%s' has to be an item", where) end
+    local kind = item.type == nil and "message" or item.type
+    if kind == "function_call_output" then
+      flush(self)
+      local id = required(item, "call_id", "string", where .. ".")
+      if goes_on and not self.asked.open then self.asked.open = { [id] = "a tool" } end -- the call is in the run
+      self.asked:result(id, output_text(item.output, where), false, where)
+    else
+      local read = items[kind]
+      if not read then wrong(where, "'%s.type' has to be message, function_call, function_call_output or reasoning", where) end
+      if kind == "message" and item.role ~= "assistant" then flush(self) end
+      read(self, item, where)
+    end
+  end
+  flush(self)
+  return self.asked
+end
+
+local function read_tools(body)
+  local list = json.array {}
+  for i, one in ipairs(optional(body, "tools", "table") or {}) do
+    local where = ("tools[%d]"):format(i - 1)
+    if type(one) ~= "table" or one.type ~= "function" then wrong(where, "'%s' has to be a function of your own: the agent has its own tools", where) end
+    asked.tool(list, one.name, one.description, one.parameters, where)
+  end
+  return asked.choose_as_openai(list, body.tool_choice, function(one) return one.name end)
+end
+
+local function read_format(body)
+  local format = (optional(body, "text", "table") or {}).format
+  if format == nil or format == json.null or format.type == "text" then return nil end
+  if format.type == "json_object" then return '{"type":"object"}', "answer" end
+  if format.type ~= "json_schema" or type(format.schema) ~= "table" then wrong("text.format", "'text.format' has to be text, json_object or json_schema with a 'schema'") end
+  return json.encode(format.schema), type(format.name) == "string" and format.name or "answer"
+end
+
+-- The run that a request goes on with, and which answer of it the caller knows.
+local function read_previous(body)
+  local previous, conversation = optional(body, "previous_response_id", "string"), pending.id_of(body)
+  if previous and conversation then wrong("conversation", "'previous_response_id' and 'conversation' are not given together") end
+  if previous then
+    local run, turn, number = previous:match "^resp_(%w+)_(%d+)_(%d+)$"
+    return { param = "previous_response_id", run = run, turn = tonumber(turn), asked = tonumber(number) }
+  end
+  local made = pending.find(conversation)
+  if made then return made.run and { param = "conversation", run = made.run } or nil end
+  if type(conversation) == "string" then return { param = "conversation", run = conversation:match "^conv_(%w+)$" } end
+end
+
+-- The first words of a conversation stand behind what it was made with.
+local function with_first_items(body)
+  local begun = pending.find(pending.id_of(body))
+  if not begun or begun.run or #begun.items == 0 then return body end
+  local list, input = table.move(begun.items, 1, #begun.items, 1, json.array {}), body.input
+  if type(input) == "string" then input = { { role = "user", content = input } } end
+  if type(input) == "table" then table.move(input, 1, #input, #list + 1, list) end
+  return { instructions = body.instructions, input = list }
+end
+
+--- Reads a request. What is wrong is raised.
+---@param body table
+---@return table made
+function read.request(body)
+  local background = optional(body, "background", "boolean") == true
+  if background and body.store == false then wrong("background", "what nobody waits for has to be kept: 'background' goes with 'store'") end
+  local effort = (optional(body, "reasoning", "table") or {}).effort
+  local most = optional(body, "max_output_tokens", "integer")
+  local tools, first = read_tools(body)
+  local settings = {
+    first_choice = first, max_tokens = most and within(most, "max_output_tokens", 1, 1 << 31), temperature = within(optional(body, "temperature", "number"), "temperature", 0, 2),
+    top_p = within(optional(body, "top_p", "number"), "top_p", 0, 1), reasoning = type(effort) == "string" and effort or nil,
+  }
+  local schema, name = read_format(body)
+  local previous = read_previous(body)
+  return {
+    model = required(body, "model", "string"), stream = optional(body, "stream", "boolean") == true, progress = chat.wants_progress(body),
+    keeps = body.store ~= false, background = background, previous = previous, messages = read.input(with_first_items(body), previous ~= nil), body = body,
+    more = { background = background or nil, metadata = type(body.metadata) == "table" and next(body.metadata) and body.metadata or nil, tools = tools, schema = schema, schema_name = name, settings = next(settings) and settings or nil },
+  }
+end
+
+return read
