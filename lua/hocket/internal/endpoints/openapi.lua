@@ -7,6 +7,8 @@ local openapi = {}
 -- ---- Schemas -----------------------------------------------------------------------------------------
 
 local text, whole, flag, number = { type = "string" }, { type = "integer" }, { type = "boolean" }, { type = "number" }
+local id = { type = "string", pattern = "^[0-9A-Za-z]{1,26}$", description = "Of a run; its beginning will do where there is one such." }
+local whole_id = { type = "string", pattern = "^[0-9A-Z]{26}$" }
 local maybe_text, maybe_number = { type = { "string", "null" } }, { type = { "number", "null" } }
 
 local function list_of(items) return { type = "array", items = items } end
@@ -98,7 +100,7 @@ local paths = {
   ["/api/openapi.json"] = { get = operation("This document", "openapi", "200", answer("An OpenAPI document.", any)) },
   ["/api/runs"] = {
     get = operation("Runs, newest first", "listRuns", "200", answer("A page of them.", object { ["runs!"] = list_of(ref "Run"), ["more!"] = flag, before = text }), { parameters = {
-      query("state", ref "State"), query("parent", text, "Forks of this run alone."), query("before", text, "Those alone that are older than this id."),
+      query("state", ref "State"), query("parent", whole_id, "Forks of this run alone."), query("before", whole_id, "Those alone that are older than this id."),
       query("limit", { type = "integer", minimum = 1, maximum = 500 }), query("search", text, "Words that stand in target, input or id. A page may be empty and have more behind it.") } }),
     post = command("Begin a run", "startRun", "201", begun, object({ ["target!"] = text, input = text, options = ref "Options" }, false)),
   },
@@ -136,7 +138,7 @@ local paths = {
 local function add_path_parameters()
   for path, item in pairs(paths) do
     local list = json.array {}
-    for name in path:gmatch "{(%w+)}" do list[#list + 1] = { name = name, ["in"] = "path", required = true, schema = text } end
+    for name in path:gmatch "{(%w+)}" do list[#list + 1] = { name = name, ["in"] = "path", required = true, schema = name == "id" and id or text } end
     if #list > 0 then item.parameters = list end
   end
 end
