@@ -179,6 +179,31 @@ with_client("modes: allow asks nothing, refuse does nothing, both from the next 
   t.equal(select(2, c:call("session/set_mode", { sessionId = c.id, modeId = "root" })).code, -32602)
 end)
 
+with_client("options: the mode and the model, in step with modes and /model", {}, function(c, dir)
+  local made = c:session(dir.path)
+  local function by_id(list, id)
+    for _, one in ipairs(list) do if one.id == id then return one end end
+  end
+  t.equal(by_id(made.configOptions, "mode").currentValue, "ask")
+  t.equal(#by_id(made.configOptions, "mode").options, 3)
+  t.equal(by_id(made.configOptions, "model").options[1].value, by_id(made.configOptions, "model").currentValue)
+  local function set(id, value) return c:call("session/set_config_option", { sessionId = c.id, configId = id, value = value }) end
+  t.equal(by_id(assert(set("mode", "auto")).configOptions, "mode").currentValue, "auto")
+  c:prompt 'call write_file {"path": "set.txt", "content": "made"}'
+  t.equal(contents(dir, "set.txt"), "made")
+  t.equal(#c.requests, 0)
+  t.equal(c:of "current_mode_update"[1].currentModeId, "auto")
+  t.equal(by_id(assert(set("model", "sim/other")).configOptions, "model").currentValue, "sim/other")
+  assert(c:call("session/set_mode", { sessionId = c.id, modeId = "deny" }))
+  c:prompt "/model sim/third"
+  local told = c:of "config_option_update"
+  t.equal(by_id(told[1].configOptions, "mode").currentValue, "deny")
+  t.equal(by_id(told[#told].configOptions, "model").currentValue, "sim/third")
+  for _, bad in ipairs { { "mode", "root" }, { "mode", 7 }, { "model", "nobody/x" }, { "model", 7 }, { "model", "as-the-files-say" }, { "other", "x" } } do
+    t.equal(select(2, set(bad[1], bad[2])).code, -32602, tostring(bad[2]))
+  end
+end)
+
 -- ---- Files through the editor --------------------------------------------------------------------
 
 local buffers

@@ -5,6 +5,7 @@
 --- A session is a run (acp_session), with the folder that the editor names as the one its tools work in.
 local acp_editor = require "hocket.internal.serve.acp_editor"
 local acp_kept = require "hocket.internal.serve.acp_kept"
+local acp_options = require "hocket.internal.serve.acp_options"
 local acp_servers = require "hocket.internal.serve.acp_servers"
 local acp_session = require "hocket.internal.serve.acp_session"
 local fiber = require "hocket.internal.core.fiber"
@@ -67,11 +68,6 @@ end
 
 -- ---- Modes -----------------------------------------------------------------------------------
 
-local modes = {
-  { id = "ask", name = "Ask", description = "What changes something, runs a program or sends something is asked first" },
-  { id = "auto", name = "Allow", description = "As with --approve allow: only what a stranger's text may have led to is asked" },
-  { id = "deny", name = "Refuse", description = "As with --approve deny: what needs approval is not done" },
-}
 local word_of = { ask = false, auto = "allow", deny = "deny" }
 
 -- What the options say, and the mode's own word behind it.
@@ -83,7 +79,7 @@ local function approve_of(self, mode)
 end
 
 local function modes_of(mode)
-  return { currentModeId = mode, availableModes = modes }
+  return { currentModeId = mode, availableModes = json.array(acp_options.modes) }
 end
 
 -- ---- Sessions --------------------------------------------------------------------------------
@@ -151,7 +147,7 @@ methods["session/new"] = function(self, params, request)
   end)
   if not session then return nil, err end
   request.after_answer = function() session:open() end -- nothing is told of what the editor does not know yet
-  return { sessionId = session.id, modes = modes_of(mode) }
+  return { sessionId = session.id, modes = modes_of(mode), configOptions = acp_options.of(session) }
 end
 
 -- ---- Sessions of before --------------------------------------------------------------------------
@@ -168,7 +164,7 @@ end
 
 local function go_on(self, params, request, replays)
   local open = type(params.sessionId) == "string" and self.sessions[params.sessionId]
-  if open and not replays then return { modes = modes_of(open.mode) } end
+  if open and not replays then return { modes = modes_of(open.mode), configOptions = acp_options.of(open) } end
   if open then
     error({ code = codes.invalid_request, message = "this session is open already" }, 0)
   end
@@ -177,7 +173,7 @@ local function go_on(self, params, request, replays)
   local session, err = make(self, { id = kept.sessionId, cwd = kept.cwd, mode = kept.mode, replays = replays }, function(hooks) return self.talks:go_on(kept.sessionId, hooks) end)
   if not session then return nil, err end
   request.after_answer = function() session:open() end
-  return { modes = modes_of(kept.mode) }
+  return { modes = modes_of(kept.mode), configOptions = acp_options.of(session) }
 end
 
 methods["session/load"] = function(self, params, request) return go_on(self, params, request, true) end
@@ -220,13 +216,38 @@ methods["session/prompt"] = function(self, params, request)
   return session:prompt(params.prompt)
 end
 
+local function set_mode(self, session, mode)
+  local ok, err = session.run:change { approve = approve_of(self, mode) }
+  if not ok then error({ code = codes.internal, message = err.message }, 0) end
+  session.mode = mode
+end
+
 methods["session/set_mode"] = function(self, params)
   local session, mode = session_of(self, params), params.modeId
   if type(mode) ~= "string" or word_of[mode] == nil then wrong "'modeId' has to be ask, auto or deny" end
-  local ok, err = session.run:change { approve = approve_of(self, mode) }
-  if not ok then return nil, { code = codes.internal, message = err.message } end
-  session.mode = mode
+  set_mode(self, session, mode)
+  acp_options.tell(session)
   return empty
+end
+
+local setters = {}
+
+function setters.mode(self, session, value)
+  if type(value) ~= "string" or word_of[value] == nil then wrong "'value' has to be ask, auto or deny" end
+  set_mode(self, session, value)
+  session:update { sessionUpdate = "current_mode_update", currentModeId = value }
+end
+
+function setters.model(_, session, value)
+  local ok, err = acp_options.set_model(session, value)
+  if not ok then wrong("'value': %s", err) end
+end
+
+methods["session/set_config_option"] = function(self, params)
+  local session, set = session_of(self, params), setters[params.configId]
+  if not set then wrong "'configId' has to be mode or model" end
+  set(self, session, params.value)
+  return { configOptions = acp_options.of(session) }
 end
 
 local notices = {}

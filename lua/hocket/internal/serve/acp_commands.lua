@@ -1,4 +1,5 @@
 --- What may be said to a conversation with a slash, in an editor: those of `hocket chat` that mean something there.
+local acp_options = require "hocket.internal.serve.acp_options"
 local fiber = require "hocket.internal.core.fiber"
 
 local acp_commands = {}
@@ -19,7 +20,11 @@ local list = {
     return #lines > 0 and table.concat(lines, "\n") or "Nobody is known by name: a script leads this conversation."
   end },
   { "model", "the model that answers; another one from now on", "PROVIDER/MODEL", function(session, words)
-    if words ~= "" then return change(session, { model = words }, ("%s answers from now on."):format(words)) end
+    if words ~= "" then
+      local ok, err = acp_options.set_model(session, words)
+      if ok then acp_options.tell(session) end
+      return ok and ("%s answers from now on."):format(words) or ("This cannot be done: %s"):format(err)
+    end
     local ids = session.run:models_asked()
     return #ids > 0 and table.concat(ids, ", ") or "Nobody has answered yet."
   end },
