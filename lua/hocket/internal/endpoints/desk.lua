@@ -316,6 +316,12 @@ local function adopt(self, number, name, target)
   return made
 end
 
+-- What is denied to us, by the store's folder for example, is denied to no client: there is nothing that it could do about it.
+local function ours(err)
+  if err.code ~= "denied" and err.code ~= "io" then return err end
+  return { code = err.code, message = err.message, status = 503, retry_after = 60 }
+end
+
 --- Starts a run of what is offered by a name; waits for its turn where too many are at work.
 ---@async
 ---@param spec {target: string, input?: string, options?: table, labels?: string[], key?: string, digest?: string} labels: of the input, where it is a stranger's words; key, digest: of the request, kept with it.
@@ -332,7 +338,7 @@ function Desk:start(spec)
   local context = runs.traces and fiber.context()
   options.trace = spec.options and spec.options.trace or context and context.trace or nil
   local number, name = core.start(one.path, spec.input, json.encode(options))
-  if not number then return nil, name end
+  if not number then return nil, ours(name) end
   local run = adopt(self, number, name, one.name)
   run.input, run.path = spec.input, one.path
   return run
@@ -359,7 +365,7 @@ function Desk:resume(id, options)
   end_replay(self, id)
   if self.by_name[id] and not self.by_name[id].outcome then return self.by_name[id] end -- meanwhile
   local number, err = core.resume(id, json.encode(merged({ interactive = true }, options)))
-  if not number then return nil, err end
+  if not number then return nil, ours(err) end
   return adopt(self, number, id)
 end
 
