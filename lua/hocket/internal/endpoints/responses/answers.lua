@@ -4,8 +4,8 @@ local past = require "hocket.internal.endpoints.responses.past"
 
 local answers = { live = {} }
 
---- Answers that are at hand as they were told.
-local KEPT = 200
+--- Answers that are at hand as they were told; bytes of a request that is remembered with its answer: larger ones are in the records.
+local KEPT, LARGEST = 200, 256 << 10
 local kept, order = {}, {}
 
 --- What was asked, as items with names.
@@ -29,6 +29,7 @@ end
 ---@param response table
 ---@param made table
 function answers.keep(response, made)
+  if made.size > LARGEST then return end
   if not kept[response.id] then order[#order + 1] = response.id end
   kept[response.id] = { response = response, input = answers.input(made, response.id) }
   if #order > KEPT then kept[table.remove(order, 1)] = nil end

@@ -15,7 +15,7 @@ local function make_conversation(_, request, response)
     if #items > 0 then read.input({ input = items }, false) end
   end)
   if not ok then return type(refused) == "table" and refused.code == "invalid" and response:fail(refused) or error(refused, 0) end
-  local one, full = pending.add(items, type(body.metadata) == "table" and body.metadata or nil)
+  local one, full = pending.add(items, type(body.metadata) == "table" and body.metadata or nil, #request.body)
   if not one then return response:fail(full) end
   return response:json(200, { id = one.id, object = "conversation", created_at = one.created, metadata = one.metadata or json.decode "{}" })
 end

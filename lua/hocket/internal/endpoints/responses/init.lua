@@ -50,7 +50,10 @@ local function go_on(server, made)
   for name, value in pairs(made.more) do caller[name] = value end
   local turn, err = turns.say(desk, previous.run, input, caller, previous.turn)
   local forked = err and err.stale and branch(server, previous)
-  if forked then turn, err = turns.say(desk, forked, input, caller) end
+  if forked then
+    turn, err = turns.say(desk, forked, input, caller)
+    if not turn then stored.forget(server, forked) end -- the next try makes another one
+  end
   if turn then turn.said = true end
   if not turn and err.code == "not_found" then return unknown(previous) end
   return turn, err
@@ -74,6 +77,7 @@ local function post(server, request, response)
   local made
   local ok, turn = pcall(function()
     made = read.request(body)
+    made.size = #request.body
     local found, failed = begin(server, made)
     err = failed
     return found

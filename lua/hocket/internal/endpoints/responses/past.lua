@@ -3,12 +3,16 @@
 ---
 ---     input_received ──> calls of the caller's tools ──> an answer: they go back
 ---                        their results ──> … ──> turn_finished ──> an answer
+local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local records = require "hocket.internal.endpoints.records"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 
 local past = {}
+
+--- Records that are read in one go.
+local AT_ONCE = 500
 
 ---@class hocket.PastAnswer
 ---@field turn integer
@@ -122,11 +126,13 @@ function past.answers(server, id)
   local reader = records.open(server, id)
   if not reader then return nil end
   local self = setmetatable({ id = id, turn = 1, asked = 0, caller = options.caller, answers = {} }, Fold)
-  for line in function() return reader:now() end do
-    local event = json.decode(line)
-    local take = takers[event.type]
-    if take then take(self, event) end
-    if self.open then self.open.seq = event.seq end
+  local n = 0
+  for line, seq, kind in function() return reader:now() end do
+    local take = takers[kind]
+    if take then take(self, json.decode(line)) end
+    if self.open then self.open.seq = seq end
+    n = n + 1
+    if n % AT_ONCE == 0 then fiber.rest() end -- of a long run others have their turns between
   end
   if self.open then finish(self) end
   return self.answers, options

@@ -4,8 +4,9 @@ local system = require "hocket.internal.core.system"
 
 local pending = {}
 
-local all, n_all = {}, 0
-local MOST = 1000
+local all, n_all, bytes = {}, 0, 0
+--- How many, and how large together.
+local MOST, MOST_BYTES = 1000, 64 << 20
 
 ---@param id any
 ---@return {id: string, items: table[], run?: string, metadata?: table, created: integer}?
@@ -16,18 +17,20 @@ end
 --- Makes one.
 ---@param items table[]
 ---@param metadata? table
+---@param size integer Bytes of the request.
 ---@return table?
 ---@return hocket.Error?
-function pending.add(items, metadata)
-  if n_all >= MOST then return nil, { code = "limit", message = ("%d conversations were made here: begin one with a response"):format(n_all), retry_after = 60 } end
-  local one = { id = "conv_" .. system.token(32), items = items, metadata = metadata, created = os.time() }
-  all[one.id], n_all = one, n_all + 1
+function pending.add(items, metadata, size)
+  if n_all >= MOST or bytes + size > MOST_BYTES then return nil, { code = "limit", message = ("%d conversations were made here: begin one with a response"):format(n_all), retry_after = 60 } end
+  local one = { id = "conv_" .. system.token(32), items = items, metadata = metadata, created = os.time(), size = size }
+  all[one.id], n_all, bytes = one, n_all + 1, bytes + size
   return one
 end
 
 ---@param id string
 function pending.forget(id)
-  if all[id] then all[id], n_all = nil, n_all - 1 end
+  local one = all[id]
+  if one then all[id], n_all, bytes = nil, n_all - 1, bytes - one.size end
 end
 
 --- Which conversation a request names.

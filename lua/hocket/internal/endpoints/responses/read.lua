@@ -27,9 +27,9 @@ local function read_content(content, where)
   local texts, files = {}, {}
   for i, part in ipairs(content) do
     local at = ("%s[%d]"):format(where, i - 1)
-    local read = type(part) == "table" and part_readers[part.type]
-    if not read then wrong(at, "'%s.type' has to be input_text, output_text, input_image or input_file", at) end
-    read(part, at, texts, files)
+    local reader = type(part) == "table" and part_readers[part.type]
+    if not reader then wrong(at, "'%s.type' has to be input_text, output_text, input_image or input_file", at) end
+    reader(part, at, texts, files)
   end
   return texts, files
 end
@@ -88,10 +88,10 @@ function read.input(body, goes_on)
       if goes_on and not self.asked.open then self.asked.open = { [id] = "a tool" } end -- the call is in the run
       self.asked:result(id, output_text(item.output, where), false, where)
     else
-      local read = items[kind]
-      if not read then wrong(where, "'%s.type' has to be message, function_call, function_call_output or reasoning", where) end
+      local reader = items[kind]
+      if not reader then wrong(where, "'%s.type' has to be message, function_call, function_call_output or reasoning", where) end
       if kind == "message" and item.role ~= "assistant" then flush(self) end
-      read(self, item, where)
+      reader(self, item, where)
     end
   end
   flush(self)
