@@ -4,6 +4,8 @@ local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local served = require "served"
 
+t.limit = 1000 -- seconds of a case: servers as processes, on slow machines
+
 local model = [[
 local json = require "hocket.json"
 return function(q)
