@@ -127,16 +127,6 @@ has log2 '"address":"192.0.2.1"'
 hasnt log2 203.0.113.9
 hasnt log2 '<script>'
 
-# a store that cannot be used is no fault of the client's
-mkdir open; chmod 777 open
-what="a store that others may write to"
-serve --store "$PWD/open/runs.db" smith.md
-ask -o body -H 'Content-Type: application/json' -d '{"model":"smith","messages":[{"role":"user","content":"x"}]}' "$url/v1/chat/completions" # it is opened by the first run
-hasnt body '"choices"'
-same "$(ask -o body -w '%{http_code}' -H 'Content-Type: application/json' -d '{"target":"smith","input":"x"}' "$url/api/runs")" 503
-same "$(ask -o body -w '%{http_code}' -H 'Content-Type: application/json' -d '{"model":"smith","messages":[{"role":"user","content":"x"}]}' "$url/v1/chat/completions")" 503
-stop
-
 # as systemd starts it: a socket that listens already, and a word when it is ready, alive and at its end
 cat >as_systemd.py <<'END'
 import os, signal, socket, sys, urllib.request
