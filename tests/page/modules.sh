@@ -6,7 +6,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # A folder of modules says so to node; browsers know it from the page.
 mkdir "$work/page" "$work/tests"
-cp "$1"/page/* "$work/page"
+cp -r "$1"/page/* "$work/page"
 cp "$1"/tests/page/*.mjs "$work/tests"
 echo '{"type":"module"}' >"$work/package.json"
 for test in "$work"/tests/test_*.mjs; do

@@ -1,7 +1,7 @@
 // What views stand on: differences, slots, forms, events out of a stream.
 import { assert, dice, test } from "./harness.mjs";
 import { difference } from "../page/diff.js";
-import { hasForm, read } from "../page/form.js";
+import { hasForm, read } from "../page/views/form.js";
 import { parser } from "../page/sse.js";
 import { slotsAt, textOf } from "../page/slots.js";
 import * as format from "../page/format.js";

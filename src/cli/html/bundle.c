@@ -1,11 +1,11 @@
 /* Modules to functions, line by line. The page's modules keep to a few forms, at the beginning of a line each:
  *
  *     import { a, b as c } from "./view.js";     const { a, b: c } = $view;
- *     import * as format from "./format.js";     const format = $format;
+ *     import * as format from "../format.js";    const format = $format;
  *     export function a() {                      function a() {           … and at the end: return { a };
  *     export const b = 1;                        const b = 1;
  *
- * What begins with either word and has another form is an error, which a test finds. */
+ * Modules are told from each other by their names, whatever folder they are in. What begins with either word and has another form is an error, which a test finds. */
 #include "cli/html/bundle.h"
 
 #include <ctype.h>
@@ -25,10 +25,16 @@ struct bundle {
     enum state *states; /* of each file */
 };
 
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static const struct cli_page_file *find(const char *name)
 {
     for (const struct cli_page_file *f = cli_page_files; f->name; f++)
-        if (strcmp(f->name, name) == 0)
+        if (strcmp(base_of(f->name), name) == 0)
             return f;
     return NULL;
 }
@@ -60,19 +66,30 @@ static void add_names(struct cli_buf *out, const char *names)
     cli_buf_adds(out, names);
 }
 
-/* The file that a line imports, "view"; false: it imports none in a form that is known. */
-static bool read_import(const char *line, char names[512], char file[NAME])
+/* "../view.js" is the module "view". */
+static bool read_module(const char *path, char module[NAME])
 {
     int end = 0;
-    sscanf(line, "import { %511[^}] } from \"./%63[a-z0-9_].js\";%n", names, file, &end);
-    return end > 0 && line[end] == 0;
+    const char *base = base_of(path);
+    sscanf(base, "%63[a-z0-9_].js%n", module, &end);
+    return base > path && end > 0 && base[end] == 0;
+}
+
+/* The module that a line imports, "view"; false: it imports none in a form that is known. */
+static bool read_import(const char *line, char names[512], char file[NAME])
+{
+    char path[NAME];
+    int end = 0;
+    sscanf(line, "import { %511[^}] } from \"%63[a-z0-9_/.]\";%n", names, path, &end);
+    return end > 0 && line[end] == 0 && read_module(path, file);
 }
 
 static bool read_import_all(const char *line, char name[512], char file[NAME])
 {
+    char path[NAME];
     int end = 0;
-    sscanf(line, "import * as %511[A-Za-z0-9_$] from \"./%63[a-z0-9_].js\";%n", name, file, &end);
-    return end > 0 && line[end] == 0;
+    sscanf(line, "import * as %511[A-Za-z0-9_$] from \"%63[a-z0-9_/.]\";%n", name, path, &end);
+    return end > 0 && line[end] == 0 && read_module(path, file);
 }
 
 static bool add_import(struct cli_buf *out, const char *line, char file[NAME])

@@ -41,7 +41,7 @@ return function(server)
   local dir = system.getenv "HOCKET_PAGE_DIR"
   if not server.page and not dir then return end
   local function show(request, response, name)
-    local kind = types[name:match "^[%w_]+%.(%l+)$"]
+    local kind = types[name:gsub("^views/", ""):match "^[%w_]+%.(%l+)$"]
     local what = kind and (dir and from_directory(dir, name) or not dir and from_program(server.page, name))
     if not what then return response:fail { code = "not_found", message = "the page has no such file" } end
     what.type, what.headers = kind, HEADERS
@@ -51,4 +51,5 @@ return function(server)
   server:make_public_below "/page/"
   server.router:on("GET", "/", function(request, response) return show(request, response, "index.html") end)
   server.router:on("GET", "/page/{name}", function(request, response) return show(request, response, request.params.name) end)
+  server.router:on("GET", "/page/views/{name}", function(request, response) return show(request, response, "views/" .. request.params.name) end)
 end

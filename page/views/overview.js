@@ -1,10 +1,10 @@
 // A run at a glance: what it waits for, who is at work on what, and what came of it.
-import { agentName, chip, empty, who } from "./parts.js";
-import { address } from "./route.js";
-import { h } from "./view.js";
-import { markdown } from "./markdown.js";
+import { agentName, chip, empty, who } from "../parts.js";
+import { address } from "../route.js";
+import { h } from "../view.js";
+import { markdown } from "../markdown.js";
 import { openCard } from "./answer.js";
-import * as format from "./format.js";
+import * as format from "../format.js";
 
 const MOST_CARDS = 60;
 

@@ -1,12 +1,12 @@
 // A lane for each agent: bars for calls of models (the part before the first token is pale), tools and waits, over one axis of time.
 // What is narrower than a pixel is drawn once for its pixel.
-import { Scroll, windowed } from "./list.js";
-import { agentName, button, empty, hue, who } from "./parts.js";
-import { criticalPath } from "./critical.js";
-import { h } from "./view.js";
-import { inTree } from "./agents.js";
+import { Scroll, windowed } from "../list.js";
+import { agentName, button, empty, hue, who } from "../parts.js";
+import { criticalPath } from "../critical.js";
+import { h } from "../view.js";
+import { inTree } from "../agents.js";
 import { operation } from "./operation.js";
-import * as format from "./format.js";
+import * as format from "../format.js";
 
 const scroll = new Scroll({ estimate: 30 });
 let width = 800;

@@ -1,9 +1,9 @@
 // All runs: state, who, what was asked, age, cost. Search and states narrow the list; arrows walk in it.
-import { Scroll, windowed } from "./list.js";
-import { address, go } from "./route.js";
-import { button, chip, empty, who } from "./parts.js";
-import { h } from "./view.js";
-import * as format from "./format.js";
+import { Scroll, windowed } from "../list.js";
+import { address, go } from "../route.js";
+import { button, chip, empty, who } from "../parts.js";
+import { h } from "../view.js";
+import * as format from "../format.js";
 
 const scroll = new Scroll({ estimate: 60 });
 const filters = [["", "all"], ["open", "open"], ["waiting", "waiting"], ["done", "done"], ["failed", "failed"]];

@@ -1,8 +1,8 @@
 // The moment that is shown: a bar over all records, to be dragged, stepped and played. Where most happened it is highest.
-import { button } from "./parts.js";
-import { h } from "./view.js";
-import { speeds } from "./session.js";
-import * as format from "./format.js";
+import { button } from "../parts.js";
+import { h } from "../view.js";
+import { speeds } from "../session.js";
+import * as format from "../format.js";
 
 const BARS = 120;
 const heights = new WeakMap();

@@ -1,8 +1,8 @@
 // A fork: a new run that has another one's past up to a record; or that begins anew, and remembers all that is the same.
-import { button } from "./parts.js";
-import { go } from "./route.js";
-import { h } from "./view.js";
-import * as format from "./format.js";
+import { button } from "../parts.js";
+import { go } from "../route.js";
+import { h } from "../view.js";
+import * as format from "../format.js";
 
 // Without a moment that is shown its whole past would lead to the same end: then it begins anew.
 const isAnew = (app) => app.ui.fork.anew ?? app.session.at === null;

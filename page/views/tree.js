@@ -1,11 +1,11 @@
 // All operations as a tree: agents below those that called them, and in them calls of models and tools, and waits.
-import { Scroll, windowed } from "./list.js";
-import { agentName, chip, empty, hue, who } from "./parts.js";
-import { h } from "./view.js";
-import { inTree } from "./agents.js";
-import { knownCost } from "./usage.js";
+import { Scroll, windowed } from "../list.js";
+import { agentName, chip, empty, hue, who } from "../parts.js";
+import { h } from "../view.js";
+import { inTree } from "../agents.js";
+import { knownCost } from "../usage.js";
 import { operation } from "./operation.js";
-import * as format from "./format.js";
+import * as format from "../format.js";
 
 const scroll = new Scroll({ estimate: 34 });
 

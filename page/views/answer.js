@@ -1,8 +1,8 @@
 // What a run waits for, and the answer to it: a question, leave for a call with all that it would do, what a conversation hears next.
-import { button, unified, verbatim, who } from "./parts.js";
-import { h } from "./view.js";
-import { markdown } from "./markdown.js";
-import * as format from "./format.js";
+import { button, unified, verbatim, who } from "../parts.js";
+import { h } from "../view.js";
+import { markdown } from "../markdown.js";
+import * as format from "../format.js";
 
 const drafts = new Map(); // what was typed so far, by run and question
 

@@ -1,10 +1,10 @@
 // The document: its slots with who wrote what, a slider over its versions with what each has changed, clean or with its authors.
-import { button, empty, hue, save, who } from "./parts.js";
-import { difference } from "./diff.js";
-import { h } from "./view.js";
-import { markdown } from "./markdown.js";
-import { slotsAt, textOf } from "./slots.js";
-import * as format from "./format.js";
+import { button, empty, hue, save, who } from "../parts.js";
+import { difference } from "../diff.js";
+import { h } from "../view.js";
+import { markdown } from "../markdown.js";
+import { slotsAt, textOf } from "../slots.js";
+import * as format from "../format.js";
 
 const ENTRIES = 300, SLOTS = 300;
 

@@ -1,10 +1,10 @@
 // What was used: by model and by agent, beside the budget.
-import { agentName, empty, who } from "./parts.js";
-import { Scroll, windowed } from "./list.js";
-import { knownCost, newUsage } from "./usage.js";
-import { address } from "./route.js";
-import { h } from "./view.js";
-import * as format from "./format.js";
+import { agentName, empty, who } from "../parts.js";
+import { Scroll, windowed } from "../list.js";
+import { knownCost, newUsage } from "../usage.js";
+import { address } from "../route.js";
+import { h } from "../view.js";
+import * as format from "../format.js";
 
 const scroll = new Scroll({ estimate: 38 });
 

@@ -1,10 +1,10 @@
 // Beginning a run: which agent, what it is asked (by a form where it has a schema of its input), and what it may spend.
-import { address, go } from "./route.js";
-import { button, empty, who } from "./parts.js";
+import { address, go } from "../route.js";
+import { button, empty, who } from "../parts.js";
 import { fields, hasForm, read } from "./form.js";
-import { h } from "./view.js";
-import * as api from "./api.js";
-import * as format from "./format.js";
+import { h } from "../view.js";
+import * as api from "../api.js";
+import * as format from "../format.js";
 
 const typed = new Map(); // by agent, so that nothing is lost on the way to another one
 

@@ -1,8 +1,8 @@
 // One run: what it is, what can be said to it, and its views; below them the moment that is shown.
-import { address, go } from "./route.js";
-import { button, chip, empty, metric } from "./parts.js";
-import { h } from "./view.js";
-import { knownCost } from "./usage.js";
+import { address, go } from "../route.js";
+import { button, chip, empty, metric } from "../parts.js";
+import { h } from "../view.js";
+import { knownCost } from "../usage.js";
 import { board } from "./board.js";
 import { costs } from "./costs.js";
 import { documentKeys, documentView } from "./document.js";
@@ -14,8 +14,8 @@ import { timeline, timelineKeys } from "./timeline.js";
 import { transcript, transcriptKeys } from "./transcript.js";
 import { travel, travelKeys } from "./travel.js";
 import { tree, treeKeys } from "./tree.js";
-import * as api from "./api.js";
-import * as format from "./format.js";
+import * as api from "../api.js";
+import * as format from "../format.js";
 
 const views = [
   ["", "Overview", overview], ["board", "Board", board], ["document", "Document", documentView], ["timeline", "Timeline", timeline], ["tree", "Tree", tree],

@@ -1,11 +1,11 @@
 // One operation whole: an agent, a call of a model, of a tool, a wait.
-import { agentName, button, chip, verbatim, who } from "./parts.js";
-import { address } from "./route.js";
-import { h } from "./view.js";
-import { knownCost } from "./usage.js";
-import { markdown } from "./markdown.js";
+import { agentName, button, chip, verbatim, who } from "../parts.js";
+import { address } from "../route.js";
+import { h } from "../view.js";
+import { knownCost } from "../usage.js";
+import { markdown } from "../markdown.js";
 import { prompt } from "./prompt.js";
-import * as format from "./format.js";
+import * as format from "../format.js";
 
 function facts(pairs) {
   return h("dl.facts", null, pairs.filter(([, value]) => value !== undefined && value !== null && value !== "").map(([name, value]) => h("div", { key: name }, h("dt", null, name), h("dd", null, value))));

@@ -1,7 +1,7 @@
 // What the keys do, out of the tables that they are bound by (keys.js).
-import { button } from "./parts.js";
-import { h } from "./view.js";
-import { told } from "./keys.js";
+import { button } from "../parts.js";
+import { h } from "../view.js";
+import { told } from "../keys.js";
 
 const titles = { "": "Everywhere", runs: "Runs", run: "In a run", inbox: "Inbox" };
 

@@ -1,9 +1,9 @@
 // The prompt as it was sent, with the tools that were offered: asked of the server when somebody wants to see it, since records hold what is
 // new and never the whole prompt.
-import { button, verbatim } from "./parts.js";
-import { h } from "./view.js";
-import * as api from "./api.js";
-import * as format from "./format.js";
+import { button, verbatim } from "../parts.js";
+import { h } from "../view.js";
+import * as api from "../api.js";
+import * as format from "../format.js";
 
 const MOST_KEPT = 20;
 const asked = new Map(); // by run, operation and length: {answer} or {error}, or {} while it is on its way

@@ -1,10 +1,10 @@
 // What all runs wait for: questions, plans, leave for calls. Oldest first, so that what comes moves nothing; the chosen one is answered by keys.
-import { address } from "./route.js";
+import { address } from "../route.js";
 import { decide, openCard, startEditing } from "./answer.js";
-import { empty } from "./parts.js";
-import { h } from "./view.js";
+import { empty } from "../parts.js";
+import { h } from "../view.js";
 import { runName } from "./runs.js";
-import * as format from "./format.js";
+import * as format from "../format.js";
 
 const MOST = 200;
 // A key that was meant for the one before is not taken by the next: milliseconds that it has been chosen for.

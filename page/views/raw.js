@@ -1,8 +1,8 @@
 // The records as they are: filtered by words and by type, each to be opened, all that fit to be saved.
-import { Scroll, windowed } from "./list.js";
-import { button, empty, save, verbatim, who } from "./parts.js";
-import { h } from "./view.js";
-import * as format from "./format.js";
+import { Scroll, windowed } from "../list.js";
+import { button, empty, save, verbatim, who } from "../parts.js";
+import { h } from "../view.js";
+import * as format from "../format.js";
 
 const ROW = 30;
 const scroll = new Scroll({ estimate: ROW, atEnd: true });

@@ -1,7 +1,7 @@
 // The board: tasks as columns by their state, who has them, what they need, how often they were tried.
-import { chip, empty, hue, who } from "./parts.js";
-import { h } from "./view.js";
-import * as format from "./format.js";
+import { chip, empty, hue, who } from "../parts.js";
+import { h } from "../view.js";
+import * as format from "../format.js";
 
 const columns = [["pending", "To do"], ["running", "At work"], ["done", "Done"], ["failed", "Not done"]];
 const columnOf = (status) => (["pending", "running", "done"].includes(status) ? status : "failed");

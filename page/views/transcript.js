@@ -1,13 +1,13 @@
 // What one agent was told, has said and done, as it comes: messages, calls with their results, questions, and the text that is being written.
-import { Scroll, windowed } from "./list.js";
-import { agentName, chip, empty, unified, verbatim, who } from "./parts.js";
-import { h } from "./view.js";
-import { inTree } from "./agents.js";
-import { markdown } from "./markdown.js";
+import { Scroll, windowed } from "../list.js";
+import { agentName, chip, empty, unified, verbatim, who } from "../parts.js";
+import { h } from "../view.js";
+import { inTree } from "../agents.js";
+import { markdown } from "../markdown.js";
 import { openCard } from "./answer.js";
 import { runName } from "./runs.js";
-import * as format from "./format.js";
-import { text } from "./format.js";
+import * as format from "../format.js";
+import { text } from "../format.js";
 
 function viewOf(app) {
   app.ui.transcript ??= { scroll: new Scroll({ estimate: 90, measured: true, atEnd: true }), side: new Scroll({ estimate: 34 }), op: null, of: null, open: new Set() };

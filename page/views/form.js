@@ -1,8 +1,8 @@
 // A form out of a JSON Schema: what an agent wants to be asked. What a form cannot show is typed as JSON.
 //
 // `values` is what was typed so far, by the names on the way ("day.start"); read() makes the value that is sent, and says what is missing.
-import { h } from "./view.js";
-import { text } from "./format.js";
+import { h } from "../view.js";
+import { text } from "../format.js";
 
 const typeOf = (schema) => (Array.isArray(schema.type) ? schema.type.find((one) => one !== "null") : schema.type) ?? (schema.enum ? "string" : schema.properties ? "object" : "any");
 const isPlain = (schema) => schema !== null && typeof schema === "object" && !Array.isArray(schema);
