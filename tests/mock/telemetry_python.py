@@ -38,7 +38,7 @@ server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 hocket, example, folder = sys.argv[1:4]
 for names in "", "gen_ai_latest_experimental":
-    env = {"PATH": "/usr/bin:/bin", "XDG_STATE_HOME": folder, "HOME": folder, "OTEL_SEMCONV_STABILITY_OPT_IN": names,
+    env = {"PATH": "/usr/bin:/bin", "XDG_STATE_HOME": folder, "HOME": folder, "HOCKET_TELEMETRY_WAIT": "600", "OTEL_SEMCONV_STABILITY_OPT_IN": names,
            "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{server.server_port}", "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "span_and_event"}
     subprocess.run([hocket, "run", "--model", "sim", "--trust", "-q", example, "Two days in Rome"], env=env, check=True, stdin=subprocess.DEVNULL,
                    stdout=subprocess.DEVNULL, timeout=600)

@@ -50,9 +50,9 @@ static void raise_descriptor_limit(void)
 
 /* ---- Telemetry ----------------------------------------------------------- */
 
-/* Seconds that the end of the program waits for what is still to be sent. */
-#define FLUSH_SECONDS "3"
-#define FLUSH_MS      3500
+/* Seconds that the end of the program waits for what is still to be sent, unless HOCKET_TELEMETRY_WAIT says how many; and at most. */
+#define FLUSH_SECONDS     3.0
+#define MAX_FLUSH_SECONDS 3600.0
 
 static struct {
     uint64_t run; /* 0: nobody wants any */
@@ -94,15 +94,28 @@ static int64_t now_ms(void)
     return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+static double flush_seconds(void)
+{
+    const char *text = getenv("HOCKET_TELEMETRY_WAIT");
+    char *end = NULL;
+    double seconds = text && *text ? strtod(text, &end) : FLUSH_SECONDS;
+    return (!end || *end == 0) && seconds >= 0 && seconds <= MAX_FLUSH_SECONDS ? seconds
+                                                                               : FLUSH_SECONDS;
+}
+
+/* A moment more than the operation takes: it ends by itself. */
 static void flush_telemetry(hocket_host *host)
 {
     struct hocket_error err;
-    int64_t due = now_ms() + FLUSH_MS, left;
+    struct cli_buf text = { 0 };
+    double seconds = flush_seconds();
+    int64_t due = now_ms() + (int64_t) (seconds * 1000) + 500, left;
     if (!telemetry.run || telemetry.done)
         return;
-    if (hocket_run_answer(host, telemetry.run, "flush", FLUSH_SECONDS, 0, &err) < 0)
-        return;
-    while (!telemetry.done && (left = due - now_ms()) > 0)
+    cli_buf_addf(&text, "%.3f", seconds);
+    int rc = hocket_run_answer(host, telemetry.run, "flush", text.p, text.n, &err);
+    cli_buf_free(&text);
+    while (rc >= 0 && !telemetry.done && (left = due - now_ms()) > 0)
         hocket_wait(host, (int) left);
 }
 

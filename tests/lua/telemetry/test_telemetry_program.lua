@@ -10,6 +10,7 @@ t.limit = 1000
 
 local PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 local TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+local PATIENCE = "HOCKET_TELEMETRY_WAIT=600" -- a machine may be slow
 local here = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
 
 local function project()
@@ -31,7 +32,7 @@ end
 -- Runs the program below a folder, with telemetry where there is a collector.
 local function run(dir, collector, env, ...)
   local all = { "PATH=/usr/bin:/bin", "XDG_STATE_HOME=" .. dir.path .. "/state", "HOME=" .. dir.path }
-  if collector then all[#all + 1] = "OTEL_EXPORTER_OTLP_ENDPOINT=" .. collector.url end
+  if collector then table.move({ "OTEL_EXPORTER_OTLP_ENDPOINT=" .. collector.url, PATIENCE }, 1, 2, #all + 1, all) end
   table.move(env, 1, #env, #all + 1, all)
   return assert(process.run { argv = { process.launcher(), ... }, cwd = dir.path, sandbox = "limits", network = true, sockets = true, env = all })
 end
@@ -94,7 +95,7 @@ end)
 t.test("each turn of a conversation is whole by itself", function()
   local dir <close> = project()
   local collector <close> = collectors.open()
-  local all = { "PATH=/usr/bin:/bin", "XDG_STATE_HOME=" .. dir.path .. "/state", "HOME=" .. dir.path, "OTEL_EXPORTER_OTLP_ENDPOINT=" .. collector.url }
+  local all = { "PATH=/usr/bin:/bin", "XDG_STATE_HOME=" .. dir.path .. "/state", "HOME=" .. dir.path, "OTEL_EXPORTER_OTLP_ENDPOINT=" .. collector.url, PATIENCE }
   local talk = assert(process.run { argv = { process.launcher(), "chat", "--model", "sim", "one.md" }, cwd = dir.path, sandbox = "limits", network = true, sockets = true, env = all,
     input = "good day\nand night\n" })
   t.equal(talk.code, 0, talk.stderr)
@@ -124,7 +125,7 @@ t.test("a server's runs are in their clients' traces, an MCP client's as well", 
   local dir <close> = project()
   local collector <close> = collectors.open()
   do
-    local s <close> = served.start_with(dir, { "OTEL_EXPORTER_OTLP_ENDPOINT=" .. collector.url, "TRACEPARENT=00-" .. ("1"):rep(32) .. "-" .. ("1"):rep(16) .. "-01" }, "one.md", "--model", "sim")
+    local s <close> = served.start_with(dir, { "OTEL_EXPORTER_OTLP_ENDPOINT=" .. collector.url, PATIENCE, "TRACEPARENT=00-" .. ("1"):rep(32) .. "-" .. ("1"):rep(16) .. "-01" }, "one.md", "--model", "sim")
     t.equal(s:post("/v1/chat/completions", { model = "one", messages = { { role = "user", content = "go" } } }, { traceparent = PARENT }).status, 200)
     t.equal(s:post("/v1/chat/completions", { model = "one", messages = { { role = "user", content = "go" } } }, { traceparent = "00-no" }).status, 200)
     local meta = { ["io.modelcontextprotocol/protocolVersion"] = "2026-07-28", ["io.modelcontextprotocol/clientCapabilities"] = json.decode "{}", traceparent = (PARENT:gsub("4bf9", "5bf9")) }

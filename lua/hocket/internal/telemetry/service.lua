@@ -23,7 +23,7 @@ local opened -- of this Lua state
 ---@class hocket.Telemetry
 ---@field config hocket.TelemetrySettings
 ---@field exporters table<string, hocket.Exporter>
----@field package readers table<userdata, true>
+---@field package readers table<userdata, hocket.SpanReader>
 local Telemetry = {}
 Telemetry.__index = Telemetry
 
@@ -56,10 +56,9 @@ local function context_of(self, run)
   return { id = id, span = trace.span_of(run.id, "workflow", ""), parent = parent and parent.span, state = parent and parent.state, sampled = trace.sample(self.config.sampler, id, parent) }
 end
 
-local function read(self, run, observer)
+local function read(self, reader, run, observer)
   local me = fiber.self()
   local over <close> = setmetatable({}, { __close = function() self.readers[me] = nil end })
-  local reader = spans.new(run, observer, self.sink)
   local ok, err = pcall(reader.run_through, reader)
   if ok then return end
   run.observer, observer.reader = nil, nil
@@ -72,9 +71,10 @@ local function follow(self, run)
   if not run.id or run.options.replay then return end
   local observer = observers.new(run, self.config, context_of(self, run))
   run.observer = observer
-  local reader = fiber.outside(read, self, run, observer)
-  reader:serve()
-  self.readers[reader] = true
+  local reader = spans.new(run, observer, self.sink)
+  local at_work = fiber.outside(read, self, reader, run, observer)
+  at_work:serve()
+  self.readers[at_work] = reader
 end
 
 local function tell_metrics(self)
@@ -132,11 +132,15 @@ function Telemetry:abort()
   for _, one in ipairs(self.working) do one:cancel() end
 end
 
-local function wait_for(fibers, due)
-  for one in pairs(fibers) do
-    local left = due - fiber.now()
-    if left > 0 then one:join(left) end
+-- Until all was read that there is; operations of the host, and runs that go on, have no end here.
+local function catch_up(self, due)
+  local function is_behind()
+    for _, reader in pairs(self.readers) do
+      if reader:is_behind() then return true end
+    end
+    return false
   end
+  while is_behind() and fiber.now() < due do fiber.sleep(0.002) end
 end
 
 --- Sends what there is, for at most so many seconds, and ends.
@@ -146,7 +150,7 @@ end
 function Telemetry:close(seconds)
   local due = fiber.now() + seconds
   hear_no_more(self)
-  wait_for(self.readers, fiber.now() + seconds / 4) -- those of runs that have ended are about to
+  catch_up(self, fiber.now() + seconds / 4)
   tell_metrics(self)
   for _, exporter in pairs(self.exporters) do exporter:flush(math.max(0, due - fiber.now())) end
   local sent, dropped = {}, {}

@@ -536,13 +536,19 @@ local function step(self)
   return note ~= nil or line ~= nil
 end
 
+--- Whether there is something that it has not read.
+---@return boolean
+function Reader:is_behind()
+  return self.run.journal:last() > self.cursor or self.observer.first <= self.observer.last
+end
+
 --- Reads until the run is over here.
 ---@async
 function Reader:run_through()
   self.observer.reader = fiber.self()
   while true do
     while step(self) do fiber.rest() end
-    if self.run.journal:finished() then break end
+    if self.run.journal:finished() or self.parked then break end -- what it tells of its end here is not so
     self.run.journal:wait(self.cursor)
   end
   self.observer.reader = nil
