@@ -156,6 +156,25 @@ bound allow deny a allow
 bound allow nonsense a allow
 bound deny allow "" deny
 
+# A plan is looked at another day.
+cp -r "$ROOT/examples/travel" trip
+awk '{ print } NR == 1 { print "approve_plan: true" }' "$ROOT/examples/travel/agents/facilitator.md" >trip/agents/facilitator.md
+cd trip
+for answer in --allow "--deny too dear" "yes, but without the food"; do
+  run "$HOCKET" run -q agents "Two days in Rome" </dev/null; expect 75; id=$(id_in err)
+  has err "q1 --allow | --deny [WHY]"; has err "Go ahead?"
+  run "$HOCKET" answer "$id"; has out "answer $id q1 --allow | --deny [WHY] | TEXT, what to change"
+  # shellcheck disable=SC2086
+  run "$HOCKET" answer "$id" q1 $answer; expect 0
+  run "$HOCKET" resume -q --events ev "$id" </dev/null; expect 0
+  case $answer in
+  --allow) hasnt out "document is empty" ;;
+  *) has out "document is empty"; has ev "${answer#--deny }" ;;
+  esac
+  run "$HOCKET" replay "$id"; expect 0
+done
+cd ..
+
 # A disk that is full is no reason to wait for ever: an import says so, and ends.
 printf 'return "done"\n' >end.lua
 run "$HOCKET" run -q end.lua "$(head -c 60000 /dev/zero | tr '\0' x)$(head -c 60000 /dev/zero | tr '\0' y)"; expect 0

@@ -67,6 +67,8 @@ static void add(struct cli_parked *p, const char *type, const hocket_json *event
     const char *name = cli_member(event, "name");
     if (strcmp(type, "signal_requested") == 0)
         cli_text_show(&one->signal, name, strlen(name), false);
+    one->leave = strcmp(type, "approval_requested") == 0
+                 || strcmp(cli_member(event, "kind"), "approval") == 0;
     describe(&one->line, type, event);
 }
 
@@ -117,7 +119,8 @@ static void say_how(struct cli_buf *line, const struct cli_parked *p, const char
         cli_buf_addf(line, "send it: hocket signal %s %s [VALUE]%s", p->run,
             cli_buf_text(&one->signal), where);
     else
-        cli_buf_addf(line, "answer: hocket answer %s %s TEXT%s", p->run, one->id, where);
+        cli_buf_addf(line, "answer: hocket answer %s %s %s%s", p->run, one->id,
+            one->leave ? "--allow | --deny [WHY]" : "TEXT", where);
     cli_buf_addf(line, "; then go on: hocket resume %s%s", p->run, where);
 }
 

@@ -320,9 +320,10 @@ static void say_how(struct cli_paper *p, const hocket_json *one, const char *id)
     cli_paper_addf(p, CLI_DIM, "hocket %s %s ", is_signal ? "signal" : "answer", id);
     cli_story_add(p, CLI_DIM, one, is_signal ? "name" : "id", 64);
     cli_paper_add(p, CLI_DIM,
-        is_signal                         ? " [VALUE]"
-        : !cli_story_is_text(one, "tool") ? " TEXT"
-                                          : " --allow | --deny [WHY]");
+        is_signal                        ? " [VALUE]"
+        : cli_story_is_text(one, "tool") ? " --allow | --deny [WHY]"
+        : cli_story_member(one, "plan")  ? " --allow | --deny [WHY] | TEXT, what to change"
+                                         : " TEXT");
     cli_paper_add(p, CLI_DIM, cli_story_is_text(one, "always") ? " | --always" : "");
     cli_paper_line(p);
 }

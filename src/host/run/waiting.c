@@ -41,6 +41,11 @@ static void write_member(struct hocket__buf *b, const char *kind, struct hocket_
     hocket__jw_open(b, '{');
     hocket__jw_key(b, "kind");
     hocket__jw_cstring(b, kind);
+    if (hocket__str_is(hocket__cstr(kind), "question") && hocket__json_find(event, "kind", &value)
+        && hocket__str_is(value, "\"approval\"")) {
+        hocket__jw_key(b, "plan");
+        hocket__jw_bool(b, true);
+    }
     for (size_t i = 0; i < COUNT(shown); i++) {
         if (!hocket__json_find(event, shown[i], &value))
             continue;

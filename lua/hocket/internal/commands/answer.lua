@@ -44,7 +44,7 @@ local function note(open, closed, event)
   if type(event.id) ~= "string" then return end
   if kind then
     open[#open + 1] = { id = event.id, kind = kind, tool = event.tool, always = event.always, name = event.name, agent = event.agent,
-      questions = event.questions, arguments = event.arguments, reason = event.reason }
+      questions = event.questions, plan = event.type == "question_asked" and event.kind == "approval" or nil, arguments = event.arguments, reason = event.reason }
   elseif closing[event.type] then
     take_out(open, event.id)
     closed[event.id] = true
