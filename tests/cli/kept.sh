@@ -87,6 +87,7 @@ run "$HOCKET" resume --store state/named.db --all </dev/null; expect 75; has err
 run "$HOCKET" run --store off ask.lua </dev/null; expect 1; hasnt err "hocket resume"
 run "$HOCKET" resume 01ZZZZ; expect 1; has err "01ZZZZ"
 run "$HOCKET" resume; expect 2
+run "$HOCKET" resume ""; expect 2; has err "'' is no id of a run"
 
 # A run goes on with the files that it began with.
 cat >named.lua <<'X'

@@ -43,7 +43,7 @@ return function(args)
   local list, err
   if args.id then
     local run
-    run, err = store.find(args.id)
+    run, err = stored.find(args.id)
     list = run and { told(run) }
   else
     list, err = open_ones(args.conversation == true, args.most)
