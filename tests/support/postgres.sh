@@ -28,6 +28,9 @@ finish() {
         sleep 0.05
         i=$((i + 1))
     done
+    # What a server that was killed has left: the key and the number of its memory are in a line of this file.
+    segment=$(sed -n 7p "$host/data/postmaster.pid" 2>/dev/null | awk '{ print $2 }')
+    [ -z "$segment" ] || ipcrm -m "$segment" 2>/dev/null
     rm -rf "$host"
 }
 trap finish EXIT
@@ -45,6 +48,7 @@ listen_addresses = ''
 unix_socket_directories = '$host'
 fsync = ${HOCKET_TEST_POSTGRES_FSYNC:-off}
 shared_buffers = 16MB
+dynamic_shared_memory_type = mmap
 max_connections = 60
 max_prepared_transactions = 0
 autovacuum = off
