@@ -167,6 +167,10 @@ chmod 644 "$HOME/.local/state/hocket/serve-token"
 run hocket serve --listen 127.0.0.1:0 smith.md; expect 1; has err 'chmod 600'
 run hocket serve --listen 127.0.0.1:0 --no-token none.md; [ $code != 0 ] || fail "there is no none.md"
 
+# a store that somebody named and that cannot be used
+echo "no database" >bad.db
+run hocket serve --listen 127.0.0.1:0 --no-token --store bad.db smith.md; expect 1; has err 'bad.db'
+
 # a store that nobody named and that cannot be used is done without, as by `hocket run`
 mkdir deaf; : >deaf/.local
 what="a server without a store"

@@ -282,8 +282,8 @@ static void add_text(struct cli_buf *out, const char *name, const char *text)
     cli_buf_json(out, text, strlen(text));
 }
 
-static void add_args(
-    const struct serve *s, const struct cli_args *args, int fd, bool kept, struct cli_buf *out)
+static void add_args(const struct serve *s, const struct cli_args *args, int fd,
+    const struct hocket_options *store, struct cli_buf *out)
 {
     cli_buf_adds(out, "{\"targets\":[");
     for (int i = 0; i < args->count; i++) {
@@ -294,8 +294,9 @@ static void add_args(
         s->all ? "true" : "false", (long long) s->port, (long long) s->max_runs,
         (long long) s->max_queue);
     cli_buf_addf(out, ",\"behind_proxy\":%s", s->behind_proxy ? "true" : "false");
-    cli_buf_addf(out, ",\"no_token\":%s,\"access_log\":%s,\"kept\":%s",
-        s->no_token ? "true" : "false", s->access_log ? "true" : "false", kept ? "true" : "false");
+    cli_buf_addf(out, ",\"no_token\":%s,\"access_log\":%s,\"kept\":%s,\"store_needed\":%s",
+        s->no_token ? "true" : "false", s->access_log ? "true" : "false",
+        store->store ? "true" : "false", store->store && !store->store_optional ? "true" : "false");
     cli_buf_addf(out, ",\"hosts\":[%s],\"origins\":[%s],\"webhooks\":[%s]", cli_buf_text(&s->names),
         cli_buf_text(&s->origins), cli_buf_text(&s->webhooks));
     if (fd >= 0)
@@ -378,7 +379,7 @@ static int start(struct serve *s, struct cli_args *args, int fd)
     cli_signals_patient();
     if (!cli_reach_has_terminal())
         cli_signals_reload();
-    add_args(s, args, fd, store.store != NULL, &json);
+    add_args(s, args, fd, &store, &json);
     rc = cli_host_offer(host, "serve", s->run.offer);
     if (rc == CLI_EXIT_DONE)
         rc = serve(s, host, json.p);

@@ -8,6 +8,7 @@ local fiber = require "hocket.internal.core.fiber"
 local offered = require "hocket.internal.serve.offered"
 local runs = require "hocket.internal.run.run"
 local servers = require "hocket.internal.endpoints.server"
+local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 local tokens = require "hocket.internal.endpoints.token"
 local webhooks = require "hocket.internal.base.lazy" "hocket.internal.endpoints.webhooks"
@@ -46,7 +47,7 @@ local function set_of(list)
 end
 
 ---@async
----@param args {targets: string[], options?: table, all?: boolean, address?: string, port?: integer, fd?: integer, tls_cert?: string, tls_key?: string, behind_proxy?: boolean, token_file?: string, no_token?: boolean, hosts?: string[], origins?: string[], max_runs?: integer, max_queue?: integer, kept?: boolean, access_log?: boolean, webhooks?: string[], page?: table}
+---@param args {targets: string[], options?: table, all?: boolean, address?: string, port?: integer, fd?: integer, tls_cert?: string, tls_key?: string, behind_proxy?: boolean, token_file?: string, no_token?: boolean, hosts?: string[], origins?: string[], max_runs?: integer, max_queue?: integer, kept?: boolean, access_log?: boolean, webhooks?: string[], page?: table, store_needed?: boolean}
 ---@param journal userdata
 return function(args, journal, id)
   local token, file
@@ -64,6 +65,10 @@ return function(args, journal, id)
     if not secret then return nil, err end
   end
   local desk = desks.new { offered = made, options = args.options or {}, max_runs = args.max_runs or 64, max_queue = args.max_queue or 256, kept = args.kept == true, hooks = #hooks > 0 }
+  if args.store_needed then -- one that a person has named: that it cannot be used is said now, not to the first client
+    local runs_there, wrong = store.runs { limit = 1 }
+    if not runs_there then return nil, wrong end
+  end
   local list
   list, err = desk:agents()
   if not list then return nil, err end
