@@ -49,7 +49,7 @@ export function costs(app) {
   const cached = state.usage.input > 0 ? state.usage.cached / state.usage.input : 0;
   return h("div.costs", null,
     h("section.card.meters", null, meter("Cost", knownCost(state.usage), budget.cost, format.cost), meter("Tokens", state.usage.input + state.usage.output, budget.tokens, format.count),
-      h("p.about", null, `${Math.round(cached * 100)} % of the input came from the provider's cache. `, state.usage.unpriced ? `The price of ${state.usage.unpriced} calls is not known.` : null)),
+      h("p.about", null, cached > 0 ? `${Math.round(cached * 100)} % of the input came from the provider's cache. ` : null, state.usage.unpriced ? `The price of ${state.usage.unpriced} calls is not known.` : null)),
     h("section", null, head("Model"), models.map(([name, sum]) => h("div", { key: name }, row(h("code", null, name), sum, mostModel)))),
     h("section", null, head("Agent"), agents.length <= 40 ? agents.map((one) => h("div", { key: one.agent.name }, agentRow(app, one, mostAgent)))
       : windowed("div.long", scroll, agents.length, (i) => agentRow(app, agents[i], mostAgent), { key: (i) => agents[i].agent.name })));
