@@ -133,10 +133,12 @@ import os, signal, socket, sys, urllib.request
 listener = socket.create_server(("127.0.0.1", 0))
 told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 told.bind("told")
+told.settimeout(120)
 pid = os.fork()
 if pid == 0:
     os.setsid()
     os.dup2(listener.fileno(), 3)
+    os.set_inheritable(3, True)  # where it was 3 all along it is closed with the others else
     os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()), NOTIFY_SOCKET=os.path.abspath("told"), WATCHDOG_USEC="200000")
     os.execv(sys.argv[1], [sys.argv[1], "serve", "--store", "off", "smith.md"])
 words = [told.recv(100)]

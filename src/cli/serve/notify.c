@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -25,15 +26,22 @@ static socklen_t address_of(const char *path, struct sockaddr_un *out)
     return (socklen_t) (offsetof(struct sockaddr_un, sun_path) + n);
 }
 
-void cli_notify(const char *state)
+/* It may not have read what came before. */
+#define PATIENCE_S 1
+
+void cli_notify(const char *state, bool wait)
 {
     struct sockaddr_un to;
     const char *path = getenv("NOTIFY_SOCKET");
     socklen_t len = path ? address_of(path, &to) : 0;
     int fd = len > 0 ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+    const struct timeval patience = { .tv_sec = PATIENCE_S };
     if (fd < 0)
         return;
-    sendto(fd, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *) &to, len);
+    setsockopt(
+        fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)); /* it may not have read yet */
+    sendto(fd, state, strlen(state), wait ? MSG_NOSIGNAL : MSG_NOSIGNAL | MSG_DONTWAIT,
+        (struct sockaddr *) &to, len);
     close(fd);
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/command/command.h"
@@ -248,7 +249,7 @@ static void on_serving(const struct serve *s, const hocket_json *event)
     if (file)
         fprintf(stderr, "token: in %s (Authorization: Bearer …)\n", file);
     tell_page(s, url, file);
-    cli_notify("READY=1");
+    cli_notify("READY=1", true);
 }
 
 static void on_event(hocket_host *host, uint64_t run, const struct hocket_event *e, void *ud)
@@ -320,13 +321,26 @@ static void shut_down(struct serve *s, hocket_host *host, uint64_t id)
 {
     char seconds[32];
     snprintf(seconds, sizeof(seconds), "%.9g", s->grace);
-    cli_notify("STOPPING=1");
+    cli_notify("STOPPING=1", true);
     if (hocket_run_answer(host, id, "shutdown", seconds, 0, NULL) < 0)
         hocket_run_cancel(host, id); /* it has not begun to listen */
 }
 
+/* Twice in the time that it is given, however often the loop turns: who listens keeps few words that it has not read. */
+static void tell_watchdog(int64_t ms, int64_t *next)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    int64_t now = t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    if (ms <= 0 || now < *next)
+        return;
+    *next = now + ms / 2;
+    cli_notify("WATCHDOG=1", false);
+}
+
 static int serve(struct serve *s, hocket_host *host, const char *args)
 {
+    int64_t next = 0;
     struct hocket_error err;
     uint64_t id = 0;
     int64_t watchdog = cli_notify_watchdog();
@@ -339,9 +353,8 @@ static int serve(struct serve *s, hocket_host *host, const char *args)
         }
         if (cli_signal_reload())
             hocket_run_answer(host, id, "refresh", "", 0, NULL);
-        hocket_wait(host, watchdog > 0 ? (int) (watchdog / 2) : -1);
-        if (watchdog > 0)
-            cli_notify("WATCHDOG=1");
+        hocket_wait(host, watchdog > 0 ? (int) (watchdog / 4) + 1 : -1);
+        tell_watchdog(watchdog, &next);
     }
     if (s->result.status == 0 || (cli_signal_taken() && s->result.status == HOCKET_ECANCELLED))
         return CLI_EXIT_DONE;

@@ -8,7 +8,7 @@
 #include "cli/buf.h"
 
 /* Sends a state ("READY=1") to whoever started us, if it wants to hear. */
-void cli_notify(const char *state);
+void cli_notify(const char *state, bool wait);
 
 /* How many milliseconds may pass between two signs of life; 0: nobody asks for any. */
 int64_t cli_notify_watchdog(void);
