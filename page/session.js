@@ -82,6 +82,15 @@ export class Session {
   setRun(run) {
     this.run = run;
     redraw();
+    if (this.link === "over" || this.abort.signal.aborted || !this.lacks(run)) return;
+    clearTimeout(this.asking);
+    this.asking = setTimeout(() => this.refresh(), 500);
+  }
+
+  // A run that has just been gone on with is not yet where it asks again, and tells no record of it then.
+  lacks(run) {
+    const there = new Set((run.waiting_for ?? []).map((one) => one.id));
+    return [...this.live.open.values()].some((one) => one.kind !== "signal" && !there.has(one.id));
   }
 
   refresh(first) {

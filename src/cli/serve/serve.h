@@ -7,7 +7,8 @@
 
 #include "cli/buf.h"
 
-/* Sends a state ("READY=1") to whoever started us, if it wants to hear. */
+/* Sends a state ("READY=1") to whoever started us, if it wants to hear; `wait`: for a second at most, while that one has not read
+ * what it was told before. */
 void cli_notify(const char *state, bool wait);
 
 /* How many milliseconds may pass between two signs of life; 0: nobody asks for any. */
