@@ -1,5 +1,5 @@
 # Figures of the page: browser.sh HOCKET TURNS. Says that it is skipped where there is no browser (./dev browser installs one).
-HOCKET=$1 CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || :)}
+HOCKET=$(realpath "$1") CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || :)}
 [ -n "$CHROMIUM" ] && command -v node >/dev/null || {
   echo "skipped: no chromium, or no node: ./dev browser installs both"
   exit 0
