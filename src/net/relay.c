@@ -11,9 +11,9 @@
 #include "net/relay.h"
 
 #include "base/descriptors.h"
+#include "base/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 #include <uv.h>
@@ -159,21 +159,6 @@ static void *work(void *ud)
     return NULL;
 }
 
-/* With all signals blocked: the program's handlers run on the program's threads. */
-static int start_thread(struct hocket__relay *r)
-{
-    sigset_t all, before;
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_SIZE);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&r->thread, &attr, work, r);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
-    return rc;
-}
-
 /* ---- Life ------------------------------------------------------------------------------- */
 
 static void free_relay(struct hocket__relay *r)
@@ -309,7 +294,7 @@ int hocket__relay_new(const struct hocket__http_options *o, const struct hocket_
         return fail(r, no_loop(err, rc));
     }
     uv_unref((uv_handle_t *) &r->out);
-    if (start_thread(r) != 0) {
+    if (hocket__thread_start(&r->thread, STACK_SIZE, work, r) != 0) {
         close_thread_side(r);
         r->ended = true;
         r->on_closed = NULL;

@@ -3,7 +3,8 @@
  * both at the head of keeper.h. */
 #include "store/keeper/thread.h"
 
-#include <signal.h>
+#include "base/thread.h"
+
 #include <unistd.h>
 
 #define STACK_SIZE (512 * 1024)
@@ -218,21 +219,6 @@ static const struct hocket__store_backend_ops keeper_ops = {
 
 /* ---- Life ------------------------------------------------------------------------------------------------ */
 
-/* With all signals blocked: the program's handlers run on the program's threads. */
-static int start_thread(struct hocket__keeper_store *q)
-{
-    sigset_t all, before;
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_SIZE);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&q->thread, &attr, hocket__keeper_work, q);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
-    return rc;
-}
-
 static void init(struct hocket__keeper_store *q, struct hocket__keeper *k, struct hocket__store *s)
 {
     pthread_condattr_t attr;
@@ -305,7 +291,7 @@ int hocket__keeper_start(struct hocket__keeper *k, const struct hocket__store_op
         return rc;
     }
     (*out)->backend = &q->base;
-    if (start_thread(q) == 0)
+    if (hocket__thread_start(&q->thread, STACK_SIZE, hocket__keeper_work, q) == 0)
         return 0;
     q->pid = 0; /* closed as if it were another process's: there is no thread */
     hocket__store_close(*out, NULL, NULL);

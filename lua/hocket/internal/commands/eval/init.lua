@@ -221,7 +221,7 @@ end
 ---@param journal userdata
 return function(args, journal, id)
   local report, err
-  if args.from then report, err = require("hocket.internal.commands.eval_from")(args) else report, err = evaluate(args, journal, id) end
+  if args.from then report, err = require("hocket.internal.commands.eval.from_run")(args) else report, err = evaluate(args, journal, id) end
   if not report then return nil, err, { error = { code = err.code, message = err.message } } end -- whole, however long
   return report
 end
