@@ -8,6 +8,9 @@ import { fold, foldDelta, newState } from "./reduce.js";
 import { redraw } from "./frame.js";
 
 const SPEEDS = [1, 2, 5, 10, 50, 200];
+// A run's row is asked again for what its records have, each time after twice as long, a minute in all: they may be a stranger's, and have
+// what no row ever has.
+const MOST_LACKING = 8;
 
 export class Session {
   constructor(id, source) {
@@ -23,6 +26,7 @@ export class Session {
     this.link = "opening";
     this.error = null;
     this.missed = 0;
+    this.lacking = 0; // how often the run's row was asked for what its records have
     this.arrivals = 0;
     this.loaded = false;
     this.abort = new AbortController();
@@ -82,9 +86,11 @@ export class Session {
   setRun(run) {
     this.run = run;
     redraw();
-    if (this.link === "over" || this.abort.signal.aborted || !this.lacks(run)) return;
-    clearTimeout(this.asking);
-    this.asking = setTimeout(() => this.refresh(), 500);
+    if (!this.lacks(run)) this.lacking = 0;
+    else if (this.link !== "over" && !this.abort.signal.aborted && this.lacking < MOST_LACKING) {
+      clearTimeout(this.asking);
+      this.asking = setTimeout(() => this.refresh(), 250 * 2 ** this.lacking++);
+    }
   }
 
   // A run that has just been gone on with is not yet where it asks again, and tells no record of it then.
