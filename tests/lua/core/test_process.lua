@@ -16,12 +16,14 @@ end
 -- A machine may refuse the stronger levels (no user namespaces, an old kernel); the weakest is
 -- there always.
 local levels = {}
+local unguarded = {} -- level -> the machine gives it no mount namespace
 do
   local dir <close> = t.dir()
   for _, level in ipairs { "limits", "landlock", "bubblewrap" } do
     local result, err = run(level, dir, "true")
     if result then
       levels[#levels + 1] = level
+      unguarded[level] = result.unguarded
     else
       print(("  skipped: the level %s (%s)"):format(level, err.message))
       t.equal(err.code, "unsupported")
@@ -284,7 +286,10 @@ for call in ("os.open(\"e\", os.O_CREAT | os.O_WRONLY, 0o6755)", "os.mknod(\"f\"
       t.equal(assert(run(level, dir, command)).stdout, "a\nb\ng\n")
     end)
 
+    -- Where there is no mount namespace to be had (a chroot, most containers), Landlock alone knows nothing of modes.
+    if unguarded[level] then print(("  skipped: modes outside and /tmp as memory at the level %s (no mount namespaces here)"):format(level)) end
     test("modes and times of files outside", function(dir)
+      if unguarded[level] then return end
       local other <close> = t.dir()
       local secret = other:write("secret", "geheim")
       os.execute("chmod 600 " .. secret)
@@ -295,6 +300,7 @@ for call in ("os.open(\"e\", os.O_CREAT | os.O_WRONLY, 0o6755)", "os.mknod(\"f\"
     end)
 
     test("scratch space is memory, and not without end", function(dir)
+      if unguarded[level] then return end
       local result = assert(run(level, dir, "head -c 300000000 /dev/zero > f; stat -c %s f; touch g", { cwd = "/tmp" }))
       t.ok(tonumber(result.stdout) <= 1 << 28)
       t.has(result.stderr, "No space left")

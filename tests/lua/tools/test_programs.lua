@@ -172,6 +172,8 @@ t.test("folders that are closed, deep, or full of decoys hide nothing", function
 end)
 
 t.test("a repository that is a link", function()
+  local guarded = {}
+  for _, level in ipairs(guarding()) do guarded[level] = true end
   for _, level in ipairs(every_level) do
     local dir <close> = t.dir()
     os.execute(("cd '%s' && git init -q --separate-git-dir=real . && rm .git && ln -s real .git && echo x > a && git add a && git -c user.name=a -c user.email=b commit -qm first")
@@ -179,7 +181,7 @@ t.test("a repository that is a link", function()
     t.has(sh(dir, "git log --format=%s", { sandbox = level }), "first")
     warned(dir, "echo evil >> .git/config; echo evil >> real/config; rm .git; mkdir .git; echo y > b", level)
     there(dir, "b", ".git/HEAD")
-    if level ~= "limits" then t.lacks(fs.read(dir.path .. "/real/config"), "evil") end
+    if guarded[level] then t.lacks(fs.read(dir.path .. "/real/config"), "evil") end
     t.has(sh(dir, "git log --format=%s", { sandbox = level }), "first")
   end
 end)

@@ -168,7 +168,9 @@ t.test("scripts run where commands run, by the same leave", function()
   t.has(results[2], "error: ")
   t.has(results[3], "has no file")
   t.equal(fs.read(dir.path .. "/made.txt"), "new\n")
-  t.ok(not fs.read(dir.path .. "/.agents/skills/x/SKILL.md"):find "bad", "a skill changed itself")
+  if not results[1]:find("are not protected", 1, true) then -- which needs mount namespaces
+    t.ok(not fs.read(dir.path .. "/.agents/skills/x/SKILL.md"):find "bad", "a skill changed itself")
+  end
   results = work(dir, { skills = true }, { call }, { approve = "deny" })
   t.has(results[1], "was not allowed")
   results = work(dir, { skills = true, approve = { deny = { "run_skill(x/*)" } } }, { call })
