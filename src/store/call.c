@@ -93,17 +93,36 @@ int hocket__store_take(struct hocket__store *s, struct hocket__str id,
     return ask_of_run(s, &q, reply, call);
 }
 
+/* Only commas are no pool. */
+int hocket__store_take_next(struct hocket__store *s, struct hocket__str pools,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_TAKE_NEXT, .key = pools };
+    return hocket__store_next_pool(&pools).n > 0 ? ask(s, &q, reply, call) : HOCKET_EINVAL;
+}
+
+int hocket__store_spoken(struct hocket__store *s, const struct hocket__store_reply *reply,
+    struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_SPOKEN };
+    return ask(s, &q, reply, call);
+}
+
 int hocket__store_runs(struct hocket__store *s, const struct hocket__store_filter *filter,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
     struct question q = { .kind = HOCKET__STORE_RUNS,
         .parent = filter->parent,
+        .key = filter->caller,
+        .message_id = filter->pool,
+        .json = filter->project,
         .before = filter->before,
         .states = filter->states,
         .updated_before_ms = filter->updated_before_ms,
         .limit = filter->limit };
     if ((q.before.n > 0 && !hocket__store_is_id(q.before))
-        || (q.parent.n > 0 && !hocket__store_is_id(q.parent)))
+        || (q.parent.n > 0 && !hocket__store_is_id(q.parent))
+        || (q.key.n > 0 && !hocket__store_is_id(q.key)))
         return HOCKET_EINVAL;
     return ask(s, &q, reply, call);
 }

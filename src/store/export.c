@@ -58,6 +58,17 @@ static void finish(struct writer *x, int status, const struct hocket_error *err)
     sink.done(sink.ud, status, err);
 }
 
+/* What is copied is nobody's work there: workers would do it again. */
+static void leave_queue(struct hocket__store_run *r)
+{
+    r->pool = HOCKET__STR("");
+    r->due_ms = 0;
+    r->attempts = 0;
+    memset(r->caller, 0, sizeof(r->caller));
+    if (r->state == HOCKET__STORE_QUEUED)
+        r->state = HOCKET__STORE_RUNNING;
+}
+
 /* Whose it was is of no use elsewhere; its files are of one generation there. */
 static int take_run(struct writer *x, struct hocket__store_row row)
 {
@@ -70,6 +81,7 @@ static int take_run(struct writer *x, struct hocket__store_row row)
     hocket__buf_reset(&x->generation);
     hocket__buf_addstr(&x->generation, r->generation);
     r->generation = hocket__cstr(x->id);
+    leave_queue(r);
     hocket__buf_reset(&x->row);
     hocket__buf_add(&x->row, head, sizeof(head));
     hocket__store_pack(&x->row, &row);
@@ -398,6 +410,7 @@ struct importing {
 
 static int put_run(struct importing *m, struct hocket__store_run *run)
 {
+    leave_queue(run);
     if (m->id)
         memcpy(run->id, m->id, sizeof(run->id));
     memcpy(m->generation, "import ", 7);

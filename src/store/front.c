@@ -179,6 +179,24 @@ static void finish_call(
         reply.done(reply.ud, status, status < 0 ? &error : NULL);
 }
 
+static bool is_taking(const struct hocket__store_call *c)
+{
+    return c->kind == HOCKET__STORE_TAKE || c->kind == HOCKET__STORE_TAKE_NEXT;
+}
+
+/* Nobody heard that the run is ours: it is let go, or it would be ours for as long as the store is open. */
+static void let_go(struct hocket__store *s, struct hocket__store_call *c)
+{
+    struct hocket__str rows = hocket__buf_str(&c->rows);
+    struct hocket__store_row row;
+    if (!c->cancelled || !is_taking(c) || c->status < 0 || hocket__store_unpack(&rows, &row) != 1)
+        return;
+    struct hocket__store_claim claim = { .fence = row.run.fence };
+    memcpy(claim.id, row.run.id, sizeof(claim.id));
+    forgive(s, claim.id);
+    hocket__store_release(s, &claim);
+}
+
 /* 0, or what the reader ended it with.
  * The rows are views into the answer's bytes: good until the reader returns. */
 static int hand_rows(struct hocket__store *s, struct hocket__store_call *c)
@@ -187,7 +205,7 @@ static int hand_rows(struct hocket__store *s, struct hocket__store_call *c)
     struct hocket__store_row row;
     int rc = 0;
     while (rc == 0 && !c->cancelled && hocket__store_unpack(&rows, &row) == 1) {
-        if (c->kind == HOCKET__STORE_TAKE && c->status == 0)
+        if (is_taking(c) && c->status == 0)
             forgive(s, row.run.id);
         rc = c->reply.row ? c->reply.row(c->reply.ud, &row) : 0;
     }
@@ -207,6 +225,7 @@ static void stopped(struct hocket__store *s, struct hocket__store_call *c, int r
  * with the memory of a piece, and others have their turn between two. */
 void hocket__store_answer(struct hocket__store *s, struct hocket__store_call *c)
 {
+    let_go(s, c);
     int rc = hand_rows(s, c);
     hocket__buf_reset(&c->rows);
     hocket__list_del(&c->link);

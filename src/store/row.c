@@ -67,6 +67,11 @@ static void pack_run(struct hocket__buf *b, const struct hocket__store_run *r)
     hocket__pack_str(b, r->owner.host);
     hocket__pack_int(b, r->owner.since_ms);
     hocket__pack_int(b, r->owner.lease_ms);
+    hocket__pack_str(b, r->pool);
+    hocket__pack_int(b, r->due_ms);
+    hocket__pack_str(b, hocket__cstr(r->caller));
+    hocket__pack_str(b, r->project);
+    hocket__pack_num(b, r->attempts);
 }
 
 static void pack_entry(struct hocket__buf *b, const struct hocket__store_entry *e)
@@ -161,6 +166,20 @@ static void unpack_id(struct hocket__packed *in, char out[HOCKET__STORE_ID + 1])
         memcpy(out, id.p, id.n);
 }
 
+/* Not in what was exported before there were workers. */
+static void unpack_queue(struct hocket__packed *in, struct hocket__store_run *r)
+{
+    if (in->p == in->end)
+        return;
+    r->pool = hocket__unpack_str(in);
+    r->due_ms = hocket__unpack_int(in);
+    unpack_id(in, r->caller);
+    r->project = hocket__unpack_str(in);
+    uint64_t attempts = hocket__unpack_num(in);
+    r->attempts = (uint32_t) attempts;
+    in->bad |= attempts > UINT32_MAX;
+}
+
 static void unpack_run(struct hocket__packed *in, struct hocket__store_run *r)
 {
     unpack_id(in, r->id);
@@ -190,6 +209,7 @@ static void unpack_run(struct hocket__packed *in, struct hocket__store_run *r)
     r->owner.host = hocket__unpack_str(in);
     r->owner.since_ms = hocket__unpack_int(in);
     r->owner.lease_ms = hocket__unpack_int(in);
+    unpack_queue(in, r);
 }
 
 static void unpack_entry(struct hocket__packed *in, struct hocket__store_entry *e)

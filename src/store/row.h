@@ -11,14 +11,16 @@
 
 enum { HOCKET__STORE_ID = 26, HOCKET__STORE_SEED = 16 };
 
-/* X(NAME, word). A run ends as done, failed or cancelled, and may be resumed from all others. */
+/* X(NAME, word). A run ends as done, failed or cancelled, and may be resumed from all others. Their order is part of the
+ * format of an exported run. */
 #define HOCKET__STORE_STATES(X)                                                                    \
     X(RUNNING, "running") /* somebody has it, or had it when the process ended */                  \
     X(WAITING, "waiting") /* for its next input, a signal or a time */                             \
     X(PARKED, "parked")   /* for a person's answer */                                              \
     X(DONE, "done")                                                                                \
     X(FAILED, "failed")                                                                            \
-    X(CANCELLED, "cancelled")
+    X(CANCELLED, "cancelled")                                                                      \
+    X(QUEUED, "queued") /* for a worker: nobody has begun it, or it was given back, or spoken to */
 
 enum hocket__store_state {
 #define HOCKET__STORE_STATE(NAME, word) HOCKET__STORE_##NAME,
@@ -57,6 +59,12 @@ struct hocket__store_run {
     uint64_t last_n,
         last_seq;   /* the store's: of the last entry and record, through the parent, or 0 */
     uint64_t fence; /* the store's: grows with each claim */
+    struct hocket__str pool; /* whose workers may take it; empty: none may */
+    int64_t due_ms;          /* wall clock: not taken before; 0: QUEUED at once, else not by time */
+    char caller[HOCKET__STORE_ID + 1]; /* the run whose call it is; "": none */
+    struct hocket__str project;        /* for budgets and lists; empty: none */
+    uint32_t
+        attempts; /* the store's: so often in a row a worker was lost with it, at the same place */
     struct hocket__store_owner owner; /* the store's */
 };
 

@@ -91,8 +91,10 @@ enum { /* bits of `set` */
     HOCKET__STORE_SET_USAGE = 4, /* cost, tokens, simulated */
     HOCKET__STORE_SET_GENERATION = 8,
     HOCKET__STORE_SET_OPTIONS = 16,
+    HOCKET__STORE_SET_QUEUE = 32, /* pool, due_ms */
 };
-/* Those of the fields of *run that `set` names. */
+/* Those of the fields of *run that `set` names. EINVAL: a pool's name has a comma. When a run with a caller ends, that is
+ * said to the caller in the same moment: a message "ended ID", the signal "run ID". */
 int hocket__store_update(struct hocket__store *s, const struct hocket__store_claim *claim,
     unsigned set, const struct hocket__store_run *run);
 
@@ -109,7 +111,7 @@ bool hocket__store_next_generation(struct hocket__str *rest, struct hocket__str 
 /* A message that was taken is no more: with the entry that says so, in the same turn. */
 int hocket__store_message_del(struct hocket__store *s, const struct hocket__store_claim *claim,
     struct hocket__str message_id);
-/* Nobody has the run now. */
+/* Nobody has the run now. One of a pool that waits or is parked, and that was spoken to while we had it, is QUEUED. */
 int hocket__store_release(struct hocket__store *s, const struct hocket__store_claim *claim);
 
 /* ---- Waiting until it is kept ---------------------------------------------------------------- */
@@ -151,8 +153,9 @@ struct hocket__store_filter {
     unsigned states;           /* bit n: state n; 0: all */
     struct hocket__str before; /* only ids below this one, or empty: to read on after a page */
     struct hocket__str parent; /* only its forks, or empty */
-    int64_t updated_before_ms; /* 0: any */
-    size_t limit;              /* 0: all */
+    struct hocket__str caller, pool, project; /* only those of it, or empty */
+    int64_t updated_before_ms;                /* 0: any */
+    size_t limit;                             /* 0: all */
 };
 
 /* These: 0, ENOMEM, EINVAL or ECLOSED; then no callback is called. *call (which may be NULL) is for
@@ -168,6 +171,15 @@ int hocket__store_find(struct hocket__store *s, struct hocket__str prefix,
  * ended on this machine, or whose lease has run out, is taken over. */
 int hocket__store_take(struct hocket__store *s, struct hocket__str id,
     const struct hocket__store_reply *reply, struct hocket__store_call **call);
+/* Makes the next run ours that is due in one of these pools (names with commas between them): one row RUN, or none. It is
+ * RUNNING from then on. Due is one that is QUEUED, or RUNNING and nobody's, or waits for a time, when that has come; and
+ * one whose owner is gone. Those of a lost owner come first, then the one that is due the longest. The clock is the
+ * store's: on PostgreSQL the server's. When the call is cancelled the run is let go. EINVAL: no pool. */
+int hocket__store_take_next(struct hocket__store *s, struct hocket__str pools,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call);
+/* Rows RUN, of which id and fence alone are told: those of ours for which a message lies that was not taken. */
+int hocket__store_spoken(struct hocket__store *s, const struct hocket__store_reply *reply,
+    struct hocket__store_call **call);
 /* Rows RUN, newest first. */
 int hocket__store_runs(struct hocket__store *s, const struct hocket__store_filter *filter,
     const struct hocket__store_reply *reply, struct hocket__store_call **call);
@@ -187,8 +199,8 @@ int hocket__store_files(struct hocket__store *s, struct hocket__str generation,
 /* Rows MESSAGE of a run, oldest first. */
 int hocket__store_messages(struct hocket__store *s, struct hocket__str id,
     const struct hocket__store_reply *reply, struct hocket__store_call **call);
-/* Puts a message for a run, whoever has it; done when it is on the disk. ENOTFOUND; EEXIST: the run
- * has had a message of this id, taken or not. */
+/* Puts a message for a run, whoever has it; done when it is on the disk. One of a pool that waits or is parked, and that
+ * nobody has, is QUEUED by it. ENOTFOUND; EEXIST: the run has had a message of this id, taken or not. */
 int hocket__store_message(struct hocket__store *s, struct hocket__str id,
     const struct hocket__store_message *message, const struct hocket__store_reply *reply,
     struct hocket__store_call **call);

@@ -21,7 +21,9 @@
 enum hocket__store_call_kind {
     HOCKET__STORE_FIND,
     HOCKET__STORE_TAKE,
-    HOCKET__STORE_RUNS,
+    HOCKET__STORE_TAKE_NEXT, /* key: pools */
+    HOCKET__STORE_SPOKEN,
+    HOCKET__STORE_RUNS, /* key: caller; message_id: pool; json: project */
     HOCKET__STORE_ENTRIES,
     HOCKET__STORE_RECORDS,
     HOCKET__STORE_FILES,
@@ -159,5 +161,19 @@ struct hocket__store_near {
 /* Takes it in where it is one of the best; nothing where the two are not of one model. */
 void hocket__store_compare(struct hocket__store_near *near, struct hocket__str vector,
     struct hocket__str with, int64_t what);
+
+/* Of runs and workers. */
+static inline bool hocket__store_has_ended(enum hocket__store_state state)
+{
+    return state == HOCKET__STORE_DONE || state == HOCKET__STORE_FAILED
+           || state == HOCKET__STORE_CANCELLED;
+}
+bool hocket__store_is_pool(struct hocket__str name); /* empty: none, which is fine */
+/* The next of names with commas between them; empty at the end. */
+struct hocket__str hocket__store_next_pool(struct hocket__str *names);
+/* The message by which the caller of a run hears that it has ended; its texts lie in `to`. */
+enum { HOCKET__STORE_ENDED = 160 };
+struct hocket__store_message hocket__store_ended(
+    const char *id, enum hocket__store_state state, int64_t at_ms, char to[HOCKET__STORE_ENDED]);
 
 int64_t hocket__store_wall_ms(const struct hocket__store_options *o);

@@ -1,6 +1,7 @@
 /* What stores say to people. */
 #include "store/store_impl.h"
 
+#include <stdio.h>
 #include <time.h>
 
 void hocket__store_refusal(
@@ -82,6 +83,31 @@ bool hocket__store_next_generation(struct hocket__str *rest, struct hocket__str 
     *name = hocket__str(rest->p, n);
     *rest = hocket__str(rest->p + gone, rest->n - gone);
     return name->n > 0;
+}
+
+bool hocket__store_is_pool(struct hocket__str name)
+{
+    return name.n == 0 || !memchr(name.p, ',', name.n);
+}
+
+struct hocket__str hocket__store_next_pool(struct hocket__str *names)
+{
+    struct hocket__str name;
+    while (names->n > 0 && names->p[0] == ',')
+        *names = hocket__str(names->p + 1, names->n - 1);
+    hocket__store_next_generation(names, &name);
+    return name;
+}
+
+/* As host/run hears of signals. */
+struct hocket__store_message hocket__store_ended(
+    const char *id, enum hocket__store_state state, int64_t at_ms, char to[HOCKET__STORE_ENDED])
+{
+    int n = snprintf(to, HOCKET__STORE_ENDED, "ended %s", id) + 1;
+    snprintf(to + n, (size_t) (HOCKET__STORE_ENDED - n),
+        "{\"wish\":\"signal\",\"name\":\"run %s\",\"value\":{\"ended\":\"%s\"}}", id,
+        hocket__store_state_word(state));
+    return (struct hocket__store_message){ hocket__cstr(to), at_ms, hocket__cstr(to + n) };
 }
 
 int hocket__store_note_missing(struct hocket__store_call *c)

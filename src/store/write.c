@@ -51,7 +51,9 @@ int hocket__store_put(
     struct hocket__store *s, const struct hocket__store_run *run, struct hocket__store_claim *claim)
 {
     struct hocket__str id = hocket__cstr(run->id), parent = hocket__cstr(run->parent);
-    if (!hocket__store_is_id(id) || (parent.n > 0 && !hocket__store_is_id(parent)))
+    struct hocket__str caller = hocket__cstr(run->caller);
+    if (!hocket__store_is_id(id) || (parent.n > 0 && !hocket__store_is_id(parent))
+        || (caller.n > 0 && !hocket__store_is_id(caller)) || !hocket__store_is_pool(run->pool))
         return HOCKET_EINVAL;
     memcpy(claim->id, run->id, sizeof(claim->id));
     claim->fence = 1;
@@ -61,6 +63,7 @@ int hocket__store_put(
     c.row.run.last_n = parent.n > 0 ? run->at_n : 0;
     c.row.run.last_seq = parent.n > 0 ? run->at_seq : 0;
     c.row.run.fence = 1;
+    c.row.run.attempts = 0;
     c.row.run.owner = (struct hocket__store_owner){ .host = HOCKET__STR("") };
     return hand_over(s, &c);
 }
@@ -71,6 +74,8 @@ int hocket__store_update(struct hocket__store *s, const struct hocket__store_cla
     unsigned set, const struct hocket__store_run *run)
 {
     struct hocket__store_command c = command(HOCKET__STORE_UPDATE, claim);
+    if ((set & HOCKET__STORE_SET_QUEUE) && !hocket__store_is_pool(run->pool))
+        return HOCKET_EINVAL;
     c.set = set;
     c.row.kind = HOCKET__STORE_ROW_RUN;
     c.row.run = (struct hocket__store_run){ .state = run->state,
@@ -79,7 +84,9 @@ int hocket__store_update(struct hocket__store *s, const struct hocket__store_cla
         .simulated = run->simulated,
         .waiting_for = set & HOCKET__STORE_SET_WAITING_FOR ? run->waiting_for : HOCKET__STR(""),
         .generation = set & HOCKET__STORE_SET_GENERATION ? run->generation : HOCKET__STR(""),
-        .options = set & HOCKET__STORE_SET_OPTIONS ? run->options : HOCKET__STR("") };
+        .options = set & HOCKET__STORE_SET_OPTIONS ? run->options : HOCKET__STR(""),
+        .pool = set & HOCKET__STORE_SET_QUEUE ? run->pool : HOCKET__STR(""),
+        .due_ms = run->due_ms };
     return hand_over(s, &c);
 }
 

@@ -6,3 +6,5 @@
 #include "store/fixture.h"
 
 int conformance(const struct store_kind *kind);
+/* The part about workers, which the other one runs as well. */
+int conformance_queue(const struct store_kind *kind);

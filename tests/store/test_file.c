@@ -316,10 +316,21 @@ static void a_damaged_one_is_refused(void **state)
     free(bytes);
 }
 
-/* As the version before the first release made it, in what the way to version 1 changes. */
-static void make_version_0(struct fixture *f)
+/* As the one before there were workers made it, in what the way to version 2 changes. */
+static void make_version_1(struct fixture *f)
 {
     make_store(f);
+    sql(f->path, "DROP INDEX runs_due; DROP INDEX runs_caller; ALTER TABLE runs DROP COLUMN pool;"
+                 "ALTER TABLE runs DROP COLUMN due_ms; ALTER TABLE runs DROP COLUMN caller;"
+                 "ALTER TABLE runs DROP COLUMN project; ALTER TABLE runs DROP COLUMN attempts;"
+                 "ALTER TABLE runs DROP COLUMN taken_n; ALTER TABLE runs DROP COLUMN news;"
+                 "DROP TABLE items; DROP TABLE limits; DROP TABLE leases; PRAGMA user_version = 1");
+}
+
+/* And the one before the first release, in what the way to version 1 changes. */
+static void make_version_0(struct fixture *f)
+{
+    make_version_1(f);
     sql(f->path, "DROP TABLE messages; ALTER TABLE runs DROP COLUMN at_seq;"
                  "ALTER TABLE runs DROP COLUMN simulated;"
                  "CREATE TABLE inbox(run INTEGER, id TEXT, value TEXT);"
@@ -347,6 +358,29 @@ static void an_older_one_is_migrated(void **state)
     fixture_close(f);
     assert_int_equal(try_open(f), 0);
     assert_int_equal(count_entries(f, RUN_1), 301);
+}
+
+/* Its runs are nobody's jobs, and may become some. */
+static void one_without_workers_is_migrated(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim claim;
+    make_version_1(f);
+    assert_int_equal(try_open(f), 0);
+    assert_int_equal(count_entries(f, RUN_1), 300);
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(
+        fixture_answer(f, hocket__store_take_next(f->s, HOCKET__STR("default"), &r, NULL)), 0);
+    assert_int_equal(f->count, 0);
+    assert_int_equal(take(f, RUN_1, &claim), 0);
+    struct hocket__store_run job = { .state = HOCKET__STORE_QUEUED,
+        .pool = HOCKET__STR("default") };
+    hocket__store_update(f->s, &claim, HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_QUEUE, &job);
+    hocket__store_release(f->s, &claim);
+    r = fixture_reply(f);
+    assert_int_equal(
+        fixture_answer(f, hocket__store_take_next(f->s, HOCKET__STR("default"), &r, NULL)), 0);
+    assert_int_equal(f->count, 1);
 }
 
 /* Half-way it stops: the file stays of the old version, and whole. */
@@ -671,6 +705,7 @@ int main(void)
         TEST(a_cut_one_is_refused),
         TEST(a_damaged_one_is_refused),
         TEST(an_older_one_is_migrated),
+        TEST(one_without_workers_is_migrated),
         TEST(a_migration_is_whole_or_not_at_all),
         TEST(two_stores_share_a_file),
         TEST(who_slept_past_a_lease_writes_nothing),

@@ -115,3 +115,38 @@ void hocket__claims_drop(struct hocket__keeper *k, struct hocket__claimed *c);
 /* After an attempt to take it, whose answer this is. What is remembered of an older claim is over: its refusal, too. */
 void hocket__claims_taken(
     struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_call *call);
+
+/* ---- Runs for workers -------------------------------------------------------------------------
+ * Pieces of SQL that all statements of the table `runs` share. The first two are what the index runs_due is made of, which
+ * is of use only to a statement that says the very same. */
+
+/* One that a worker may take: now, at a time, or when its owner is gone. */
+#define HOCKET__QUEUE_OPEN                                                                         \
+    "removed = 0 AND pool IS NOT NULL AND (state IN ('queued', 'running')"                         \
+    " OR (state IN ('waiting', 'parked') AND (owner_pid <> 0 OR due_ms > 0)))"
+/* When it may. */
+#define HOCKET__QUEUE_AT "(CASE WHEN owner_pid <> 0 THEN lease_ms ELSE due_ms END)"
+
+#define HOCKET__QUEUE_INDEX                                                                        \
+    "CREATE INDEX runs_due ON runs(pool, " HOCKET__QUEUE_AT ", id) WHERE " HOCKET__QUEUE_OPEN ";"
+
+/* Sets: a message has come for it. Whoever has it looks by himself. */
+#define HOCKET__QUEUE_ASLEEP "pool IS NOT NULL AND owner_pid = 0 AND state IN ('waiting', 'parked')"
+#define HOCKET__QUEUE_SPEAK                                                                        \
+    "news = 1, due_ms = CASE WHEN " HOCKET__QUEUE_ASLEEP " THEN 0 ELSE due_ms END,"                \
+    " state = CASE WHEN " HOCKET__QUEUE_ASLEEP " THEN 'queued' ELSE state END"
+
+/* Sets: nobody has it now. One that waits, and was spoken to meanwhile, is a worker's again: once for each message, also
+ * where nobody wants it. */
+#define HOCKET__QUEUE_SPOKEN                                                                       \
+    "pool IS NOT NULL AND news = 1 AND state IN ('waiting', 'parked')"                             \
+    " AND EXISTS (SELECT 1 FROM messages m WHERE m.run = runs.no AND m.json IS NOT NULL)"
+#define HOCKET__QUEUE_LET_GO                                                                       \
+    "owner_pid = 0, due_ms = CASE WHEN " HOCKET__QUEUE_SPOKEN " THEN 0 ELSE due_ms END,"           \
+    " state = CASE WHEN " HOCKET__QUEUE_SPOKEN " THEN 'queued' ELSE state END"
+
+/* Sets: a worker has it; beside the owner's columns. Attempts count workers that were lost with it at one place. */
+#define HOCKET__QUEUE_TAKE                                                                         \
+    "fence = fence + 1, state = 'running', due_ms = 0, news = 0, taken_n = last_n,"                \
+    " attempts = CASE WHEN state <> 'running' THEN 0 WHEN last_n > taken_n + 1 THEN 1"             \
+    " ELSE attempts + 1 END"

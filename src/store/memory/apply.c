@@ -25,7 +25,10 @@ static int put(struct hocket__memory *m, const struct hocket__store_command *c)
     memcpy(r->parent, c->row.run.parent, sizeof(r->parent));
     r->at_n = c->row.run.parent[0] ? c->row.run.at_n : 0;
     r->at_seq = c->row.run.parent[0] ? c->row.run.at_seq : 0;
+    memcpy(r->caller, c->row.run.caller, sizeof(r->caller));
     r->state = c->row.run.state;
+    r->due_ms = c->row.run.due_ms;
+    r->pooled = c->row.run.pool.n > 0;
     size_t i = hocket__memory_place(m, id);
     memmove(m->runs + i + 1, m->runs + i, (m->n_runs - i) * sizeof(*m->runs));
     m->runs[i] = r;
@@ -35,6 +38,22 @@ static int put(struct hocket__memory *m, const struct hocket__store_command *c)
     return 0;
 }
 
+/* Whoever called it hears of its end. */
+static int tell_caller(struct hocket__memory *m, const struct hocket__memory_run *r)
+{
+    char texts[HOCKET__STORE_ENDED];
+    if (!r->caller[0] || !hocket__store_has_ended(r->state))
+        return 0;
+    struct hocket__memory_run *caller = hocket__memory_find_run(m, hocket__cstr(r->caller));
+    if (!caller || caller->removed || hocket__store_has_ended(caller->state))
+        return 0;
+    struct hocket__store_message said =
+        hocket__store_ended(r->id, r->state, hocket__store_wall_ms(&m->base.store->o), texts);
+    return hocket__memory_message(caller, said.id) == SIZE_MAX
+               ? hocket__memory_say(m, caller, &said)
+               : 0;
+}
+
 static int update(
     struct hocket__memory *m, struct hocket__memory_run *r, const struct hocket__store_command *c)
 {
@@ -42,7 +61,7 @@ static int update(
     const struct hocket__store_run *from = &c->row.run;
     hocket__memory_unpack(r->row, &row);
     if (c->set & HOCKET__STORE_SET_STATE)
-        r->state = row.run.state = from->state;
+        r->state = from->state;
     if (c->set & HOCKET__STORE_SET_WAITING_FOR)
         row.run.waiting_for = from->waiting_for;
     if (c->set & HOCKET__STORE_SET_GENERATION)
@@ -54,12 +73,17 @@ static int update(
         row.run.tokens = from->tokens;
         row.run.simulated = from->simulated;
     }
+    if (c->set & HOCKET__STORE_SET_QUEUE) {
+        row.run.pool = from->pool;
+        r->due_ms = from->due_ms;
+        r->pooled = from->pool.n > 0;
+    }
     struct hocket__block *packed = hocket__memory_pack(m, &row, 0);
     if (!packed)
         return HOCKET_ENOMEM;
     hocket__memory_free_block(m, r->row);
     r->row = packed;
-    return 0;
+    return c->set & HOCKET__STORE_SET_STATE ? tell_caller(m, r) : 0;
 }
 
 /* Records may come again, after a replay: those that are there already are passed over. */
@@ -150,6 +174,19 @@ static int message_del(
     return 0;
 }
 
+int hocket__memory_say(struct hocket__memory *m, struct hocket__memory_run *r,
+    const struct hocket__store_message *message)
+{
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_MESSAGE, .message = *message };
+    int rc = hocket__memory_insert(m, &r->messages, r->messages.count, &row, 0);
+    if (rc < 0)
+        return rc;
+    r->spoken = true;
+    if (!r->owned)
+        hocket__memory_let_go(r);
+    return 0;
+}
+
 static int message_put(
     struct hocket__memory *m, struct hocket__memory_run *r, const struct hocket__store_row *row)
 {
@@ -168,7 +205,7 @@ static int apply_to(
     case HOCKET__STORE_RECORD: return record(m, r, &c->row);
     case HOCKET__STORE_MESSAGE_PUT: return message_put(m, r, &c->row);
     case HOCKET__STORE_MESSAGE_DEL: return message_del(m, r, c->message_id);
-    case HOCKET__STORE_RELEASE: r->owned = false; return 0;
+    case HOCKET__STORE_RELEASE: hocket__memory_let_go(r); return 0;
     default: return HOCKET_EINVAL;
     }
 }

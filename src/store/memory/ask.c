@@ -58,11 +58,23 @@ static void take(struct hocket__memory *m, struct hocket__store_call *c)
     }
 }
 
+/* What stands in the packed row alone. */
+static bool is_of(const struct hocket__store_call *c, const struct hocket__memory_run *r)
+{
+    struct hocket__store_row row;
+    if (c->message_id.n == 0 && c->json.n == 0)
+        return true;
+    hocket__memory_unpack(r->row, &row);
+    return (c->message_id.n == 0 || hocket__str_eq(row.run.pool, c->message_id))
+           && (c->json.n == 0 || hocket__str_eq(row.run.project, c->json));
+}
+
 static bool passes(const struct hocket__store_call *c, const struct hocket__memory_run *r)
 {
     return !r->removed && (c->states == 0 || (c->states >> r->state & 1))
            && (c->updated_before_ms == 0 || r->updated_ms < c->updated_before_ms)
-           && (c->parent.n == 0 || memcmp(r->parent, c->parent.p, c->parent.n) == 0);
+           && (c->parent.n == 0 || memcmp(r->parent, c->parent.p, c->parent.n) == 0)
+           && (c->key.n == 0 || memcmp(r->caller, c->key.p, c->key.n) == 0) && is_of(c, r);
 }
 
 static void list_runs(struct hocket__memory *m, struct hocket__store_call *c)
@@ -165,11 +177,10 @@ static void put_message(struct hocket__memory *m, struct hocket__store_call *c)
     struct hocket__memory_run *r = named(m, c);
     if (!r)
         return;
-    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_MESSAGE };
-    row.message = (struct hocket__store_message){ c->message_id, c->at_ms, c->json };
+    struct hocket__store_message said = { c->message_id, c->at_ms, c->json };
     if (hocket__memory_message(r, c->message_id) != SIZE_MAX)
         c->status = hocket__store_has_message(c);
-    else if (hocket__memory_insert(m, &r->messages, r->messages.count, &row, 0) < 0)
+    else if (hocket__memory_say(m, r, &said) < 0)
         c->status = hocket__error_nomem(&c->error);
 }
 
@@ -281,6 +292,8 @@ void hocket__memory_answer(struct hocket__memory *m, struct hocket__store_call *
     static void (*const answers[])(struct hocket__memory * m, struct hocket__store_call * c) = {
         [HOCKET__STORE_FIND] = find,
         [HOCKET__STORE_TAKE] = take,
+        [HOCKET__STORE_TAKE_NEXT] = hocket__memory_take_next,
+        [HOCKET__STORE_SPOKEN] = hocket__memory_spoken,
         [HOCKET__STORE_RUNS] = list_runs,
         [HOCKET__STORE_ENTRIES] = list_blocks,
         [HOCKET__STORE_RECORDS] = list_blocks,

@@ -16,10 +16,14 @@ struct hocket__blocks {
 
 struct hocket__memory_run {
     char id[HOCKET__STORE_ID + 1], parent[HOCKET__STORE_ID + 1];
-    uint64_t at_n, at_seq, fence;
+    uint64_t at_n, at_seq, fence, taken_n;
+    uint32_t attempts;
+    char caller[HOCKET__STORE_ID + 1];
     enum hocket__store_state state;
-    int64_t updated_ms;
+    int64_t updated_ms, due_ms;
     bool owned, removed, refused;
+    bool pooled; /* its row names a pool */
+    bool spoken; /* a message came since it was claimed */
     int64_t since_ms;
     struct hocket__block *row;
     struct hocket__blocks entries, records, messages;
@@ -72,6 +76,17 @@ size_t hocket__memory_file(
     const struct hocket__memory *m, const struct hocket__store_file *file, bool *found);
 /* Where a message of this id stands, also one that was deleted; SIZE_MAX: it never came. */
 size_t hocket__memory_message(const struct hocket__memory_run *r, struct hocket__str id);
+/* 0 or ENOMEM. The run hears of it: one that waits, and that nobody has, is queued. */
+int hocket__memory_say(struct hocket__memory *m, struct hocket__memory_run *r,
+    const struct hocket__store_message *message);
+
+/* ---- queue.c ---- */
+
+bool hocket__memory_is_spoken(const struct hocket__memory_run *r);
+/* Nobody has it now. */
+void hocket__memory_let_go(struct hocket__memory_run *r);
+void hocket__memory_take_next(struct hocket__memory *m, struct hocket__store_call *c);
+void hocket__memory_spoken(struct hocket__memory *m, struct hocket__store_call *c);
 
 /* ---- ask.c ---- */
 

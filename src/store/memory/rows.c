@@ -105,6 +105,9 @@ void hocket__memory_row(const struct hocket__memory *m, const struct hocket__mem
     struct hocket__store_row *row)
 {
     hocket__memory_unpack(r->row, row);
+    row->run.state = r->state;
+    row->run.due_ms = r->due_ms;
+    row->run.attempts = r->attempts;
     row->run.updated_ms = r->updated_ms;
     row->run.last_n = hocket__memory_last_n(r);
     row->run.last_seq = hocket__memory_last_seq(r);

@@ -172,13 +172,18 @@ static int insert_run(struct hocket__pg_keeper *k, struct hocket__claimed *c,
     hocket__pg_int(d, (int64_t) c->last_n);
     hocket__pg_int(d, (int64_t) c->last_seq);
     hocket__pg_owner(k);
+    hocket__pg_text_or_null(d, r->pool);
+    hocket__pg_int(d, r->due_ms);
+    hocket__pg_text_or_null(d, hocket__cstr(r->caller));
+    hocket__pg_text_or_null(d, r->project);
     return hocket__pg_send(d, PG_PUT,
         "INSERT INTO runs(id, parent, at_n, at_seq, target, input, options, generation, "
         "waiting_for,"
         " version, seed, state, simulated, cost, tokens, created_ms, no, updated_ms, last_n,"
         " last_seq, fence, owner_pid, owner_host, owner_place, owner_start, owner_store,"
-        " owner_since_ms, lease_ms) VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,"
-        " $14, $15, $16, $17, $18, $19, $20, 1, $21, $22, $23, $24, $25, $26, $27)");
+        " owner_since_ms, lease_ms, pool, due_ms, caller, project) VALUES($1, $2, $3, $4, $5, $6,"
+        " $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, 1, $21, $22, $23, $24,"
+        " $25, $26, $27, $28, $29, $30, $31)");
 }
 
 static int put(
@@ -192,6 +197,26 @@ static int put(
     if (r->at_n > LAST_KEY || r->at_seq > LAST_KEY)
         return refuse(k, c, HOCKET__STORE_PUT, HOCKET_ELIMIT);
     return insert_run(k, c, r, parent);
+}
+
+/* Whoever called it hears of its end: once, however often that is said. */
+static int tell_caller(
+    struct hocket__pg_keeper *k, const struct hocket__claimed *c, enum hocket__store_state state)
+{
+    struct hocket__pg *d = &k->db;
+    char texts[HOCKET__STORE_ENDED];
+    struct hocket__store_message m = hocket__store_ended(c->id, state, hocket__pg_now(k), texts);
+    hocket__pg_new(d);
+    hocket__pg_int(d, c->no);
+    hocket__pg_text(d, m.id);
+    hocket__pg_int(d, m.at_ms);
+    hocket__pg_text(d, m.json);
+    return hocket__pg_send(d, PG_ENDED,
+        "WITH heard AS (UPDATE runs SET " HOCKET__QUEUE_SPEAK
+        " WHERE id = (SELECT caller FROM runs r WHERE r.no = $1)"
+        " AND state NOT IN ('done', 'failed', 'cancelled') RETURNING no)"
+        " INSERT INTO messages(run, id, at_ms, json) SELECT no, $2, $3, $4 FROM heard"
+        " ON CONFLICT DO NOTHING");
 }
 
 /* One statement for whatever is set: the bits of `set` choose the columns. */
@@ -210,14 +235,21 @@ static int update(struct hocket__pg_keeper *k, const struct hocket__claimed *c,
     hocket__pg_text(d, r->options);
     hocket__pg_int(d, c->no);
     hocket__pg_int(d, r->simulated);
-    return hocket__pg_send(d, PG_UPDATE,
+    hocket__pg_text_or_null(d, r->pool);
+    hocket__pg_int(d, r->due_ms);
+    int rc = hocket__pg_send(d, PG_UPDATE,
         "UPDATE runs SET state = CASE WHEN $1 & 1 <> 0 THEN $2 ELSE state END,"
         " waiting_for = CASE WHEN $1 & 2 <> 0 THEN $3 ELSE waiting_for END,"
         " cost = CASE WHEN $1 & 4 <> 0 THEN $4 ELSE cost END,"
         " tokens = CASE WHEN $1 & 4 <> 0 THEN $5 ELSE tokens END,"
         " simulated = CASE WHEN $1 & 4 <> 0 THEN $9 ELSE simulated END,"
         " generation = CASE WHEN $1 & 8 <> 0 THEN $6 ELSE generation END,"
-        " options = CASE WHEN $1 & 16 <> 0 THEN $7 ELSE options END WHERE no = $8");
+        " options = CASE WHEN $1 & 16 <> 0 THEN $7 ELSE options END,"
+        " pool = CASE WHEN $1 & 32 <> 0 THEN $10 ELSE pool END,"
+        " due_ms = CASE WHEN $1 & 32 <> 0 THEN $11 ELSE due_ms END WHERE no = $8");
+    return rc == 0 && (u->set & HOCKET__STORE_SET_STATE) && hocket__store_has_ended(r->state)
+               ? tell_caller(k, c, r->state)
+               : rc;
 }
 
 /* ---- What belongs to runs ------------------------------------------------------------------------------- */
@@ -336,7 +368,7 @@ static int release(struct hocket__pg *d, struct hocket__claimed *c)
     c->released = true;
     hocket__pg_new(d);
     hocket__pg_int(d, c->no);
-    return hocket__pg_send(d, PG_LET_GO, "UPDATE runs SET owner_pid = 0 WHERE no = $1");
+    return hocket__pg_send(d, PG_LET_GO, "UPDATE runs SET " HOCKET__QUEUE_LET_GO " WHERE no = $1");
 }
 
 /* ---- Commands ------------------------------------------------------------------------------------------ */

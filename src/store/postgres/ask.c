@@ -63,6 +63,11 @@ void hocket__pg_run_of(struct hocket__pg *d, int row, struct hocket__store_run *
     r->last_n = (uint64_t) hocket__pg_int_of(d, row, 17);
     r->fence = (uint64_t) hocket__pg_int_of(d, row, 18);
     r->last_seq = (uint64_t) hocket__pg_int_of(d, row, PG_RUN_LAST_SEQ);
+    r->pool = hocket__pg_text_of(d, row, PG_RUN_POOL);
+    r->due_ms = hocket__pg_int_of(d, row, PG_RUN_POOL + 1);
+    copy_id(hocket__pg_bytes_of(d, row, PG_RUN_POOL + 2), r->caller);
+    r->project = hocket__pg_text_of(d, row, PG_RUN_POOL + 3);
+    r->attempts = (uint32_t) hocket__pg_int_of(d, row, PG_RUN_POOL + 4);
     r->owner = owner_of(d, row);
 }
 
@@ -133,10 +138,15 @@ static int list_runs(struct hocket__pg_keeper *k, struct hocket__store_call *c)
     hocket__pg_int(d, c->updated_before_ms);
     hocket__pg_text(d, c->parent);
     hocket__pg_int(d, n);
+    hocket__pg_text(d, c->key);
+    hocket__pg_text(d, c->message_id);
+    hocket__pg_text(d, c->json);
     int rc = hocket__pg_query(d, PG_RUNS,
         HOCKET__PG_RUN
         " WHERE r.id < $1 AND r.removed = 0 AND strpos($2, ' ' || r.state || ' ') > 0"
         " AND ($3 = 0 OR r.updated_ms < $3) AND ($4 = '' OR p.id = $4)"
+        " AND ($6 = '' OR r.caller = $6) AND ($7 = '' OR r.pool = $7) AND ($8 = '' OR r.project = "
+        "$8)"
         " ORDER BY r.id DESC LIMIT $5");
     if (rc < 0)
         return rc;
@@ -362,25 +372,41 @@ static int message_is_there(
     return rc;
 }
 
-static int insert_message(struct hocket__pg *d, struct hocket__store_call *c, bool again)
+/* Its run's row is locked first, also where the run hears nothing: whoever lets go of the run meanwhile would not see the
+ * message, and it not that the run was let go of. */
+static int say(struct hocket__pg *d, struct hocket__store_call *c, int64_t *run)
 {
-    int rc;
-    int64_t run = hocket__pg_run_no(d, c->key, &rc);
-    if (rc == 0 && !run)
-        c->status = hocket__store_not_found(c);
-    if (rc < 0 || !run)
-        return rc;
     struct hocket__store_message m = { c->message_id, c->at_ms, c->json };
-    rc = hocket__pg_send_message(d, run, &m);
+    hocket__pg_new(d);
+    hocket__pg_text(d, c->key);
+    int rc = hocket__pg_query(
+        d, PG_SPEAK, "UPDATE runs SET " HOCKET__QUEUE_SPEAK " WHERE id = $1 RETURNING no");
+    *run = rc == 0 && hocket__pg_rows(d) == 1 ? hocket__pg_int_of(d, 0, 0) : 0;
+    if (rc < 0 || !*run)
+        return rc;
+    rc = hocket__pg_send_message(d, *run, &m);
     if (rc == 0)
         rc = hocket__pg_sync(d);
     if (rc == 0)
         rc = hocket__pg_next(d);
     bool is_new = rc == 0 && hocket__pg_changed(d) == 1;
     rc = rc < 0 ? hocket__pg_give_up(d) : hocket__pg_end(d);
-    if (rc < 0 || is_new)
-        return rc;
+    return rc == 0 && !is_new ? HOCKET_EEXIST : rc;
+}
+
+/* What is there already wakes nobody: it is taken back whole. */
+static int insert_message(struct hocket__pg *d, struct hocket__store_call *c, bool again)
+{
+    int64_t run = 0;
     bool same = false;
+    int rc = hocket__pg_begin(d);
+    if (rc == 0)
+        rc = say(d, c, &run);
+    rc = hocket__pg_finish(d, rc);
+    if (rc == 0 && !run)
+        c->status = hocket__store_not_found(c);
+    if (rc != HOCKET_EEXIST)
+        return rc;
     rc = again ? message_is_there(d, c, run, &same) : 0;
     if (rc == 0 && !same)
         c->status = hocket__store_has_message(c);
@@ -442,6 +468,8 @@ static int answer(struct hocket__pg_keeper *k, struct hocket__store_call *c, boo
     switch (c->kind) {
     case HOCKET__STORE_FIND: return find(k, c);
     case HOCKET__STORE_TAKE: return hocket__pg_take(k, c);
+    case HOCKET__STORE_TAKE_NEXT: return hocket__pg_take_next(k, c, again);
+    case HOCKET__STORE_SPOKEN: return hocket__pg_spoken(k, c);
     case HOCKET__STORE_RUNS: return list_runs(k, c);
     case HOCKET__STORE_ENTRIES:
     case HOCKET__STORE_RECORDS: return list_rows(k, c);

@@ -78,7 +78,7 @@ static int sweep_all(struct hocket__pg_keeper *k, int64_t max_age_ms)
 static int vacuum(struct hocket__pg_keeper *k, struct hocket__store_call *c)
 {
     static const char *const tables[] = { "runs", "entries", "records", "files", "texts",
-        "messages", "notes" };
+        "messages", "notes", "items", "limits", "leases" };
     struct hocket__pg *d = &k->db;
     int rc;
     int64_t runs = count(d, &rc), left = 0;

@@ -171,5 +171,5 @@ int hocket__pg_release(struct hocket__keeper *base)
     hocket__pg_int(&k->db, base->self.pid);
     hocket__pg_int(&k->db, base->self.store);
     return hocket__pg_query(&k->db, PG_RELEASE,
-        "UPDATE runs SET owner_pid = 0 WHERE owner_pid = $1 AND owner_store = $2");
+        "UPDATE runs SET " HOCKET__QUEUE_LET_GO " WHERE owner_pid = $1 AND owner_store = $2");
 }

@@ -12,6 +12,7 @@ struct hocket__pg_keeper {
     int64_t clock;     /* the server's, less ours */
     int64_t unsettled; /* a transaction of which nobody knows whether it is there; 0: none */
     char snapshot[64]; /* what the server had seen when others were looked for last */
+    bool unsure;       /* a run may be ours whose answer was lost */
 };
 
 static inline struct hocket__pg_keeper *hocket__pg_of(struct hocket__keeper *base)
@@ -42,6 +43,12 @@ int hocket__pg_take(struct hocket__pg_keeper *k, struct hocket__store_call *c);
 int hocket__pg_renew(struct hocket__keeper *base);
 int hocket__pg_release(struct hocket__keeper *base);
 
+/* ---- queue.c ---- */
+
+/* These answer TAKE_NEXT (`again`: the answer of an attempt before was lost) and SPOKEN. */
+int hocket__pg_take_next(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool again);
+int hocket__pg_spoken(struct hocket__pg_keeper *k, struct hocket__store_call *c);
+
 /* ---- ask.c ---- */
 
 int hocket__pg_answer(struct hocket__keeper *base, struct hocket__store_call *c);
@@ -50,11 +57,13 @@ int hocket__pg_answer(struct hocket__keeper *base, struct hocket__store_call *c)
 #define HOCKET__PG_REMOVED "removed "
 
 #define HOCKET__PG_RUN                                                                             \
-    "SELECT r.id, p.id, r.at_n, r.at_seq, r.target, r.input, r.options, r.generation,"             \
+    "SELECT " HOCKET__PG_RUN_COLUMNS " FROM runs r LEFT JOIN runs p ON p.no = r.parent"
+#define HOCKET__PG_RUN_COLUMNS                                                                     \
+    "r.id, p.id, r.at_n, r.at_seq, r.target, r.input, r.options, r.generation,"                    \
     " r.waiting_for, r.version, r.seed, r.state, r.simulated, r.cost, r.tokens, r.created_ms,"     \
     " r.updated_ms, r.last_n, r.fence, r.owner_pid, r.owner_host, r.owner_since_ms, r.lease_ms,"   \
-    " r.no, r.owner_place, r.owner_start, r.owner_store, r.last_seq"                               \
-    " FROM runs r LEFT JOIN runs p ON p.no = r.parent"
+    " r.no, r.owner_place, r.owner_start, r.owner_store, r.last_seq, r.pool, r.due_ms, r.caller,"  \
+    " r.project, r.attempts"
 enum {
     PG_RUN_PID = 19,
     PG_RUN_HOST,
@@ -64,7 +73,8 @@ enum {
     PG_RUN_PLACE,
     PG_RUN_START,
     PG_RUN_STORE,
-    PG_RUN_LAST_SEQ
+    PG_RUN_LAST_SEQ,
+    PG_RUN_POOL
 };
 void hocket__pg_run_of(struct hocket__pg *d, int row, struct hocket__store_run *run);
 /* The run's number; 0 without an error: there is none. */
@@ -141,6 +151,14 @@ enum {
     PG_NOTE_PART,
     PG_NOTE_VECTORS,
     PG_NOTE_NO,
+    PG_SPEAK,
+    PG_ENDED,
+    PG_TAKE_NEXT,
+    PG_LOST,
+    PG_RETAKE,
+    PG_OWNERS,
+    PG_BURY,
+    PG_SPOKEN,
     PG_SLOTS
 };
 _Static_assert((int) PG_SLOTS <= (int) HOCKET__PG_STATEMENTS, "each statement has a slot");

@@ -5,9 +5,38 @@
  * of those that have them, since such a count is a row on which all writers would wait for each other. */
 #include "store/postgres/schema.h"
 
+#include "store/keeper/keeper.h"
+
 #include <stdio.h>
 
 #define APPLICATION "hocket"
+
+/* Of version 2, with the columns from `pool` on: what workers need. */
+#define QUEUE_TABLES                                                                               \
+    HOCKET__QUEUE_INDEX                                                                            \
+    "CREATE INDEX runs_caller ON runs(caller) WHERE caller IS NOT NULL;"                           \
+    "CREATE TABLE items("                                                                          \
+    " kind TEXT COLLATE \"C\" NOT NULL,"                                                           \
+    " id TEXT COLLATE \"C\" NOT NULL,"                                                             \
+    " version BIGINT NOT NULL,"                                                                    \
+    " due_ms BIGINT NOT NULL,"                                                                     \
+    " at_ms BIGINT NOT NULL,"                                                                      \
+    " generation TEXT COLLATE \"C\"," /* as of runs: it keeps their files */                       \
+    " json TEXT NOT NULL,"                                                                         \
+    " PRIMARY KEY(kind, id));"                                                                     \
+    "CREATE INDEX items_generation ON items(generation) WHERE generation IS NOT NULL;"             \
+    "CREATE TABLE limits("                                                                         \
+    " name TEXT COLLATE \"C\" PRIMARY KEY,"                                                        \
+    " used DOUBLE PRECISION NOT NULL DEFAULT 0," /* it leaks with time, from at_ms on */           \
+    " at_ms BIGINT NOT NULL DEFAULT 0,"                                                            \
+    " blocked_ms BIGINT NOT NULL DEFAULT 0);"                                                      \
+    "CREATE TABLE leases("                                                                         \
+    " name TEXT COLLATE \"C\" NOT NULL,"                                                           \
+    " holder TEXT COLLATE \"C\" NOT NULL,"                                                         \
+    " n BIGINT NOT NULL,"                                                                          \
+    " want BIGINT NOT NULL,"                                                                       \
+    " until_ms BIGINT NOT NULL,"                                                                   \
+    " PRIMARY KEY(name, holder));"
 
 static const char tables[] =
     "CREATE TABLE runs("
@@ -39,7 +68,15 @@ static const char tables[] =
     " owner_start BIGINT,"
     " owner_store BIGINT," /* which of the process's stores */
     " owner_since_ms BIGINT,"
-    " lease_ms BIGINT) WITH (fillfactor = 70);" /* its rows are changed in place, again and again */
+    " lease_ms BIGINT,"
+    " pool TEXT COLLATE \"C\","          /* whose workers may take it */
+    " due_ms BIGINT NOT NULL DEFAULT 0," /* and not before */
+    " caller TEXT COLLATE \"C\","        /* whose call it is */
+    " project TEXT,"
+    " attempts BIGINT NOT NULL DEFAULT 0," /* workers that were lost with it, at entry taken_n */
+    " taken_n BIGINT NOT NULL DEFAULT 0,"
+    " news BIGINT NOT NULL DEFAULT 0) WITH (fillfactor = 70);" /* a message came since it was claimed */
+    /* its rows are changed in place, again and again */
     "CREATE INDEX runs_parent ON runs(parent) WHERE parent IS NOT NULL;"
     "CREATE INDEX runs_generation ON runs(generation) WHERE generation IS NOT NULL;"
     "CREATE INDEX runs_removed ON runs(no) WHERE removed = 1;"
@@ -114,11 +151,24 @@ static const char tables[] =
     " EXECUTE FUNCTION drop_text();"
     "CREATE TRIGGER files_text AFTER DELETE ON files FOR EACH ROW EXECUTE FUNCTION drop_text();"
 
+    QUEUE_TABLES
+
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL);"
     "INSERT INTO meta VALUES('application', '" APPLICATION "');";
 
 /* From version n to n + 1, as of version 1. Each stays as it is for ever. */
-static const char *const migrations[] = { NULL };
+static const char *const migrations[] = {
+    NULL,
+
+    /* 1, before there were workers. */
+    "ALTER TABLE runs ADD COLUMN pool TEXT COLLATE \"C\";"
+    "ALTER TABLE runs ADD COLUMN due_ms BIGINT NOT NULL DEFAULT 0;"
+    "ALTER TABLE runs ADD COLUMN caller TEXT COLLATE \"C\";"
+    "ALTER TABLE runs ADD COLUMN project TEXT;"
+    "ALTER TABLE runs ADD COLUMN attempts BIGINT NOT NULL DEFAULT 0;"
+    "ALTER TABLE runs ADD COLUMN taken_n BIGINT NOT NULL DEFAULT 0;"
+    "ALTER TABLE runs ADD COLUMN news BIGINT NOT NULL DEFAULT 0;" QUEUE_TABLES,
+};
 
 _Static_assert(sizeof(migrations) / sizeof(migrations[0]) == HOCKET__PG_VERSION,
     "each version but the last has a way to the next one");

@@ -115,9 +115,10 @@ static int64_t old_run(struct hocket__pg_keeper *k, int *rc)
     hocket__pg_int(d, now);
     hocket__pg_int(d, now - k->base.o.max_age_ms);
     return one_run(d, PG_OLDEST,
-        "SELECT no FROM runs r WHERE removed = 0 AND (state NOT IN ('waiting', 'parked')"
+        "SELECT no FROM runs r WHERE removed = 0 AND (state NOT IN ('waiting', 'parked', 'queued')"
         " OR (state = 'waiting' AND waiting_for LIKE '[{\"kind\":\"input\"%'"
         " AND waiting_for NOT LIKE '%\"kind\":\"signal\"%'))"
+        " AND NOT (state = 'running' AND pool IS NOT NULL)"
         " AND (owner_pid = 0 OR lease_ms < $1) AND updated_ms < $2"
         " AND NOT EXISTS (SELECT 1 FROM runs f WHERE f.parent = r.no)"
         " ORDER BY updated_ms LIMIT 1 FOR UPDATE SKIP LOCKED",

@@ -143,8 +143,9 @@ static int insert_run(struct hocket__sqlite_keeper *k, struct hocket__claimed *c
         "waiting_for,"
         " version, seed, state, simulated, cost, tokens, created_ms, updated_ms, last_n, last_seq,"
         " fence, owner_pid, owner_host, owner_place, owner_start, owner_store, owner_since_ms,"
-        " lease_ms) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
-        " ?17, ?18, ?19, 1, ?20, ?21, ?22, ?23, ?24, ?25, ?26)");
+        " lease_ms, pool, due_ms, caller, project) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
+        " ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, 1, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27,"
+        " ?28, ?29, ?30)");
     if (!st)
         return d->error.status;
     c->last_n = parent ? r->at_n : 0;
@@ -159,6 +160,10 @@ static int insert_run(struct hocket__sqlite_keeper *k, struct hocket__claimed *c
     hocket__db_bind_int(d, st, 18, (int64_t) c->last_n);
     hocket__db_bind_int(d, st, 19, (int64_t) c->last_seq);
     hocket__sqlite_bind(k, st, 20);
+    hocket__db_bind_text_or_null(d, st, 27, r->pool);
+    hocket__db_bind_int(d, st, 28, r->due_ms);
+    hocket__db_bind_text_or_null(d, st, 29, hocket__cstr(r->caller));
+    hocket__db_bind_text_or_null(d, st, 30, r->project);
     int rc = hocket__db_run(d, st);
     c->no = d->lib->last_insert_rowid(d->db);
     c->fence = 1;
@@ -185,6 +190,49 @@ static int put(
     return insert_run(k, c, r, parent);
 }
 
+int hocket__message_heard(struct hocket__sqlite_keeper *k, int64_t run)
+{
+    sqlite3_stmt *st =
+        hocket__db_stmt(&k->db, ST_SPEAK, "UPDATE runs SET " HOCKET__QUEUE_SPEAK " WHERE no = ?");
+    if (st)
+        hocket__db_bind_int(&k->db, st, 1, run);
+    return hocket__db_run(&k->db, st);
+}
+
+/* Whose call the run is; 0: nobody's, or one that has ended. */
+static int64_t caller_of(struct hocket__sqlite_keeper *k, int64_t no, int *rc)
+{
+    struct hocket__db *d = &k->db;
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_CALLER,
+        "SELECT c.no FROM runs r JOIN runs c ON c.id = r.caller WHERE r.no = ?"
+        " AND c.state NOT IN ('done', 'failed', 'cancelled')");
+    if (!st) {
+        *rc = d->error.status;
+        return 0;
+    }
+    hocket__db_bind_int(d, st, 1, no);
+    *rc = hocket__db_step(d, st);
+    int64_t caller = *rc == 1 ? hocket__db_int(d, st, 0) : 0;
+    hocket__db_reset(d, st);
+    *rc = *rc < 0 ? *rc : 0;
+    return caller;
+}
+
+/* Whoever called it hears of its end: once, however often that is said. */
+static int tell_caller(struct hocket__sqlite_keeper *k, const struct hocket__claimed *c,
+    enum hocket__store_state state)
+{
+    char texts[HOCKET__STORE_ENDED];
+    int rc;
+    int64_t caller = caller_of(k, c->no, &rc);
+    if (rc < 0 || !caller)
+        return rc;
+    struct hocket__store_message m =
+        hocket__store_ended(c->id, state, hocket__sqlite_now(k), texts);
+    rc = hocket__message_put(k, caller, &m);
+    return rc == 0 && k->db.lib->changes(k->db.db) > 0 ? hocket__message_heard(k, caller) : rc;
+}
+
 /* One statement for whatever is set: the bits of `set` choose the columns, so that there is one
  * plan and one slot. */
 static int update(struct hocket__sqlite_keeper *k, const struct hocket__claimed *c,
@@ -197,8 +245,8 @@ static int update(struct hocket__sqlite_keeper *k, const struct hocket__claimed 
         " waiting_for = iif(?1 & 2, ?3, waiting_for),"
         " cost = iif(?1 & 4, ?4, cost), tokens = iif(?1 & 4, ?5, tokens),"
         " simulated = iif(?1 & 4, ?9, simulated),"
-        " generation = iif(?1 & 8, ?6, generation), options = iif(?1 & 16, ?7, options)"
-        " WHERE no = ?8");
+        " generation = iif(?1 & 8, ?6, generation), options = iif(?1 & 16, ?7, options),"
+        " pool = iif(?1 & 32, ?10, pool), due_ms = iif(?1 & 32, ?11, due_ms) WHERE no = ?8");
     if (!st)
         return d->error.status;
     hocket__db_bind_int(d, st, 1, u->set);
@@ -210,7 +258,12 @@ static int update(struct hocket__sqlite_keeper *k, const struct hocket__claimed 
     hocket__db_bind_text(d, st, 7, r->options);
     hocket__db_bind_int(d, st, 8, c->no);
     hocket__db_bind_int(d, st, 9, r->simulated);
-    return hocket__db_run(d, st);
+    hocket__db_bind_text_or_null(d, st, 10, r->pool);
+    hocket__db_bind_int(d, st, 11, r->due_ms);
+    int rc = hocket__db_run(d, st);
+    return rc == 0 && (u->set & HOCKET__STORE_SET_STATE) && hocket__store_has_ended(r->state)
+               ? tell_caller(k, c, r->state)
+               : rc;
 }
 
 /* ---- What belongs to runs -------------------------------------------------------------------- */
@@ -326,8 +379,8 @@ static int message_del(
  * has been released. */
 static int release(struct hocket__sqlite_keeper *k, struct hocket__claimed *c)
 {
-    sqlite3_stmt *st =
-        hocket__db_stmt(&k->db, ST_RELEASE, "UPDATE runs SET owner_pid = 0 WHERE no = ?");
+    sqlite3_stmt *st = hocket__db_stmt(
+        &k->db, ST_RELEASE, "UPDATE runs SET " HOCKET__QUEUE_LET_GO " WHERE no = ?");
     if (!st)
         return k->db.error.status;
     hocket__db_bind_int(&k->db, st, 1, c->no);

@@ -59,6 +59,11 @@ void hocket__row_run(struct hocket__db *d, sqlite3_stmt *st, struct hocket__stor
     r->last_n = (uint64_t) hocket__db_int(d, st, 17);
     r->fence = (uint64_t) hocket__db_int(d, st, 18);
     r->last_seq = (uint64_t) hocket__db_int(d, st, HOCKET__RUN_LAST_SEQ);
+    r->pool = hocket__db_str(d, st, HOCKET__RUN_POOL);
+    r->due_ms = hocket__db_int(d, st, HOCKET__RUN_POOL + 1);
+    copy_id(hocket__db_str(d, st, HOCKET__RUN_POOL + 2), r->caller);
+    r->project = hocket__db_str(d, st, HOCKET__RUN_POOL + 3);
+    r->attempts = (uint32_t) hocket__db_int(d, st, HOCKET__RUN_POOL + 4);
     r->owner = owner(d, st);
 }
 
@@ -119,13 +124,18 @@ static int list_runs(struct hocket__sqlite_keeper *k, struct hocket__store_call 
     sqlite3_stmt *st = hocket__db_stmt(d, ST_RUNS,
         "SELECT " HOCKET__RUN_COLUMNS HOCKET__RUN_FROM
         " WHERE r.id < ?1 AND r.removed = 0 AND instr(?2, ' ' || r.state || ' ')"
-        " AND (?3 = 0 OR r.updated_ms < ?3) AND (?4 = '' OR p.id = ?4) ORDER BY r.id DESC");
+        " AND (?3 = 0 OR r.updated_ms < ?3) AND (?4 = '' OR p.id = ?4)"
+        " AND (?5 = '' OR r.caller = ?5) AND (?6 = '' OR r.pool = ?6)"
+        " AND (?7 = '' OR r.project = ?7) ORDER BY r.id DESC");
     if (!st)
         return d->error.status;
     hocket__db_bind_text(d, st, 1, c->before[0] ? hocket__cstr(c->before) : HOCKET__STR("~"));
     bind_states(d, st, 2, c->states, words);
     hocket__db_bind_int(d, st, 3, c->updated_before_ms);
     hocket__db_bind_text(d, st, 4, c->parent);
+    hocket__db_bind_text(d, st, 5, c->key);
+    hocket__db_bind_text(d, st, 6, c->message_id);
+    hocket__db_bind_text(d, st, 7, c->json);
     int rc;
     while ((rc = hocket__db_step(d, st)) == 1) {
         give_run(k, st, c);
@@ -335,9 +345,10 @@ static int insert_message(struct hocket__sqlite_keeper *k, struct hocket__store_
         return rc;
     struct hocket__store_message m = { c->message_id, c->at_ms, c->json };
     rc = hocket__message_put(k, run, &m);
-    if (rc == 0 && d->lib->changes(d->db) == 0)
-        c->status = hocket__store_has_message(c);
-    return rc;
+    if (rc < 0 || d->lib->changes(d->db) > 0)
+        return rc < 0 ? rc : hocket__message_heard(k, run);
+    c->status = hocket__store_has_message(c);
+    return 0;
 }
 
 /* Acknowledged to a person: so it is on the disk. */
@@ -403,6 +414,8 @@ int hocket__sqlite_answer(struct hocket__keeper *base, struct hocket__store_call
         struct hocket__sqlite_keeper * k, struct hocket__store_call * c) = {
         [HOCKET__STORE_FIND] = find,
         [HOCKET__STORE_TAKE] = hocket__sqlite_take,
+        [HOCKET__STORE_TAKE_NEXT] = hocket__sqlite_take_next,
+        [HOCKET__STORE_SPOKEN] = hocket__sqlite_spoken,
         [HOCKET__STORE_RUNS] = list_runs,
         [HOCKET__STORE_ENTRIES] = list_rows,
         [HOCKET__STORE_RECORDS] = list_rows,

@@ -148,7 +148,8 @@ static int let_go(struct hocket__sqlite_keeper *k, const char *id)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_LET_GO,
-        "UPDATE runs SET owner_pid = 0 WHERE id = ?1 AND owner_pid = ?2 AND owner_store = ?3");
+        "UPDATE runs SET " HOCKET__QUEUE_LET_GO
+        " WHERE id = ?1 AND owner_pid = ?2 AND owner_store = ?3");
     if (!st)
         return d->error.status;
     hocket__db_bind_text(d, st, 1, hocket__cstr(id));

@@ -7,8 +7,37 @@
  * change of the tables is a new row in `migrations`; nothing that stands there is ever edited. */
 #include "store/sqlite/schema.h"
 
+#include "store/keeper/keeper.h"
+
 #include <stdio.h>
 #include <sys/stat.h>
+
+/* Of version 2, with the columns from `pool` on: what workers need. */
+#define QUEUE_TABLES                                                                               \
+    HOCKET__QUEUE_INDEX                                                                            \
+    "CREATE INDEX runs_caller ON runs(caller) WHERE caller IS NOT NULL;"                           \
+    "CREATE TABLE items("                                                                          \
+    " kind TEXT NOT NULL,"                                                                         \
+    " id TEXT NOT NULL,"                                                                           \
+    " version INTEGER NOT NULL,"                                                                   \
+    " due_ms INTEGER NOT NULL,"                                                                    \
+    " at_ms INTEGER NOT NULL,"                                                                     \
+    " generation TEXT," /* as of runs: it keeps their files */                                     \
+    " json TEXT NOT NULL,"                                                                         \
+    " PRIMARY KEY(kind, id)) WITHOUT ROWID;"                                                       \
+    "CREATE INDEX items_generation ON items(generation) WHERE generation IS NOT NULL;"             \
+    "CREATE TABLE limits("                                                                         \
+    " name TEXT PRIMARY KEY,"                                                                      \
+    " used REAL NOT NULL DEFAULT 0," /* it leaks with time, from at_ms on */                       \
+    " at_ms INTEGER NOT NULL DEFAULT 0,"                                                           \
+    " blocked_ms INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;"                                       \
+    "CREATE TABLE leases("                                                                         \
+    " name TEXT NOT NULL,"                                                                         \
+    " holder TEXT NOT NULL,"                                                                       \
+    " n INTEGER NOT NULL,"                                                                         \
+    " want INTEGER NOT NULL,"                                                                      \
+    " until_ms INTEGER NOT NULL,"                                                                  \
+    " PRIMARY KEY(name, holder)) WITHOUT ROWID;"
 
 /* Numbers of runs, for what belongs to them, are short; entries and records have both parts of their
  * key in one, since a table is ordered by such a key alone, without an index beside it:
@@ -43,7 +72,14 @@ static const char schema[] =
     " owner_start INTEGER,"
     " owner_store INTEGER," /* which of the process's stores */
     " owner_since_ms INTEGER,"
-    " lease_ms INTEGER);"
+    " lease_ms INTEGER,"
+    " pool TEXT,"                         /* whose workers may take it */
+    " due_ms INTEGER NOT NULL DEFAULT 0," /* and not before */
+    " caller TEXT,"                       /* whose call it is */
+    " project TEXT,"
+    " attempts INTEGER NOT NULL DEFAULT 0," /* workers that were lost with it, at entry taken_n */
+    " taken_n INTEGER NOT NULL DEFAULT 0,"
+    " news INTEGER NOT NULL DEFAULT 0);" /* a message came since it was claimed */
     "CREATE INDEX runs_updated ON runs(updated_ms);"
     "CREATE INDEX runs_parent ON runs(parent) WHERE parent IS NOT NULL;"
     "CREATE INDEX runs_generation ON runs(generation) WHERE generation IS NOT NULL;"
@@ -97,6 +133,8 @@ static const char schema[] =
     " json TEXT," /* NULL: it was taken */
     " UNIQUE(run, id));"
 
+    QUEUE_TABLES
+
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
     "INSERT INTO meta VALUES('syncs', 0);"; /* changed where there is nothing else to sync */
 
@@ -115,6 +153,15 @@ static const char *const migrations[] = {
     " UNIQUE(run, id));"
     "INSERT INTO messages(run, id, at_ms, json) SELECT run, id, 0, value FROM inbox;"
     "DROP TABLE inbox;",
+
+    /* 1, before there were workers. */
+    "ALTER TABLE runs ADD COLUMN pool TEXT;"
+    "ALTER TABLE runs ADD COLUMN due_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE runs ADD COLUMN caller TEXT;"
+    "ALTER TABLE runs ADD COLUMN project TEXT;"
+    "ALTER TABLE runs ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE runs ADD COLUMN taken_n INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE runs ADD COLUMN news INTEGER NOT NULL DEFAULT 0;" QUEUE_TABLES,
 };
 
 _Static_assert(sizeof(migrations) / sizeof(migrations[0]) == HOCKET__STORE_VERSION,

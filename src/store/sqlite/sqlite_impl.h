@@ -33,6 +33,8 @@ int hocket__sqlite_write(struct hocket__sqlite_keeper *k, struct hocket__str wor
 /* One that is there already stays: then nothing has changed. */
 int hocket__message_put(
     struct hocket__sqlite_keeper *k, int64_t run, const struct hocket__store_message *m);
+/* One has come for the run: if it waits, and nobody has it, it is queued. */
+int hocket__message_heard(struct hocket__sqlite_keeper *k, int64_t run);
 
 /* BEGIN IMMEDIATE; with a status of 0 COMMIT, else ROLLBACK. */
 int hocket__sqlite_begin(struct hocket__sqlite_keeper *k);
@@ -49,6 +51,12 @@ int hocket__sqlite_take(struct hocket__sqlite_keeper *k, struct hocket__store_ca
 int hocket__sqlite_renew(struct hocket__keeper *base);
 int hocket__sqlite_release(struct hocket__keeper *base);
 
+/* ---- queue.c ---- */
+
+/* These answer TAKE_NEXT and SPOKEN. */
+int hocket__sqlite_take_next(struct hocket__sqlite_keeper *k, struct hocket__store_call *call);
+int hocket__sqlite_spoken(struct hocket__sqlite_keeper *k, struct hocket__store_call *call);
+
 /* ---- ask.c ---- */
 
 /* Answers a question; a status of the database alone: the question's own is in the call. */
@@ -61,14 +69,16 @@ int hocket__sqlite_answer(struct hocket__keeper *base, struct hocket__store_call
     "r.id, p.id, r.at_n, r.at_seq, r.target, r.input, r.options, r.generation, r.waiting_for,"     \
     " r.version, r.seed, r.state, r.simulated, r.cost, r.tokens, r.created_ms, r.updated_ms,"      \
     " r.last_n, r.fence, r.owner_pid, r.owner_host, r.owner_since_ms, r.lease_ms, r.no,"           \
-    " r.owner_place, r.owner_start, r.owner_store, r.last_seq"
+    " r.owner_place, r.owner_start, r.owner_store, r.last_seq, r.pool, r.due_ms, r.caller,"        \
+    " r.project, r.attempts"
 #define HOCKET__RUN_FROM " FROM runs r LEFT JOIN runs p ON p.no = r.parent"
 enum {
     HOCKET__RUN_OWNER = 19,
     HOCKET__RUN_LEASE = 22,
     HOCKET__RUN_NO = 23,
     HOCKET__RUN_PLACE = 24,
-    HOCKET__RUN_LAST_SEQ = 27
+    HOCKET__RUN_LAST_SEQ = 27,
+    HOCKET__RUN_POOL
 };
 
 void hocket__row_run(struct hocket__db *d, sqlite3_stmt *st, struct hocket__store_run *run);
@@ -149,6 +159,14 @@ enum {
     ST_NOTE_NO_VECTOR,
     ST_NOTE_VECTORS,
     ST_NOTE_NO,
+    ST_SPEAK,
+    ST_CALLER,
+    ST_NEXT,
+    ST_TAKE_NEXT,
+    ST_TAKEN,
+    ST_SPOKEN,
+    ST_OWNERS,
+    ST_BURY,
     ST_SLOTS
 };
 _Static_assert(ST_SLOTS <= sizeof(((struct hocket__db *) 0)->stmts) / sizeof(sqlite3_stmt *),

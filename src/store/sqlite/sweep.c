@@ -127,8 +127,8 @@ static bool is_too_large(struct hocket__sqlite_keeper *k, int *rc)
 }
 
 /* The oldest that nobody has and nobody waits for, when its time is over.
- * Runs that wait for a person, a signal or a time are no rubbish, however old; nor is one with a lease that has not
- * ended. A conversation that was left at its prompt is: nobody may ever come back. */
+ * Runs that wait for a person, a signal, a time or a worker are no rubbish, however old; nor is one with a lease that has
+ * not ended. A conversation that was left at its prompt is: nobody may ever come back. */
 static int64_t old_run(struct hocket__sqlite_keeper *k, int *rc)
 {
     struct hocket__db *d = &k->db;
@@ -137,10 +137,11 @@ static int64_t old_run(struct hocket__sqlite_keeper *k, int *rc)
     if (*rc < 0 || (!too_large && k->base.o.max_age_ms == 0))
         return 0;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_OLDEST,
-        "SELECT no FROM runs r WHERE removed = 0 AND (state NOT IN ('waiting', 'parked')"
+        "SELECT no FROM runs r WHERE removed = 0 AND (state NOT IN ('waiting', 'parked', 'queued')"
         " OR (state = 'waiting' AND waiting_for GLOB '[[]{\"kind\":\"input\"*'"
         " AND waiting_for NOT GLOB '*\"kind\":\"signal\"*'"
         " AND waiting_for NOT GLOB '*\"kind\":\"time\"*'))"
+        " AND NOT (state = 'running' AND pool IS NOT NULL)"
         " AND (owner_pid = 0 OR lease_ms < ?1) AND updated_ms < ?2"
         " AND NOT EXISTS (SELECT 1 FROM runs f WHERE f.parent = r.no)"
         " ORDER BY updated_ms LIMIT 1");

@@ -1,0 +1,241 @@
+/* Runs for workers: as in a file (sqlite/queue.c), but that the next one is found, locked and taken by one statement, which
+ * passes over those that another worker is taking.
+ *
+ * The clock is the server's, asked in the statement itself: a worker whose own has jumped would find all others gone.
+ *
+ * An answer that is lost on the way may have been a run. It is ours then, and nobody knows: whoever asks next looks for
+ * such a one first (lost_one). One that is never found again is somebody else's when its lease is over. */
+#include "store/postgres/postgres_impl.h"
+
+/* $N is NULL, or what a test says that the time is. */
+#define NOW(N)                                                                                     \
+    "(SELECT coalesce($" #N ", (extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS now)"
+
+static void add_now(struct hocket__pg_keeper *k)
+{
+    hocket__pg_count(&k->db, k->base.o.wall_ms ? hocket__pg_now(k) : -1);
+}
+
+static int give(struct hocket__pg_keeper *k, struct hocket__store_call *call)
+{
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
+    hocket__pg_begin_row(&k->db, 0);
+    hocket__pg_run_of(&k->db, 0, &row.run);
+    struct hocket__claimed *c = hocket__claims_need(&k->base, row.run.id);
+    if (!c)
+        return hocket__error_nomem(&k->db.error);
+    hocket__store_pack(&call->rows, &row);
+    hocket__claims_taken(&k->base, c, call);
+    return 0;
+}
+
+/* ---- The next one ------------------------------------------------------------------------------------ */
+
+static void add_self(struct hocket__pg_keeper *k)
+{
+    struct hocket__pg *d = &k->db;
+    const struct hocket__self *self = &k->base.self;
+    hocket__pg_int(d, self->pid);
+    hocket__pg_text(d, hocket__cstr(self->host));
+    hocket__pg_text(d, hocket__cstr(self->place));
+    hocket__pg_int(d, self->start);
+    hocket__pg_int(d, self->store);
+    hocket__pg_int(d, k->base.o.lease_ms);
+    add_now(k);
+}
+
+#define OWN                                                                                        \
+    "owner_pid = $2, owner_host = $3, owner_place = $4, owner_start = $5, owner_store = $6,"       \
+    " owner_since_ms = t.now, lease_ms = t.now + $7"
+#define TOLD                                                                                       \
+    " RETURNING r.id, (SELECT f.id FROM runs f WHERE f.no = r.parent), r.at_n, r.at_seq, "         \
+    "r.target,"                                                                                    \
+    " r.input, r.options, r.generation, r.waiting_for, r.version, r.seed, r.state, r.simulated,"   \
+    " r.cost, r.tokens, r.created_ms, r.updated_ms, r.last_n, r.fence, r.owner_pid, r.owner_host," \
+    " r.owner_since_ms, r.lease_ms, r.no, r.owner_place, r.owner_start, r.owner_store, "           \
+    "r.last_seq,"                                                                                  \
+    " r.pool, r.due_ms, r.caller, r.project, r.attempts"
+
+/* Of several pools the first of each is locked, and the first of those taken: others pass over them for that moment.
+ * What is in WITH is asked once: an UPDATE may ask what it is joined with several times, and lock several. */
+static int take_next(struct hocket__pg_keeper *k, struct hocket__store_call *call)
+{
+    hocket__pg_new(&k->db);
+    hocket__pg_text(&k->db, call->key);
+    add_self(k);
+    int rc = hocket__pg_query(&k->db, PG_TAKE_NEXT,
+        "WITH t AS MATERIALIZED " NOW(
+            8) ", best AS MATERIALIZED (SELECT b.no"
+               " FROM unnest(string_to_array($1, ',')) p(name) CROSS JOIN LATERAL (SELECT no, "
+               "id, " HOCKET__QUEUE_AT
+               " AS at_ms FROM runs WHERE pool = p.name COLLATE \"C\" AND " HOCKET__QUEUE_OPEN
+               " AND " HOCKET__QUEUE_AT " <= (SELECT now FROM t) ORDER BY " HOCKET__QUEUE_AT
+               ", id LIMIT 1"
+               " FOR NO KEY UPDATE SKIP LOCKED) b ORDER BY b.at_ms, b.id LIMIT 1)"
+               " UPDATE runs r SET " HOCKET__QUEUE_TAKE ", " OWN
+               " FROM best, t WHERE r.no = best.no" TOLD);
+    if (rc < 0)
+        return rc;
+    return hocket__pg_rows(&k->db) == 1 ? give(k, call) : 0;
+}
+
+/* ---- What was lost on the way ----------------------------------------------------------------------- */
+
+static bool is_known(struct hocket__pg_keeper *k, int row)
+{
+    struct hocket__str id = hocket__pg_bytes_of(&k->db, row, 0);
+    char text[HOCKET__STORE_ID + 1] = "";
+    if (id.n != HOCKET__STORE_ID)
+        return true;
+    memcpy(text, id.p, id.n);
+    struct hocket__claimed *c = hocket__claims_get(&k->base, text);
+    return c && c->fence != 0;
+}
+
+static int retake(struct hocket__pg_keeper *k, struct hocket__store_call *call, int64_t no)
+{
+    hocket__pg_new(&k->db);
+    hocket__pg_int(&k->db, no);
+    add_self(k);
+    int rc = hocket__pg_query(&k->db, PG_RETAKE,
+        "WITH t AS MATERIALIZED " NOW(
+            8) " UPDATE runs r SET fence = fence + 1, " OWN
+               " FROM t WHERE r.no = $1 AND r.owner_pid = $2 AND r.owner_store = $6" TOLD);
+    if (rc < 0)
+        return rc;
+    return hocket__pg_rows(&k->db) == 1 ? give(k, call) : 0;
+}
+
+/* A run that is ours by its row, and of which this store knows nothing, is one whose answer was lost. */
+static int lost_one(struct hocket__pg_keeper *k, struct hocket__store_call *call)
+{
+    struct hocket__pg *d = &k->db;
+    hocket__pg_new(d);
+    hocket__pg_int(d, k->base.self.pid);
+    hocket__pg_int(d, k->base.self.store);
+    hocket__pg_text(d, call->key);
+    int rc = hocket__pg_query(d, PG_LOST,
+        "SELECT id, no FROM runs WHERE owner_pid = $1 AND owner_store = $2 AND state = 'running'"
+        " AND pool = ANY(string_to_array($3, ',')) AND removed = 0");
+    for (int i = 0; rc == 0 && i < hocket__pg_rows(d); i++)
+        if (!is_known(k, i))
+            return retake(k, call, hocket__pg_int_of(d, i, 1));
+    k->unsure &= rc != 0;
+    return rc;
+}
+
+/* ---- Owners that are gone ------------------------------------------------------------------------------ */
+
+enum { MOST_OWNERS = 32 };
+
+static int find_gone(
+    struct hocket__pg_keeper *k, struct hocket__str pools, int64_t gone[][2], int *n)
+{
+    struct hocket__pg *d = &k->db;
+    struct hocket__str place = hocket__cstr(k->base.self.place);
+    hocket__pg_new(d);
+    hocket__pg_text(d, pools);
+    hocket__pg_text(d, place);
+    hocket__pg_int(d, k->base.o.lease_ms);
+    add_now(k);
+    int rc = hocket__pg_query(d, PG_OWNERS,
+        "WITH t AS MATERIALIZED " NOW(4) " SELECT DISTINCT owner_pid, owner_start"
+                                         " FROM unnest(string_to_array($1, ',')) p(name) JOIN runs "
+                                         "ON pool = p.name COLLATE \"C\""
+                                         " WHERE " HOCKET__QUEUE_OPEN " AND " HOCKET__QUEUE_AT
+                                         " > (SELECT now FROM t)"
+                                         " AND " HOCKET__QUEUE_AT " <= (SELECT now + $3 FROM t)"
+                                         " AND owner_pid <> 0 AND owner_place = $2");
+    for (int i = 0; rc == 0 && i < hocket__pg_rows(d) && *n < MOST_OWNERS; i++) {
+        int64_t pid = hocket__pg_int_of(d, i, 0), start = hocket__pg_int_of(d, i, 1);
+        if (!hocket__self_sees_end(&k->base.self, place, pid, start))
+            continue;
+        gone[*n][0] = pid;
+        gone[(*n)++][1] = start;
+    }
+    return rc;
+}
+
+static int bury(struct hocket__pg_keeper *k, const int64_t owner[2])
+{
+    struct hocket__pg *d = &k->db;
+    hocket__pg_new(d);
+    hocket__pg_int(d, owner[0]);
+    hocket__pg_int(d, owner[1]);
+    hocket__pg_text(d, hocket__cstr(k->base.self.place));
+    return hocket__pg_query(d, PG_BURY,
+        "UPDATE runs SET lease_ms = 0 WHERE owner_pid = $1 AND owner_start = $2 AND owner_place = "
+        "$3"
+        " AND " HOCKET__QUEUE_OPEN);
+}
+
+/* Processes of this machine that have ended: their leases are over. Whether there were any: 1, 0. */
+static int bury_all(struct hocket__pg_keeper *k, struct hocket__str pools)
+{
+    int64_t gone[MOST_OWNERS][2];
+    int n = 0, rc = find_gone(k, pools, gone, &n);
+    for (int i = 0; rc == 0 && i < n; i++)
+        rc = bury(k, gone[i]);
+    return rc < 0 ? rc : n > 0;
+}
+
+/* ---- Answers ---------------------------------------------------------------------------------------------- */
+
+static int take(struct hocket__pg_keeper *k, struct hocket__store_call *call)
+{
+    int rc = k->unsure ? lost_one(k, call) : 0;
+    if (rc == 0 && call->rows.len == 0)
+        rc = take_next(k, call);
+    if (rc == 0 && call->rows.len == 0 && (rc = bury_all(k, call->key)) == 1)
+        rc = take_next(k, call);
+    return rc;
+}
+
+int hocket__pg_take_next(struct hocket__pg_keeper *k, struct hocket__store_call *call, bool again)
+{
+    k->unsure |= again;
+    int rc = take(k, call);
+    k->unsure |= rc < 0;
+    return rc;
+}
+
+/* The ids of those that we have, with commas. */
+static int add_claims(struct hocket__pg_keeper *k, struct hocket__buf *ids)
+{
+    for (struct hocket__list *l = k->base.claims.next; l != &k->base.claims; l = l->next) {
+        struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);
+        if (!c->refusal && c->fence)
+            hocket__buf_addf(ids, "%s%s", ids->len ? "," : "", c->id);
+    }
+    return ids->status < 0 ? hocket__error_nomem(&k->db.error) : 0;
+}
+
+static void give_spoken(struct hocket__pg_keeper *k, struct hocket__store_call *call, int i)
+{
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
+    struct hocket__str id = hocket__pg_bytes_of(&k->db, i, 0);
+    row.run.fence = (uint64_t) hocket__pg_int_of(&k->db, i, 1);
+    if (id.n != HOCKET__STORE_ID)
+        return;
+    memcpy(row.run.id, id.p, id.n);
+    struct hocket__claimed *c = hocket__claims_get(&k->base, row.run.id);
+    if (c && c->fence == row.run.fence)
+        hocket__store_pack(&call->rows, &row);
+}
+
+int hocket__pg_spoken(struct hocket__pg_keeper *k, struct hocket__store_call *call)
+{
+    struct hocket__buf ids;
+    hocket__buf_init(&ids, &hocket__malloc, 0);
+    int rc = add_claims(k, &ids);
+    hocket__pg_new(&k->db);
+    hocket__pg_text(&k->db, hocket__buf_str(&ids));
+    if (rc == 0)
+        rc = hocket__pg_query(&k->db, PG_SPOKEN,
+            "SELECT id, fence FROM runs r WHERE id = ANY(string_to_array($1, ',') COLLATE \"C\")"
+            " AND EXISTS (SELECT 1 FROM messages m WHERE m.run = r.no AND m.json IS NOT NULL)");
+    for (int i = 0; rc == 0 && i < hocket__pg_rows(&k->db); i++)
+        give_spoken(k, call, i);
+    hocket__buf_deinit(&ids);
+    return rc;
+}

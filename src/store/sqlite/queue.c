@@ -1,0 +1,212 @@
+/* Runs for workers: which is the next, and who is gone with one.
+ *
+ * Whoever asks often finds nothing: so the file is looked at before it is locked, and once more when it is. */
+#include "store/sqlite/sqlite_impl.h"
+
+/* The number of the next run that is due, or 0. */
+struct next {
+    int64_t no, at_ms;
+    char id[HOCKET__STORE_ID + 1];
+};
+
+static int next_of_pool(
+    struct hocket__sqlite_keeper *k, struct hocket__str pool, struct next *first)
+{
+    struct hocket__db *d = &k->db;
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_NEXT,
+        "SELECT no, " HOCKET__QUEUE_AT ", id FROM runs WHERE pool = ?1 AND " HOCKET__QUEUE_OPEN
+        " AND " HOCKET__QUEUE_AT " <= ?2 ORDER BY " HOCKET__QUEUE_AT ", id LIMIT 1");
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_text(d, st, 1, pool);
+    hocket__db_bind_int(d, st, 2, hocket__sqlite_now(k));
+    int rc = hocket__db_step(d, st);
+    int64_t at_ms = rc == 1 ? hocket__db_int(d, st, 1) : 0;
+    struct hocket__str id = rc == 1 ? hocket__db_str(d, st, 2) : HOCKET__STR("");
+    if (id.n == HOCKET__STORE_ID
+        && (!first->no || at_ms < first->at_ms
+            || (at_ms == first->at_ms && memcmp(id.p, first->id, id.n) < 0))) {
+        *first = (struct next){ hocket__db_int(d, st, 0), at_ms, "" };
+        memcpy(first->id, id.p, id.n);
+    }
+    hocket__db_reset(d, st);
+    return rc < 0 ? rc : 0;
+}
+
+static int find_next(struct hocket__sqlite_keeper *k, struct hocket__str pools, struct next *first)
+{
+    int rc = 0;
+    *first = (struct next){ 0 };
+    for (struct hocket__str pool; rc == 0 && (pool = hocket__store_next_pool(&pools)).n > 0;)
+        rc = next_of_pool(k, pool, first);
+    return rc;
+}
+
+/* ---- Owners that are gone ------------------------------------------------------------------------ */
+
+enum { MOST_OWNERS = 32 };
+
+struct owner {
+    int64_t pid, start;
+};
+
+/* Those of this machine that have ended, and whose leases have not: within the time that ours would last. */
+static int gone_of_pool(
+    struct hocket__sqlite_keeper *k, struct hocket__str pool, struct owner *gone, int *n)
+{
+    struct hocket__db *d = &k->db;
+    struct hocket__str place = hocket__cstr(k->base.self.place);
+    int64_t now = hocket__sqlite_now(k);
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_OWNERS,
+        "SELECT DISTINCT owner_pid, owner_start FROM runs WHERE pool = ?1 AND " HOCKET__QUEUE_OPEN
+        " AND " HOCKET__QUEUE_AT " > ?2 AND " HOCKET__QUEUE_AT " <= ?3"
+        " AND owner_pid <> 0 AND owner_place = ?4");
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_text(d, st, 1, pool);
+    hocket__db_bind_int(d, st, 2, now);
+    hocket__db_bind_int(d, st, 3, now + k->base.o.lease_ms);
+    hocket__db_bind_text(d, st, 4, place);
+    int rc;
+    while ((rc = hocket__db_step(d, st)) == 1 && *n < MOST_OWNERS) {
+        struct owner o = { hocket__db_int(d, st, 0), hocket__db_int(d, st, 1) };
+        if (hocket__self_sees_end(&k->base.self, place, o.pid, o.start))
+            gone[(*n)++] = o;
+    }
+    hocket__db_reset(d, st);
+    return rc < 0 ? rc : 0;
+}
+
+/* Its leases are over. */
+static int bury(struct hocket__sqlite_keeper *k, const struct owner *o)
+{
+    struct hocket__db *d = &k->db;
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_BURY,
+        "UPDATE runs SET lease_ms = 0 WHERE owner_pid = ?1 AND owner_start = ?2 AND owner_place = "
+        "?3"
+        " AND " HOCKET__QUEUE_OPEN);
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_int(d, st, 1, o->pid);
+    hocket__db_bind_int(d, st, 2, o->start);
+    hocket__db_bind_text(d, st, 3, hocket__cstr(k->base.self.place));
+    return hocket__db_run(d, st);
+}
+
+/* Whether there were any: 1, 0. */
+static int bury_all(struct hocket__sqlite_keeper *k, struct hocket__str pools)
+{
+    struct owner gone[MOST_OWNERS];
+    int n = 0, rc = 0;
+    for (struct hocket__str pool; rc == 0 && (pool = hocket__store_next_pool(&pools)).n > 0;)
+        rc = gone_of_pool(k, pool, gone, &n);
+    if (rc < 0 || n == 0)
+        return rc;
+    rc = hocket__sqlite_begin(k);
+    for (int i = 0; rc == 0 && i < n; i++)
+        rc = bury(k, &gone[i]);
+    rc = hocket__sqlite_end(k, rc);
+    return rc < 0 ? rc : 1;
+}
+
+/* ---- Taking ---------------------------------------------------------------------------------------- */
+
+static int claim(struct hocket__sqlite_keeper *k, int64_t no)
+{
+    struct hocket__db *d = &k->db;
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_TAKE_NEXT,
+        "UPDATE runs SET " HOCKET__QUEUE_TAKE ", owner_pid = ?2, owner_host = ?3, owner_place = ?4,"
+        " owner_start = ?5, owner_store = ?6, owner_since_ms = ?7, lease_ms = ?8 WHERE no = ?1");
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_int(d, st, 1, no);
+    hocket__sqlite_bind(k, st, 2);
+    return hocket__db_run(d, st);
+}
+
+static int give(struct hocket__sqlite_keeper *k, struct hocket__store_call *call, int64_t no)
+{
+    struct hocket__db *d = &k->db;
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
+    sqlite3_stmt *st = hocket__db_stmt(
+        d, ST_TAKEN, "SELECT " HOCKET__RUN_COLUMNS HOCKET__RUN_FROM " WHERE r.no = ?");
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_int(d, st, 1, no);
+    int rc = hocket__db_step(d, st);
+    if (rc == 1) {
+        hocket__row_run(d, st, &row.run);
+        hocket__store_pack(&call->rows, &row);
+    }
+    hocket__db_reset(d, st);
+    return rc < 0 ? rc : 0;
+}
+
+/* Another process may have taken it since it was seen: then there may be another one, or none. */
+static int take(
+    struct hocket__sqlite_keeper *k, struct hocket__store_call *call, struct hocket__claimed **c)
+{
+    struct next next;
+    int rc = find_next(k, call->key, &next);
+    if (rc < 0 || !next.no)
+        return rc;
+    if (!(*c = hocket__claims_need(&k->base, next.id)))
+        return hocket__error_nomem(&k->db.error);
+    rc = claim(k, next.no);
+    return rc < 0 ? rc : give(k, call, next.no);
+}
+
+int hocket__sqlite_take_next(struct hocket__sqlite_keeper *k, struct hocket__store_call *call)
+{
+    struct hocket__claimed *c = NULL;
+    struct next next;
+    int rc = find_next(k, call->key, &next);
+    if (rc == 0 && !next.no && (rc = bury_all(k, call->key)) == 1)
+        rc = find_next(k, call->key, &next);
+    if (rc < 0 || !next.no)
+        return rc;
+    rc = hocket__sqlite_begin(k);
+    if (rc == 0)
+        rc = take(k, call, &c);
+    rc = hocket__sqlite_end(k, rc);
+    if (rc < 0)
+        call->status = rc; /* for what is remembered of it; the answer's is set by the caller */
+    if (c)
+        hocket__claims_taken(&k->base, c, call);
+    return rc;
+}
+
+/* ---- Who was spoken to ------------------------------------------------------------------------------ */
+
+static int give_spoken(struct hocket__sqlite_keeper *k, struct hocket__store_call *call,
+    const struct hocket__claimed *c)
+{
+    struct hocket__db *d = &k->db;
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_SPOKEN,
+        "SELECT fence FROM runs r WHERE id = ?"
+        " AND EXISTS (SELECT 1 FROM messages m WHERE m.run = r.no AND m.json IS NOT NULL)");
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_text(d, st, 1, hocket__cstr(c->id));
+    int rc = hocket__db_step(d, st);
+    if (rc == 1 && (uint64_t) hocket__db_int(d, st, 0) == c->fence) {
+        memcpy(row.run.id, c->id, sizeof(c->id));
+        row.run.fence = c->fence;
+        hocket__store_pack(&call->rows, &row);
+    }
+    hocket__db_reset(d, st);
+    return rc < 0 ? rc : 0;
+}
+
+int hocket__sqlite_spoken(struct hocket__sqlite_keeper *k, struct hocket__store_call *call)
+{
+    int rc = 0;
+    for (struct hocket__list *l = k->base.claims.next; rc == 0 && l != &k->base.claims;
+         l = l->next) {
+        struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);
+        if (!c->refusal && c->fence)
+            rc = give_spoken(k, call, c);
+    }
+    return rc;
+}
