@@ -21,7 +21,7 @@ export function who(name, shown) {
 }
 
 const marks = Object.assign(Object.create(null), {
-  running: "●", working: "●", waiting: "◐", parked: "❚❚", done: "✓", finished: "✓", completed: "✓", failed: "✕", cancelled: "⊘", cut_off: "⚡", skipped: "↷", pending: "○", stopped: "■",
+  queued: "…", running: "●", working: "●", waiting: "◐", parked: "❚❚", done: "✓", finished: "✓", completed: "✓", failed: "✕", cancelled: "⊘", cut_off: "⚡", skipped: "↷", pending: "○", stopped: "■",
 });
 
 /** A state, told by its words and a sign, and not by its colour alone. */

@@ -97,6 +97,7 @@ has out "cut off"; has out "parked"; has out "0.0123  team/agents  Three days in
 run hocket runs --state cut-off; same "$(cut -c1-26 out)" $C
 run hocket runs -s parked -s done; same "$(wc -l <out)" 2; hasnt out $C
 run hocket runs -s running; empty out; has err "there are none"
+run hocket runs -s queued; empty out; has err "there are none"
 run hocket runs -s asleep; expect 2; has err "there is no state 'asleep'"
 run hocket runs -s parkd; has err "did you mean 'parked'?"
 run hocket runs -n 1; same "$(cut -c1-26 out)" $C; has err "older ones"

@@ -28,9 +28,9 @@ struct runs {
 
 static const struct cli_option options[] = {
     { STATE, 's', "state", "STATE",
-        "those of a state alone: running, waiting (for an input, a signal, a time),\n"
-        "parked (for a person's answer), done, failed, cancelled, cut-off (running, and\n"
-        "its process has ended); can be given several times" },
+        "those of a state alone: queued (for a worker), running, waiting (for an input, a\n"
+        "signal, a time), parked (for a person's answer), done, failed, cancelled, cut-off\n"
+        "(running, and its process has ended); can be given several times" },
     { LIMIT, 'n', "limit", "N", "so many at most; 50; 0 for all" },
     { EVAL, 0, "eval", NULL, "those of evaluations (hocket eval) alone, which are left out else" },
     { JSON, 'j', "json", NULL, "print one JSON object: runs, more" },

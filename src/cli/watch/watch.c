@@ -284,7 +284,9 @@ static void say_change(struct watch *w, const char *before, const hocket_json *r
     else if (is(w->state, "cut_off"))
         cli_buf_addf(
             &line, "the run was cut off: its process has ended; hocket resume %s goes on", id);
-    else if (owner && (is(before, "parked") || is(before, "cut_off")))
+    else if (is(w->state, "queued"))
+        cli_buf_adds(&line, "the run waits for a worker");
+    else if (owner && (is(before, "parked") || is(before, "cut_off") || is(before, "queued")))
         cli_buf_addf(&line, "the run goes on: process %lld on %s",
             (long long) hocket_json_int(hocket_json_get(owner, "pid"), 0), text_of(owner, "host"));
     if (line.n > 0)

@@ -18,7 +18,7 @@ local function told(run)
 end
 
 -- All that have not ended, newest first; conversations, or the others. A run of an evaluation that was cut off is nobody's to go on with,
--- unless he says so: its folder may be gone.
+-- unless he says so: its folder may be gone. Nor is one of a pool: that is a worker's.
 local function open_ones(conversation, most)
   local list, before = {}, nil
   repeat
@@ -26,7 +26,7 @@ local function open_ones(conversation, most)
     if not page then return nil, more end
     for _, run in ipairs(page) do
       local one = told(run)
-      if one.conversation == conversation and not run.owner and not stored.eval(run) then list[#list + 1] = one end
+      if one.conversation == conversation and not run.owner and not run.pool and not stored.eval(run) then list[#list + 1] = one end
       before = run.id
       if most and #list >= most then return list end
     end

@@ -21,11 +21,12 @@ function stored.find(id)
   return store.find(id)
 end
 
---- A run that says that it goes on and that nobody has was cut off: its process has ended.
+--- A run that says that it goes on and that nobody has was cut off: its process has ended. One of a pool goes on with the next worker.
 ---@param row table
 ---@return string
 function stored.state(row)
-  return row.state == "running" and not row.owner and "cut_off" or row.state
+  if row.state ~= "running" or row.owner then return row.state end
+  return row.pool and "queued" or "cut_off"
 end
 
 local function parsed(text)
@@ -75,7 +76,7 @@ function stored.describe(row, brief)
     input = brief and truncate(input, 300) or input, options = not brief and parsed(row.options) or nil,
     state = stored.state(row), waiting_for = stored.open(row), until_ms = until_ms(row), owner = row.owner, simulated = row.simulated,
     eval = stored.eval(row), cost = number_or_null(row.cost), tokens = number_or_null(row.tokens),
-    created_ms = row.created_ms, updated_ms = row.updated_ms,
+    created_ms = row.created_ms, updated_ms = row.updated_ms, pool = row.pool, due_ms = (row.due_ms or 0) > 0 and row.due_ms or nil, caller = row.caller, project = row.project,
   }
 end
 

@@ -126,12 +126,14 @@ local function change(run, request)
   return run:change(body)
 end
 
+local open_states = { queued = true, waiting = true, parked = true, cut_off = true }
+
 -- A run that nobody has is cancelled by taking it up: only its owner may write its end.
 local function cancel(server, request)
   local run, row, err = find(server, request.params.id)
   if err then return nil, err end
   if not run and row.owner then return nil, { code = "state", message = ("the run %s goes on in another process"):format(row.id) } end
-  if not run and stored.state(row) ~= "parked" and stored.state(row) ~= "cut_off" and stored.state(row) ~= "waiting" then
+  if not run and not open_states[stored.state(row)] then
     return nil, { code = "state", message = ("the run %s has ended: it is %s"):format(row.id, stored.state(row)) }
   end
   if not run then
