@@ -199,6 +199,55 @@ int hocket__store_care(struct hocket__store *s, const struct hocket__store_care_
     return ask(s, &q, reply, call);
 }
 
+/* The run goes with the question as bytes; it is as a new one, and nobody's. */
+int hocket__store_item_put(struct hocket__store *s, const struct hocket__store_item *item,
+    int64_t expected, const struct hocket__store_run *run, const struct hocket__store_reply *reply,
+    struct hocket__store_call **call)
+{
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
+    struct hocket__buf packed;
+    struct question q = { .kind = HOCKET__STORE_ITEM_PUT,
+        .key = item->kind,
+        .message_id = item->id,
+        .json = item->json,
+        .parent = item->generation,
+        .at_ms = item->due_ms,
+        .from = (uint64_t) expected };
+    if (item->kind.n == 0 || item->id.n == 0 || item->due_ms < 0 || expected < HOCKET__STORE_ANY
+        || (run && (!hocket__store_is_new(run) || run->parent[0])))
+        return HOCKET_EINVAL;
+    hocket__buf_init(&packed, s->o.alloc, 0);
+    if (run) {
+        row.run = *run;
+        row.run.last_n = row.run.at_n = row.run.last_seq = row.run.at_seq = 0;
+        row.run.fence = row.run.attempts = 0;
+        row.run.owner = (struct hocket__store_owner){ .host = HOCKET__STR("") };
+        hocket__store_pack(&packed, &row);
+    }
+    q.vector = hocket__buf_str(&packed);
+    int rc = packed.status < 0 ? packed.status : ask(s, &q, reply, call);
+    hocket__buf_deinit(&packed);
+    return rc;
+}
+
+int hocket__store_item_del(struct hocket__store *s, struct hocket__str kind, struct hocket__str id,
+    int64_t expected, const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    struct question q = {
+        .kind = HOCKET__STORE_ITEM_DEL, .key = kind, .message_id = id, .from = (uint64_t) expected
+    };
+    return kind.n > 0 && id.n > 0 && expected != 0 && expected >= HOCKET__STORE_ANY
+               ? ask(s, &q, reply, call)
+               : HOCKET_EINVAL;
+}
+
+int hocket__store_items(struct hocket__store *s, struct hocket__str kind, struct hocket__str id,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_ITEMS, .key = kind, .message_id = id };
+    return kind.n > 0 ? ask(s, &q, reply, call) : HOCKET_EINVAL;
+}
+
 int hocket__store_note_put(struct hocket__store *s, const struct hocket__store_note *note,
     uint64_t max_notes, uint64_t max_bytes, const struct hocket__store_reply *reply,
     struct hocket__store_call **call)

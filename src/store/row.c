@@ -109,6 +109,17 @@ static void pack_note(struct hocket__buf *b, const struct hocket__store_note *n)
     hocket__pack_str(b, n->vector);
 }
 
+static void pack_item(struct hocket__buf *b, const struct hocket__store_item *i)
+{
+    hocket__pack_str(b, i->kind);
+    hocket__pack_str(b, i->id);
+    hocket__pack_int(b, i->version);
+    hocket__pack_int(b, i->due_ms);
+    hocket__pack_int(b, i->at_ms);
+    hocket__pack_str(b, i->generation);
+    hocket__pack_str(b, i->json);
+}
+
 /* One case for each kind here, and the same in unpack_fields: the order of the fields is the
  * format. */
 static void pack_fields(struct hocket__buf *b, const struct hocket__store_row *row)
@@ -134,6 +145,7 @@ static void pack_fields(struct hocket__buf *b, const struct hocket__store_row *r
         hocket__pack_num(b, row->stats.pending);
         break;
     case HOCKET__STORE_ROW_NOTE: pack_note(b, &row->note); break;
+    case HOCKET__STORE_ROW_ITEM: pack_item(b, &row->item); break;
     }
 }
 
@@ -259,6 +271,17 @@ static void unpack_note(struct hocket__packed *in, struct hocket__store_note *n)
     n->vector = hocket__unpack_str(in);
 }
 
+static void unpack_item(struct hocket__packed *in, struct hocket__store_item *i)
+{
+    i->kind = hocket__unpack_str(in);
+    i->id = hocket__unpack_str(in);
+    i->version = hocket__unpack_int(in);
+    i->due_ms = hocket__unpack_int(in);
+    i->at_ms = hocket__unpack_int(in);
+    i->generation = hocket__unpack_str(in);
+    i->json = hocket__unpack_str(in);
+}
+
 static void unpack_fields(struct hocket__packed *in, struct hocket__store_row *row)
 {
     switch (row->kind) {
@@ -276,6 +299,7 @@ static void unpack_fields(struct hocket__packed *in, struct hocket__store_row *r
         break;
     case HOCKET__STORE_ROW_STATS: unpack_stats(in, &row->stats); break;
     case HOCKET__STORE_ROW_NOTE: unpack_note(in, &row->note); break;
+    case HOCKET__STORE_ROW_ITEM: unpack_item(in, &row->item); break;
     default: in->bad = true;
     }
 }

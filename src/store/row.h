@@ -111,6 +111,15 @@ struct hocket__store_note {
     uint64_t notes, bytes; /* of all of the memory; where memories are listed, and 0 elsewhere */
 };
 
+/* What belongs to no run: a schedule, a worker. */
+struct hocket__store_item {
+    struct hocket__str kind, id;
+    int64_t version;       /* the store's: above 0, and another one with each change */
+    int64_t due_ms, at_ms; /* wall clock, from 0 on; at_ms is the store's: of the last change */
+    struct hocket__str generation; /* whose files are kept for it, as for a run; empty: none */
+    struct hocket__str json;
+};
+
 struct hocket__store_stats {
     uint64_t runs, bytes;    /* bytes: of the file that are in use */
     uint64_t commits, syncs; /* by this process */
@@ -125,7 +134,8 @@ enum hocket__store_row_kind {
     HOCKET__STORE_ROW_RECORD,
     HOCKET__STORE_ROW_MESSAGE,
     HOCKET__STORE_ROW_STATS,
-    HOCKET__STORE_ROW_NOTE, /* of no export */
+    HOCKET__STORE_ROW_NOTE, /* this and those that follow: of no export */
+    HOCKET__STORE_ROW_ITEM,
 };
 
 struct hocket__store_row {
@@ -138,6 +148,7 @@ struct hocket__store_row {
         struct hocket__store_message message;
         struct hocket__store_stats stats;
         struct hocket__store_note note;
+        struct hocket__store_item item;
     };
 };
 

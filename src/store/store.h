@@ -254,6 +254,21 @@ struct hocket__store_note_query {
 int hocket__store_notes(struct hocket__store *s, const struct hocket__store_note_query *query,
     const struct hocket__store_reply *reply, struct hocket__store_call **call);
 
+/* ---- Items --------------------------------------------------------------------------------------- */
+
+/* Writes an item (its version and at_ms are passed over) when its version is `expected` (0: there must be none; ANY: whatever is there), and with it, in the same
+ * moment, puts `run` (NULL: none; no fork), which nobody has then. One row ITEM, with the new version alone; on the disk. ESTATE:
+ * another has changed it; ENOTFOUND: it is gone; EEXIST: there is such a run: nothing was written then. */
+enum { HOCKET__STORE_ANY = -1 };
+int hocket__store_item_put(struct hocket__store *s, const struct hocket__store_item *item,
+    int64_t expected, const struct hocket__store_run *run, const struct hocket__store_reply *reply,
+    struct hocket__store_call **call);
+int hocket__store_item_del(struct hocket__store *s, struct hocket__str kind, struct hocket__str id,
+    int64_t expected, const struct hocket__store_reply *reply, struct hocket__store_call **call);
+/* Rows ITEM of a kind, what is due first in front; with an id that one, or none. */
+int hocket__store_items(struct hocket__store *s, struct hocket__str kind, struct hocket__str id,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call);
+
 /* No callback of it will be called; what was asked for may be done all the same. */
 void hocket__store_cancel(struct hocket__store *s, struct hocket__store_call *call);
 

@@ -34,7 +34,11 @@ enum hocket__store_call_kind {
     HOCKET__STORE_NOTE_PUT, /* key: memory; parent: text; json: meta; states: labels; from: bytes */
     HOCKET__STORE_NOTE_DEL,
     HOCKET__STORE_NOTES, /* key: memory; message_id: the note's; parent: query */
-    HOCKET__STORE_CARE,  /* states: what; at_ms: age; key: worker; parent: reader */
+    /* key: kind; message_id: id; parent: generation; at_ms: due_ms; from: expected; vector: the run, packed */
+    HOCKET__STORE_ITEM_PUT,
+    HOCKET__STORE_ITEM_DEL,
+    HOCKET__STORE_ITEMS,
+    HOCKET__STORE_CARE, /* states: what; at_ms: age; key: worker; parent: reader */
 };
 
 struct hocket__store_call {
@@ -143,6 +147,18 @@ void hocket__store_say(struct hocket__store_call *c, const char *name, const cha
     __attribute__((format(printf, 3, 4)));
 int hocket__store_unheard(struct hocket__store_call *c, const char *why);
 
+/* The status of an item that was found (version 0: there is none) when `expected` was wanted; EEXIST of a run that there is. */
+int hocket__store_item_judge(struct hocket__store_call *c, int64_t version);
+int hocket__store_item_refuse(struct hocket__store_call *c, int status);
+/* The version that follows; a new item's begins with the time: one that went and came again has none of before. */
+int64_t hocket__store_item_version(int64_t version, int64_t now_ms);
+/* What a call says of its item, and the row that it answers. */
+struct hocket__store_item hocket__store_item_of(
+    const struct hocket__store_call *c, int64_t version, int64_t now_ms);
+void hocket__store_item_told(struct hocket__store_call *c, int64_t version);
+/* The run that is to be put with it; false: none. */
+bool hocket__store_item_run(const struct hocket__store_call *c, struct hocket__store_row *row);
+
 int hocket__store_note_missing(struct hocket__store_call *c);
 /* 0, or ELIMIT: the memory has so much beside the note that is to be put. */
 int hocket__store_note_room(struct hocket__store_call *c, uint64_t notes, uint64_t bytes);
@@ -168,6 +184,8 @@ static inline bool hocket__store_has_ended(enum hocket__store_state state)
     return state == HOCKET__STORE_DONE || state == HOCKET__STORE_FAILED
            || state == HOCKET__STORE_CANCELLED;
 }
+/* Whether its ids and its pool are such. */
+bool hocket__store_is_new(const struct hocket__store_run *run);
 bool hocket__store_is_pool(struct hocket__str name); /* empty: none, which is fine */
 /* The next of names with commas between them; empty at the end. */
 struct hocket__str hocket__store_next_pool(struct hocket__str *names);

@@ -85,6 +85,14 @@ bool hocket__store_next_generation(struct hocket__str *rest, struct hocket__str 
     return name->n > 0;
 }
 
+bool hocket__store_is_new(const struct hocket__store_run *run)
+{
+    struct hocket__str parent = hocket__cstr(run->parent), caller = hocket__cstr(run->caller);
+    return hocket__store_is_id(hocket__cstr(run->id))
+           && (parent.n == 0 || hocket__store_is_id(parent))
+           && (caller.n == 0 || hocket__store_is_id(caller)) && hocket__store_is_pool(run->pool);
+}
+
 bool hocket__store_is_pool(struct hocket__str name)
 {
     return name.n == 0 || !memchr(name.p, ',', name.n);
@@ -109,6 +117,57 @@ struct hocket__store_message hocket__store_ended(
         hocket__store_state_word(state));
     return (struct hocket__store_message){ hocket__cstr(to), at_ms, hocket__cstr(to + n) };
 }
+
+/* ---- Items ------------------------------------------------------------------------------------- */
+
+int hocket__store_item_refuse(struct hocket__store_call *c, int status)
+{
+    const char *why = status == HOCKET_ESTATE      ? "another has changed it meanwhile"
+                      : status == HOCKET_ENOTFOUND ? "it is not there"
+                                                   : "its run is there already";
+    return hocket__error(&c->error, status, "the %.*s %.*s: %s", (int) c->key.n, c->key.p,
+        (int) (c->message_id.n < 100 ? c->message_id.n : 100), c->message_id.p, why);
+}
+
+int hocket__store_item_judge(struct hocket__store_call *c, int64_t version)
+{
+    int64_t expected = (int64_t) c->from;
+    if (expected == version || (expected == HOCKET__STORE_ANY && version > 0)
+        || (expected == HOCKET__STORE_ANY && c->kind == HOCKET__STORE_ITEM_PUT))
+        return 0;
+    return hocket__store_item_refuse(c, version == 0 ? HOCKET_ENOTFOUND : HOCKET_ESTATE);
+}
+
+int64_t hocket__store_item_version(int64_t version, int64_t now_ms)
+{
+    return version > 0 ? version + 1 : now_ms > 1 ? now_ms : 1;
+}
+
+struct hocket__store_item hocket__store_item_of(
+    const struct hocket__store_call *c, int64_t version, int64_t now_ms)
+{
+    return (struct hocket__store_item){ c->key, c->message_id, version, c->at_ms, now_ms, c->parent,
+        c->json };
+}
+
+void hocket__store_item_told(struct hocket__store_call *c, int64_t version)
+{
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_ITEM };
+    row.item = (struct hocket__store_item){ .kind = c->key,
+        .id = c->message_id,
+        .version = version,
+        .generation = HOCKET__STR(""),
+        .json = HOCKET__STR("") };
+    hocket__store_pack(&c->rows, &row);
+}
+
+bool hocket__store_item_run(const struct hocket__store_call *c, struct hocket__store_row *row)
+{
+    struct hocket__str in = c->vector;
+    return hocket__store_unpack(&in, row) == 1;
+}
+
+/* ---- Notes ------------------------------------------------------------------------------------- */
 
 int hocket__store_note_missing(struct hocket__store_call *c)
 {

@@ -50,10 +50,8 @@ static struct hocket__store_command command(
 int hocket__store_put(
     struct hocket__store *s, const struct hocket__store_run *run, struct hocket__store_claim *claim)
 {
-    struct hocket__str id = hocket__cstr(run->id), parent = hocket__cstr(run->parent);
-    struct hocket__str caller = hocket__cstr(run->caller);
-    if (!hocket__store_is_id(id) || (parent.n > 0 && !hocket__store_is_id(parent))
-        || (caller.n > 0 && !hocket__store_is_id(caller)) || !hocket__store_is_pool(run->pool))
+    struct hocket__str parent = hocket__cstr(run->parent);
+    if (!hocket__store_is_new(run))
         return HOCKET_EINVAL;
     memcpy(claim->id, run->id, sizeof(claim->id));
     claim->fence = 1;

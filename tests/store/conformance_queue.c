@@ -410,6 +410,146 @@ static void rows_of_before_are_read(void **state)
     hocket__buf_deinit(&b);
 }
 
+/* ---- Items --------------------------------------------------------------------------------------- */
+
+/* The version that it has then, or a status. */
+static int64_t put_item(struct fixture *f, const char *id, int64_t due_ms, const char *json,
+    int64_t expected, const struct hocket__store_run *run)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    struct hocket__store_item item = { .kind = STR("schedule"),
+        .id = STR(id),
+        .due_ms = due_ms,
+        .generation = STR("files"),
+        .json = STR(json) };
+    int rc = fixture_answer(f, hocket__store_item_put(f->s, &item, expected, run, &r, NULL));
+    return rc < 0 ? rc : fixture_row(f, 0).item.version;
+}
+
+static int del_item(struct fixture *f, const char *id, int64_t expected)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    return fixture_answer(
+        f, hocket__store_item_del(f->s, STR("schedule"), STR(id), expected, &r, NULL));
+}
+
+static size_t items(struct fixture *f, const char *id)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(
+        fixture_answer(f, hocket__store_items(f->s, STR("schedule"), STR(id), &r, NULL)), 0);
+    return f->count;
+}
+
+static void an_item_is_changed_by_who_has_seen_it(void **state)
+{
+    struct fixture *f = *state;
+    int64_t one = put_item(f, "a", 5, "{\"n\":1}", 0, NULL), two;
+    assert_true(one > 0);
+    assert_int_equal(put_item(f, "a", 5, "{}", 0, NULL), HOCKET_ESTATE);
+    assert_non_null(strstr(f->error.message, "the schedule a"));
+    two = put_item(f, "a", 9, "{\"n\":2}", one, NULL);
+    assert_true(two > one);
+    assert_int_equal(put_item(f, "a", 5, "{}", one, NULL), HOCKET_ESTATE);
+    assert_int_equal(put_item(f, "b", 5, "{}", 7, NULL), HOCKET_ENOTFOUND);
+    assert_int_equal(items(f, "a"), 1);
+    struct hocket__store_item got = fixture_row(f, 0).item;
+    assert_str(got.kind, "schedule");
+    assert_str(got.json, "{\"n\":2}");
+    assert_str(got.generation, "files");
+    assert_int_equal(got.version, two);
+    assert_int_equal(got.due_ms, 9);
+    assert_int_equal(got.at_ms, NOW);
+    assert_true(put_item(f, "a", 1, "{\"n\":3}", HOCKET__STORE_ANY, NULL) > two);
+    assert_int_equal(del_item(f, "a", two), HOCKET_ESTATE);
+    assert_int_equal(del_item(f, "a", HOCKET__STORE_ANY), 0);
+    assert_int_equal(del_item(f, "a", HOCKET__STORE_ANY), HOCKET_ENOTFOUND);
+    f->now = NOW + 1;
+    assert_true(put_item(f, "a", 1, "{}", HOCKET__STORE_ANY, NULL) > one); /* not as it was */
+    assert_int_equal(put_item(f, "a", 1, "{}", one, NULL), HOCKET_ESTATE);
+}
+
+static void items_are_listed_as_they_are_due(void **state)
+{
+    struct fixture *f = *state;
+    enum { MANY = 450 };
+    char id[16], *json = malloc(2000);
+    memset(json, 'x', 1999);
+    json[1999] = 0;
+    for (int i = 0; i < MANY; i++) { /* more than a piece */
+        snprintf(id, sizeof(id), "i%03d", (i * 7) % MANY);
+        assert_true(put_item(f, id, (i * 7) % MANY / 3, json, 0, NULL) > 0);
+    }
+    free(json);
+    assert_int_equal(items(f, ""), MANY);
+    for (size_t i = 0; i < MANY; i += 50) {
+        snprintf(id, sizeof(id), "i%03d", (int) i);
+        assert_str(fixture_row(f, i).item.id, id);
+        assert_int_equal(fixture_row(f, i).item.due_ms, i / 3);
+    }
+    assert_int_equal(items(f, "i007"), 1);
+    assert_int_equal(items(f, "none"), 0);
+}
+
+/* A schedule is gone on with and its run begun, or neither. */
+static void an_item_brings_a_run(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim c;
+    struct hocket__store_run run = job(RUN_1, "default", 0), taken = job(RUN_2, "default", 0);
+    int64_t one = put_item(f, "a", 5, "1", 0, NULL), two = put_item(f, "a", 6, "2", one, &run);
+    assert_true(two > one);
+    run = job(RUN_3, "default", 0);
+    assert_int_equal(put_item(f, "a", 7, "3", one, &run), HOCKET_ESTATE);
+    assert_string_equal(next(f, "default", &c), RUN_1);
+    assert_string_equal(next(f, "default", &c), "");
+    submit_run(f, &taken);
+    assert_int_equal(put_item(f, "a", 7, "3", two, &taken), HOCKET_EEXIST);
+    assert_int_equal(items(f, "a"), 1);
+    assert_str(fixture_row(f, 0).item.json, "2");
+    assert_int_equal(put_item(f, "b", 7, "3", 0, &taken), HOCKET_EEXIST);
+    assert_int_equal(items(f, "b"), 0);
+    assert_string_equal(next(f, "default", &c), RUN_2);
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
+    run.pool = STR("a,b");
+    assert_int_equal(put_item(f, "b", 7, "3", 0, &run), HOCKET_EINVAL);
+}
+
+static void an_item_keeps_its_files(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim c = fixture_put(f, RUN_1);
+    struct hocket__store_run run = { .generation = STR(RUN_1 ",files") };
+    struct hocket__store_file file = { STR("files"), STR("a.lua"), STR("h"), STR("text") };
+    hocket__store_update(f->s, &c, HOCKET__STORE_SET_GENERATION, &run);
+    assert_int_equal(hocket__store_file(f->s, &file), 0);
+    hocket__store_release(f->s, &c);
+    assert_true(put_item(f, "a", 5, "1", 0, NULL) > 0);
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(fixture_answer(f, hocket__store_remove(f->s, STR(RUN_1), &r, NULL)), 0);
+    r = fixture_reply(f);
+    assert_int_equal(fixture_answer(f, hocket__store_files(f->s, STR("files"), &r, NULL)), 0);
+    assert_int_equal(f->count, 1);
+    assert_int_equal(del_item(f, "a", HOCKET__STORE_ANY), 0);
+    r = fixture_reply(f);
+    assert_int_equal(fixture_answer(f, hocket__store_files(f->s, STR("files"), &r, NULL)), 0);
+    assert_int_equal(f->count, 0);
+}
+
+static void items_have_names(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_reply r = fixture_reply(f);
+    struct hocket__store_item item = { .kind = STR("k"), .id = STR("i"), .due_ms = -1 };
+    assert_int_equal(hocket__store_item_put(f->s, &item, 0, NULL, &r, NULL), HOCKET_EINVAL);
+    item.due_ms = 0;
+    assert_int_equal(hocket__store_item_put(f->s, &item, -2, NULL, &r, NULL), HOCKET_EINVAL);
+    item.id = STR("");
+    assert_int_equal(hocket__store_item_put(f->s, &item, 0, NULL, &r, NULL), HOCKET_EINVAL);
+    assert_int_equal(hocket__store_item_del(f->s, STR("k"), STR("i"), 0, &r, NULL), HOCKET_EINVAL);
+    assert_int_equal(hocket__store_items(f->s, STR(""), STR(""), &r, NULL), HOCKET_EINVAL);
+}
+
 static void jobs_survive_their_store(void **state)
 {
     struct fixture *f = *state;
@@ -418,8 +558,10 @@ static void jobs_survive_their_store(void **state)
         return;
     submit(f, RUN_1, "default", 0);
     assert_string_equal(next(f, "default", &c), RUN_1);
+    int64_t version = put_item(f, "a", 5, "1", 0, NULL);
     fixture_close(f); /* lets go of it */
     fixture_open(f);
+    assert_true(put_item(f, "a", 5, "1", version, NULL) > version);
     assert_string_equal(next(f, "default", &c), RUN_1);
 }
 
@@ -441,6 +583,11 @@ int conformance_queue(const struct store_kind *kind)
         TEST(a_cancelled_call_takes_nothing),
         TEST(a_copy_is_nobodys_job),
         TEST(rows_of_before_are_read),
+        TEST(an_item_is_changed_by_who_has_seen_it),
+        TEST(items_are_listed_as_they_are_due),
+        TEST(an_item_brings_a_run),
+        TEST(an_item_keeps_its_files),
+        TEST(items_have_names),
         TEST(jobs_survive_their_store),
     };
     the_kind = kind;

@@ -123,6 +123,18 @@ static void push_stats(lua_State *L, const struct hocket__store_stats *s)
     set_int(L, "pending", (int64_t) s->pending);
 }
 
+static void push_item(lua_State *L, const struct hocket__store_item *i)
+{
+    lua_createtable(L, 0, 7);
+    set_str(L, "kind", i->kind);
+    set_str(L, "id", i->id);
+    set_int(L, "version", i->version);
+    set_int(L, "due_ms", i->due_ms);
+    set_int(L, "at_ms", i->at_ms);
+    set_str(L, "generation", i->generation);
+    set_str(L, "json", i->json);
+}
+
 static void push_row(lua_State *L, const struct hocket__store_row *row)
 {
     switch (row->kind) {
@@ -133,6 +145,7 @@ static void push_row(lua_State *L, const struct hocket__store_row *row)
     case HOCKET__STORE_ROW_MESSAGE: push_message(L, &row->message); break;
     case HOCKET__STORE_ROW_STATS: push_stats(L, &row->stats); break;
     case HOCKET__STORE_ROW_NOTE: hocket__store_push_note(L, &row->note); break;
+    case HOCKET__STORE_ROW_ITEM: push_item(L, &row->item); break;
     }
 }
 

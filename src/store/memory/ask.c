@@ -221,7 +221,7 @@ static bool is_used(const struct hocket__memory *m, struct hocket__str generatio
     for (size_t i = 0; i < m->n_runs; i++)
         if (!m->runs[i]->removed && has_generation(m->runs[i], generation))
             return true;
-    return false;
+    return hocket__memory_item_has(m, generation);
 }
 
 static void drop_generation(struct hocket__memory *m, struct hocket__str generation)
@@ -236,6 +236,14 @@ static void drop_generation(struct hocket__memory *m, struct hocket__str generat
             m->files.at[kept++] = m->files.at[i];
     }
     m->files.count = kept;
+}
+
+void hocket__memory_drop_files(struct hocket__memory *m, struct hocket__str generations)
+{
+    struct hocket__str name;
+    while (hocket__store_next_generation(&generations, &name))
+        if (!is_used(m, name))
+            drop_generation(m, name);
 }
 
 static void remove_named(struct hocket__memory *m, struct hocket__store_call *c)
@@ -254,10 +262,7 @@ static void remove_named(struct hocket__memory *m, struct hocket__store_call *c)
     hocket__buf_addf(&names, "%s,", r->id);
     hocket__buf_addstr(&names, row.run.generation);
     remove_run(m, r);
-    struct hocket__str rest = hocket__buf_str(&names), name;
-    while (hocket__store_next_generation(&rest, &name))
-        if (!is_used(m, name))
-            drop_generation(m, name);
+    hocket__memory_drop_files(m, hocket__buf_str(&names));
     hocket__buf_deinit(&names);
 }
 
@@ -302,6 +307,9 @@ void hocket__memory_answer(struct hocket__memory *m, struct hocket__store_call *
         [HOCKET__STORE_MESSAGE] = put_message,
         [HOCKET__STORE_REMOVE] = remove_named,
         [HOCKET__STORE_STATS] = stats,
+        [HOCKET__STORE_ITEM_PUT] = hocket__memory_item_put,
+        [HOCKET__STORE_ITEM_DEL] = hocket__memory_item_del,
+        [HOCKET__STORE_ITEMS] = hocket__memory_items,
         [HOCKET__STORE_CARE] = care,
         [HOCKET__STORE_NOTE_PUT] = hocket__memory_note_put,
         [HOCKET__STORE_NOTE_DEL] = hocket__memory_note_del,

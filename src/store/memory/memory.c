@@ -62,6 +62,7 @@ static void memory_close(struct hocket__store_backend *b)
         hocket__memory_free_run(m, m->runs[m->n_runs - 1]);
     hocket__free(m->a, m->runs, m->cap * sizeof(*m->runs));
     hocket__memory_free_blocks(m, &m->files);
+    hocket__memory_free_blocks(m, &m->items);
     hocket__memory_free_blocks(m, &m->notes);
     hocket__free(m->a, m, sizeof(*m));
     hocket__store_closed(s);

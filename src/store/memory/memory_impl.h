@@ -35,6 +35,7 @@ struct hocket__memory {
     struct hocket__memory_run **runs; /* by id */
     size_t n_runs, cap;
     struct hocket__blocks files; /* by generation and path */
+    struct hocket__blocks items; /* by kind, time and id */
     struct hocket__blocks notes; /* the one that was written last is the last */
     uint64_t commits;
     char host[256];
@@ -92,6 +93,16 @@ void hocket__memory_spoken(struct hocket__memory *m, struct hocket__store_call *
 
 /* Answers a question into the call. */
 void hocket__memory_answer(struct hocket__memory *m, struct hocket__store_call *c);
+
+/* Forgets the files of those of these generations that no run has, and no item. */
+void hocket__memory_drop_files(struct hocket__memory *m, struct hocket__str generations);
+
+/* ---- items.c ---- */
+
+bool hocket__memory_item_has(const struct hocket__memory *m, struct hocket__str generation);
+void hocket__memory_item_put(struct hocket__memory *m, struct hocket__store_call *c);
+void hocket__memory_item_del(struct hocket__memory *m, struct hocket__store_call *c);
+void hocket__memory_items(struct hocket__memory *m, struct hocket__store_call *c);
 
 /* ---- notes.c ---- */
 

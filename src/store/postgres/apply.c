@@ -36,13 +36,13 @@ static int send_load(struct hocket__pg_keeper *k, struct hocket__claimed *c)
 }
 
 /* Of a run that is to be put: its number, and its parent's. */
+#define NUMBER                                                                                     \
+    "SELECT nextval(pg_get_serial_sequence('runs', 'no')), (SELECT no FROM runs WHERE id = $1)"
 static int send_number(struct hocket__pg_keeper *k, const struct hocket__store_run *r)
 {
     hocket__pg_new(&k->db);
     hocket__pg_text(&k->db, hocket__cstr(r->parent));
-    return hocket__pg_send(&k->db, PG_NUMBER,
-        "SELECT nextval(pg_get_serial_sequence('runs', 'no')),"
-        " (SELECT no FROM runs WHERE id = $1)");
+    return hocket__pg_send(&k->db, PG_NUMBER, NUMBER);
 }
 
 /* All runs that the commands are of, in `touched`, and what is asked of each. */
@@ -369,6 +369,40 @@ static int release(struct hocket__pg *d, struct hocket__claimed *c)
     hocket__pg_new(d);
     hocket__pg_int(d, c->no);
     return hocket__pg_send(d, PG_LET_GO, "UPDATE runs SET " HOCKET__QUEUE_LET_GO " WHERE no = $1");
+}
+
+static int number_free(
+    struct hocket__pg_keeper *k, struct hocket__claimed *c, const struct hocket__store_run *run)
+{
+    struct hocket__pg *d = &k->db;
+    int rc;
+    int64_t there = hocket__pg_run_no(d, hocket__cstr(run->id), &rc);
+    hocket__pg_new(d);
+    hocket__pg_text(d, HOCKET__STR(""));
+    if (rc == 0)
+        rc = hocket__pg_query(d, PG_NUMBER, NUMBER);
+    if (rc == 0)
+        c->no = there ? there : -hocket__pg_int_of(d, 0, 0);
+    return rc;
+}
+
+/* As one that is put and let go of; what it is refused for is not told of a claim. */
+int hocket__pg_put_free(
+    struct hocket__pg_keeper *k, const struct hocket__store_run *run, int *status)
+{
+    struct hocket__claimed c = { .no = 0 };
+    bool refusals = k->base.has_refusals;
+    int rc = number_free(k, &c, run);
+    if (rc == 0)
+        rc = put(k, &c, run);
+    k->base.has_refusals = refusals;
+    *status = c.refusal;
+    if (rc < 0 || c.refusal)
+        return rc;
+    rc = release(&k->db, &c);
+    if (rc == 0)
+        rc = hocket__pg_sync(&k->db);
+    return rc < 0 ? rc : hocket__pg_end(&k->db);
 }
 
 /* ---- Commands ------------------------------------------------------------------------------------------ */

@@ -478,6 +478,9 @@ static int answer(struct hocket__pg_keeper *k, struct hocket__store_call *c, boo
     case HOCKET__STORE_MESSAGE: return insert_message(&k->db, c, again);
     case HOCKET__STORE_REMOVE: return remove_named(k, c, again);
     case HOCKET__STORE_STATS: return stats(k, c);
+    case HOCKET__STORE_ITEM_PUT: return hocket__pg_item_put(k, c, again);
+    case HOCKET__STORE_ITEM_DEL: return hocket__pg_item_del(k, c, again);
+    case HOCKET__STORE_ITEMS: return hocket__pg_items(k, c);
     case HOCKET__STORE_CARE: return hocket__pg_care(k, c);
     case HOCKET__STORE_NOTE_PUT: return hocket__pg_note_put(k, c);
     case HOCKET__STORE_NOTE_DEL: return hocket__pg_note_del(k, c, again);

@@ -29,6 +29,10 @@ int hocket__pg_begin(struct hocket__pg *d);
 /* ---- apply.c ---- */
 
 int hocket__pg_write(struct hocket__keeper *base, struct hocket__str work, bool sync);
+/* Puts a run that nobody has, in the transaction that there is; *status: why it cannot be. */
+int hocket__pg_put_free(
+    struct hocket__pg_keeper *k, const struct hocket__store_run *run, int *status);
+
 /* One that is there already stays: then no row has changed. */
 int hocket__pg_send_message(
     struct hocket__pg *d, int64_t run, const struct hocket__store_message *m);
@@ -85,6 +89,16 @@ int64_t hocket__pg_run_no(struct hocket__pg *d, struct hocket__str id, int *rc);
 /* Marks a run as removed, with what nobody else needs of it; its rows go in steps. */
 int hocket__pg_remove(struct hocket__pg_keeper *k, int64_t no);
 int hocket__pg_sweep(struct hocket__keeper *base);
+
+/* Drops the files of those of these generations that no run has, and no item. */
+int hocket__pg_drop_files(struct hocket__pg *d, struct hocket__str generations);
+
+/* ---- items.c ---- */
+
+/* `again`: the answer of an attempt before was lost. */
+int hocket__pg_item_put(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool again);
+int hocket__pg_item_del(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool again);
+int hocket__pg_items(struct hocket__pg_keeper *k, struct hocket__store_call *c);
 
 /* ---- care.c ---- */
 
@@ -159,6 +173,12 @@ enum {
     PG_OWNERS,
     PG_BURY,
     PG_SPOKEN,
+    PG_ITEM_FIND,
+    PG_ITEM_NEW,
+    PG_ITEM_PUT,
+    PG_ITEM_DEL,
+    PG_ITEM_SAME,
+    PG_ITEMS,
     PG_SLOTS
 };
 _Static_assert((int) PG_SLOTS <= (int) HOCKET__PG_STATEMENTS, "each statement has a slot");

@@ -22,7 +22,8 @@ static int names_of(struct hocket__pg *d, int64_t no, struct hocket__buf *names)
                : 0;
 }
 
-/* Files that no run has. Only forks have more than one generation. */
+/* Files that no run has, and no item. Forks have the generations of those that they go through, and what another run has
+ * called that one's; names that are no id of a run are shared by many, and found soon where one of those is left. */
 static int purge_files(struct hocket__pg *d, struct hocket__str generation)
 {
     hocket__pg_new(d);
@@ -32,7 +33,22 @@ static int purge_files(struct hocket__pg *d, struct hocket__str generation)
         " AND NOT EXISTS (SELECT 1 FROM runs WHERE id = $1)"
         " AND NOT EXISTS (SELECT 1 FROM runs WHERE generation = $1 AND removed = 0)"
         " AND NOT EXISTS (SELECT 1 FROM runs WHERE parent IS NOT NULL AND removed = 0"
+        " AND strpos(',' || generation || ',', ',' || $1 || ',') > 0)"
+        " AND NOT EXISTS (SELECT 1 FROM runs WHERE caller = $1 AND removed = 0"
+        " AND strpos(',' || generation || ',', ',' || $1 || ',') > 0)"
+        " AND NOT (length($1) <> 26 AND EXISTS (SELECT 1 FROM runs WHERE removed = 0"
+        " AND strpos(',' || generation || ',', ',' || $1 || ',') > 0))"
+        " AND NOT EXISTS (SELECT 1 FROM items WHERE generation IS NOT NULL"
         " AND strpos(',' || generation || ',', ',' || $1 || ',') > 0)");
+}
+
+int hocket__pg_drop_files(struct hocket__pg *d, struct hocket__str generations)
+{
+    struct hocket__str name;
+    int rc = 0;
+    while (rc == 0 && hocket__store_next_generation(&generations, &name))
+        rc = purge_files(d, name);
+    return rc;
 }
 
 /* Its id is free at once, and so are files that no other run has. */
@@ -48,9 +64,8 @@ int hocket__pg_remove(struct hocket__pg_keeper *k, int64_t no)
         rc = hocket__pg_query(d, PG_REMOVE,
             "UPDATE runs SET removed = 1, id = '" HOCKET__PG_REMOVED "' || id || ' ' || no,"
             " owner_pid = 0, input = '', options = '', waiting_for = NULL WHERE no = $1");
-    struct hocket__str rest = hocket__buf_str(&names), name;
-    while (rc == 0 && hocket__store_next_generation(&rest, &name))
-        rc = purge_files(d, name);
+    if (rc == 0)
+        rc = hocket__pg_drop_files(d, hocket__buf_str(&names));
     hocket__buf_deinit(&names);
     k->base.more_to_sweep = true;
     return rc;

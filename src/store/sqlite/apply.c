@@ -388,6 +388,18 @@ static int release(struct hocket__sqlite_keeper *k, struct hocket__claimed *c)
     return hocket__db_run(&k->db, st);
 }
 
+/* As one that is put and let go of; what it is refused for is not told of a claim. */
+int hocket__sqlite_put_free(
+    struct hocket__sqlite_keeper *k, const struct hocket__store_run *run, int *status)
+{
+    struct hocket__claimed c = { .no = 0 };
+    bool refusals = k->base.has_refusals;
+    int rc = put(k, &c, run);
+    k->base.has_refusals = refusals;
+    *status = c.refusal;
+    return rc == 0 && c.refusal == 0 ? release(k, &c) : rc;
+}
+
 /* ---- Commands --------------------------------------------------------------------------------- */
 
 /* What the file says of the run, once in a transaction, in which nobody else may change it. */

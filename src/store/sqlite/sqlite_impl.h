@@ -30,6 +30,10 @@ int64_t hocket__sqlite_now(const struct hocket__sqlite_keeper *k);
  * nothing was written; then `work` is to be given again. */
 int hocket__sqlite_write(struct hocket__sqlite_keeper *k, struct hocket__str work, bool sync);
 
+/* Puts a run that nobody has; *status: why it cannot be. */
+int hocket__sqlite_put_free(
+    struct hocket__sqlite_keeper *k, const struct hocket__store_run *run, int *status);
+
 /* One that is there already stays: then nothing has changed. */
 int hocket__message_put(
     struct hocket__sqlite_keeper *k, int64_t run, const struct hocket__store_message *m);
@@ -91,9 +95,18 @@ int hocket__sweep_remove(struct hocket__sqlite_keeper *k, int64_t no);
 /* One small step; base->more_to_sweep says whether there is another. */
 int hocket__sweep_step(struct hocket__keeper *base);
 
+/* Drops the files of those of these generations that no run has, and no item. */
+int hocket__sqlite_drop_files(struct hocket__sqlite_keeper *k, struct hocket__str generations);
+
 /* ---- care.c ---- */
 
 int hocket__sqlite_care(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);
+
+/* ---- items.c ---- */
+
+int hocket__sqlite_item_put(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);
+int hocket__sqlite_item_del(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);
+int hocket__sqlite_items(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);
 
 /* ---- notes.c ---- */
 
@@ -167,6 +180,10 @@ enum {
     ST_SPOKEN,
     ST_OWNERS,
     ST_BURY,
+    ST_ITEM_FIND,
+    ST_ITEM_PUT,
+    ST_ITEM_DEL,
+    ST_ITEMS,
     ST_SLOTS
 };
 _Static_assert(ST_SLOTS <= sizeof(((struct hocket__db *) 0)->stmts) / sizeof(sqlite3_stmt *),

@@ -33,7 +33,8 @@ static int names_of(struct hocket__sqlite_keeper *k, int64_t no, struct hocket__
     return rc < 0 ? rc : names->status;
 }
 
-/* Files that no run has. Only forks have more than one generation. */
+/* Files that no run has, and no item. Forks have the generations of those that they go through, and what another run has
+ * called that one's; names that are no id of a run are shared by many, and found soon where one of those is left. */
 static int purge_files(struct hocket__sqlite_keeper *k, struct hocket__str generation)
 {
     sqlite3_stmt *st = hocket__db_stmt(&k->db, ST_PURGE_FILES,
@@ -41,11 +42,26 @@ static int purge_files(struct hocket__sqlite_keeper *k, struct hocket__str gener
         " AND NOT EXISTS (SELECT 1 FROM runs WHERE id = ?1)"
         " AND NOT EXISTS (SELECT 1 FROM runs WHERE generation = ?1 AND removed = 0)"
         " AND NOT EXISTS (SELECT 1 FROM runs WHERE parent IS NOT NULL AND removed = 0"
+        " AND instr(',' || generation || ',', ',' || ?1 || ','))"
+        " AND NOT EXISTS (SELECT 1 FROM runs WHERE caller = ?1 AND removed = 0"
+        " AND instr(',' || generation || ',', ',' || ?1 || ','))"
+        " AND NOT (length(?1) <> 26 AND EXISTS (SELECT 1 FROM runs WHERE removed = 0"
+        " AND instr(',' || generation || ',', ',' || ?1 || ',')))"
+        " AND NOT EXISTS (SELECT 1 FROM items WHERE generation IS NOT NULL"
         " AND instr(',' || generation || ',', ',' || ?1 || ','))");
     if (!st)
         return k->db.error.status;
     hocket__db_bind_text(&k->db, st, 1, generation);
     return hocket__db_run(&k->db, st);
+}
+
+int hocket__sqlite_drop_files(struct hocket__sqlite_keeper *k, struct hocket__str generations)
+{
+    struct hocket__str name;
+    int rc = 0;
+    while (rc == 0 && hocket__store_next_generation(&generations, &name))
+        rc = purge_files(k, name);
+    return rc;
 }
 
 /* Its id is free at once, and so are files that no other run has. */
@@ -59,9 +75,8 @@ int hocket__sweep_remove(struct hocket__sqlite_keeper *k, int64_t no)
             "UPDATE runs SET removed = 1, id = '" HOCKET__REMOVED "' || id || ' ' || no,"
             " owner_pid = 0, input = '', options = '', waiting_for = NULL WHERE no = ?1",
             no);
-    struct hocket__str rest = hocket__buf_str(&names), name;
-    while (rc == 0 && hocket__store_next_generation(&rest, &name))
-        rc = purge_files(k, name);
+    if (rc == 0)
+        rc = hocket__sqlite_drop_files(k, hocket__buf_str(&names));
     hocket__buf_deinit(&names);
     k->base.more_to_sweep = true;
     return rc;

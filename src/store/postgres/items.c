@@ -1,0 +1,203 @@
+/* Items: as in a file (sqlite/items.c), but that another may put the same one between two statements, and that an answer may
+ * be lost: one that was asked for again, and stands there as it was to be, with its run, is what was asked for. */
+#include "store/postgres/postgres_impl.h"
+
+/* What is there, locked: its version, or 0, and its generations. */
+static int find(struct hocket__pg *d, struct hocket__store_call *c, int64_t *version,
+    struct hocket__buf *generation)
+{
+    hocket__pg_new(d);
+    hocket__pg_text(d, c->key);
+    hocket__pg_text(d, c->message_id);
+    int rc = hocket__pg_query(d, PG_ITEM_FIND,
+        "SELECT version, generation FROM items WHERE kind = $1 AND id = $2 FOR UPDATE");
+    bool there = rc == 0 && hocket__pg_rows(d) == 1;
+    *version = there ? hocket__pg_int_of(d, 0, 0) : 0;
+    if (!there)
+        return rc;
+    hocket__pg_begin_row(d, 0);
+    return hocket__buf_addstr(generation, hocket__pg_text_of(d, 0, 1)) < 0
+               ? hocket__error_nomem(&d->error)
+               : 0;
+}
+
+/* The run's and the item's own, in this transaction alone. */
+static int put_run(struct hocket__pg_keeper *k, struct hocket__store_call *c)
+{
+    struct hocket__store_row row;
+    int status = 0, rc = 0;
+    if (hocket__store_item_run(c, &row))
+        rc = hocket__pg_put_free(k, &row.run, &status);
+    if (rc == 0 && status < 0)
+        c->status = hocket__store_item_refuse(c, status);
+    return rc;
+}
+
+static int write_item(struct hocket__pg *d, const struct hocket__store_item *i, bool is_new)
+{
+    hocket__pg_new(d);
+    hocket__pg_text(d, i->kind);
+    hocket__pg_text(d, i->id);
+    hocket__pg_int(d, i->version);
+    hocket__pg_int(d, i->due_ms);
+    hocket__pg_int(d, i->at_ms);
+    hocket__pg_text_or_null(d, i->generation);
+    hocket__pg_text(d, i->json);
+    if (is_new)
+        return hocket__pg_query(d, PG_ITEM_NEW,
+            "INSERT INTO items(kind, id, version, due_ms, at_ms, generation, json)"
+            " VALUES($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING");
+    return hocket__pg_query(d, PG_ITEM_PUT,
+        "UPDATE items SET version = $3, due_ms = $4, at_ms = $5, generation = $6, json = $7"
+        " WHERE kind = $1 AND id = $2");
+}
+
+/* Another has put it since it was not there: whoever wants any version looks again. */
+static int lost(struct hocket__pg *d, struct hocket__store_call *c)
+{
+    if ((int64_t) c->from != HOCKET__STORE_ANY)
+        return c->status = hocket__store_item_refuse(c, HOCKET_ESTATE), 0;
+    hocket__error(&d->error, HOCKET_EIO, "another has put the same item");
+    d->error.retryable = true;
+    return HOCKET_EIO;
+}
+
+/* Whether it stands there as this call was to leave it. */
+static int is_done(struct hocket__pg *d, struct hocket__store_call *c, int64_t version, bool *done)
+{
+    struct hocket__store_row row = { .run = { .id = "" } };
+    int64_t expected = (int64_t) c->from;
+    *done = false;
+    if (version == 0 || (expected > 0 && version != expected + 1))
+        return 0;
+    hocket__store_item_run(c, &row);
+    hocket__pg_new(d);
+    hocket__pg_text(d, c->key);
+    hocket__pg_text(d, c->message_id);
+    hocket__pg_int(d, c->at_ms);
+    hocket__pg_text(d, c->json);
+    hocket__pg_text(d, hocket__cstr(row.run.id));
+    int rc = hocket__pg_query(d, PG_ITEM_SAME,
+        "SELECT 1::bigint FROM items WHERE kind = $1 AND id = $2 AND due_ms = $3 AND json = $4"
+        " AND ($5 = '' OR EXISTS (SELECT 1 FROM runs WHERE runs.id = $5))");
+    *done = rc == 0 && hocket__pg_rows(d) == 1;
+    if (*done)
+        hocket__store_item_told(c, version);
+    return rc;
+}
+
+static int write_new(struct hocket__pg_keeper *k, struct hocket__store_call *c, int64_t version,
+    struct hocket__str generation)
+{
+    struct hocket__pg *d = &k->db;
+    int64_t now = hocket__pg_now(k);
+    struct hocket__store_item item =
+        hocket__store_item_of(c, hocket__store_item_version(version, now), now);
+    int rc = write_item(d, &item, version == 0);
+    if (rc == 0 && hocket__pg_changed(d) == 0)
+        return lost(d, c);
+    if (rc == 0 && generation.n > 0 && !hocket__str_eq(generation, c->parent))
+        rc = hocket__pg_drop_files(d, generation);
+    if (rc == 0)
+        hocket__store_item_told(c, item.version);
+    return rc;
+}
+
+static int put(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool again,
+    struct hocket__buf *generation)
+{
+    int64_t version;
+    bool done = false;
+    int rc = find(&k->db, c, &version, generation);
+    if (rc == 0 && again)
+        rc = is_done(&k->db, c, version, &done);
+    if (rc < 0 || done)
+        return rc;
+    if ((c->status = hocket__store_item_judge(c, version)) == 0)
+        rc = put_run(k, c);
+    return rc < 0 || c->status < 0 ? rc : write_new(k, c, version, hocket__buf_str(generation));
+}
+
+/* Asked again it may be gone by what was asked first. */
+static int del(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool again,
+    struct hocket__buf *generation)
+{
+    struct hocket__pg *d = &k->db;
+    int64_t version;
+    int rc = find(d, c, &version, generation);
+    if (rc < 0 || (again && version == 0))
+        return rc;
+    if ((c->status = hocket__store_item_judge(c, version)) < 0)
+        return 0;
+    hocket__pg_new(d);
+    hocket__pg_text(d, c->key);
+    hocket__pg_text(d, c->message_id);
+    rc = hocket__pg_query(d, PG_ITEM_DEL, "DELETE FROM items WHERE kind = $1 AND id = $2");
+    return rc == 0 ? hocket__pg_drop_files(d, hocket__buf_str(generation)) : rc;
+}
+
+/* A question that is refused leaves nothing: it is rolled back. */
+static int change(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool again,
+    int (*body)(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool again,
+        struct hocket__buf *generation))
+{
+    struct hocket__buf generation;
+    hocket__buf_init(&generation, &hocket__malloc, 0);
+    int rc = hocket__pg_begin(&k->db);
+    if (rc == 0)
+        rc = body(k, c, again, &generation);
+    hocket__buf_deinit(&generation);
+    rc = hocket__pg_finish(&k->db, rc == 0 ? c->status : rc);
+    return rc == c->status ? 0 : rc;
+}
+
+int hocket__pg_item_put(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool again)
+{
+    return change(k, c, again, put);
+}
+
+int hocket__pg_item_del(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool again)
+{
+    return change(k, c, again, del);
+}
+
+/* ---- Reading ----------------------------------------------------------------------------------- */
+
+#define AT_ONCE 200
+
+/* Goes on behind the time and id of the last one of the piece before. */
+static int remember(struct hocket__store_call *c, const struct hocket__store_item *last)
+{
+    if (!c->after.a)
+        hocket__buf_init(&c->after, &hocket__malloc, 0);
+    hocket__buf_reset(&c->after);
+    c->from = (uint64_t) last->due_ms;
+    return hocket__buf_addstr(&c->after, last->id);
+}
+
+int hocket__pg_items(struct hocket__pg_keeper *k, struct hocket__store_call *c)
+{
+    struct hocket__pg *d = &k->db;
+    hocket__pg_new(d);
+    hocket__pg_text(d, c->key);
+    hocket__pg_text(d, c->message_id);
+    hocket__pg_int(d, (int64_t) c->from);
+    hocket__pg_text(d, hocket__buf_str(&c->after));
+    hocket__pg_int(d, AT_ONCE);
+    int rc = hocket__pg_query(d, PG_ITEMS,
+        "SELECT id, version, due_ms, at_ms, generation, json FROM items WHERE kind = $1"
+        " AND ($2 = '' OR id = $2) AND (due_ms > $3 OR (due_ms = $3 AND id > $4))"
+        " ORDER BY due_ms, id LIMIT $5");
+    for (int i = 0; rc == 0 && i < hocket__pg_rows(d); i++) {
+        struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_ITEM };
+        hocket__pg_begin_row(d, i);
+        row.item = (struct hocket__store_item){ c->key, hocket__pg_text_of(d, i, 0),
+            hocket__pg_int_of(d, i, 1), hocket__pg_int_of(d, i, 2), hocket__pg_int_of(d, i, 3),
+            hocket__pg_text_of(d, i, 4), hocket__pg_text_of(d, i, 5) };
+        hocket__store_pack(&c->rows, &row);
+        c->more = i + 1 == AT_ONCE;
+        if (c->more)
+            c->rows.status |= remember(c, &row.item);
+    }
+    return rc;
+}
