@@ -385,6 +385,10 @@ HOCKET_API int hocket_run_replay(hocket_host *host, const char *name, uint64_t *
  * an approval), a signal, or a time of day more than a minute away. ENOTFOUND when there is no such run, ESTATE when it is not kept. */
 HOCKET_API int hocket_run_park(hocket_host *host, uint64_t id);
 
+/* The same, but what is under way ends first: no call of a model or a tool is begun any more, and once none is left the run
+ * is put away. So no call is made again when it goes on. One that calls nothing is put away at once. */
+HOCKET_API int hocket_run_drain(hocket_host *host, uint64_t id);
+
 /* ---- Saving (docs/embedding.md) -------------------------------------------------- */
 
 /* What was saved, in one piece that is valid until the callback returns; `error` NULL, or why nothing was. It is called

@@ -1,6 +1,7 @@
 /* A host: a Lua state, an event loop and the runs that go on in it (see the public header). */
 #pragma once
 
+#include "base/private.h"
 #include "base/slab.h"
 #include "bind/runtime.h"
 #include "host/collector.h"
@@ -112,6 +113,10 @@ struct hocket__kept;
 /* Keeps a run that was just started, and has not gone on since: what comes into it goes to the log of `k`, or
  * comes from there (bind/fiber/fiber.h). Takes a reference. 0, ENOTFOUND, or ESTATE where the run is kept. */
 int hocket__run_keep(struct hocket_host *host, uint64_t run, struct hocket__kept *k);
+
+/* As hocket_run_resume, of a run that this host's store has claimed already, by its whole name. */
+HOCKET__PRIVATE int hocket__run_go_on(hocket_host *host, const char *name, uint64_t fence,
+    const char *options, uint64_t *id, hocket_done_cb on_done, void *ud, struct hocket_error *err);
 
 /* Ends all runs with ECANCELLED, and tells so, without running any of their Lua (run/runs.c). */
 void hocket__host_cancel_runs(struct hocket_host *host);

@@ -11,6 +11,7 @@
 #include "base/list.h"
 #include "bind/fiber/fiber.h"
 #include "bind/util.h"
+#include "host/host.h"
 
 /* A run that was started here: among `open` until it has ended, then among `ends` until that was told. */
 struct started {
@@ -142,17 +143,21 @@ static int l_start(lua_State *L)
         L, hocket_run_start(check_host(L), &spec, &s->id, NULL, on_done, s, &err), s, &err);
 }
 
-/* resume(name, options as JSON) -> number | nil, error: a run of the store; what is wrong with it comes by `ended` */
+/* resume(name, options as JSON, fence?) -> number | nil, error: a run of the store; what is wrong with it comes by `ended`.
+ * `fence`: of one that this host's store has claimed. */
 static int l_resume(lua_State *L)
 {
     const char *name = luaL_checkstring(L, 1), *options = luaL_checkstring(L, 2);
+    uint64_t fence = (uint64_t) luaL_optinteger(L, 3, 0);
     struct hocket_error err;
     struct started *s = new_started(check_runs(L));
     if (!s) {
         hocket__error_nomem(&err);
         return hocket__fail(L, &err);
     }
-    int rc = hocket_run_resume(check_host(L), name, options, &s->id, NULL, on_done, s, &err);
+    hocket_host *h = check_host(L);
+    int rc = fence ? hocket__run_go_on(h, name, fence, options, &s->id, on_done, s, &err)
+                   : hocket_run_resume(h, name, options, &s->id, NULL, on_done, s, &err);
     return answer(L, rc, s, &err);
 }
 
@@ -181,7 +186,7 @@ static int answered(lua_State *L, int rc, const char *what)
     return hocket__fail(L, &err);
 }
 
-/* cancel(number), stop(number), park(number) -> true | nil, error; name(number) -> its name, or nil */
+/* cancel(number), stop(number), park(number), drain(number) -> true | nil, error; name(number) -> its name, or nil */
 static int l_cancel(lua_State *L)
 {
     return answered(L, hocket_run_cancel(check_host(L), (uint64_t) luaL_checkinteger(L, 1)),
@@ -200,6 +205,12 @@ static int l_park(lua_State *L)
         "the run cannot be parked");
 }
 
+static int l_drain(lua_State *L)
+{
+    return answered(L, hocket_run_drain(check_host(L), (uint64_t) luaL_checkinteger(L, 1)),
+        "the run cannot be put away");
+}
+
 static int l_name(lua_State *L)
 {
     lua_pushstring(L, hocket_run_name(check_host(L), (uint64_t) luaL_checkinteger(L, 1)));
@@ -214,6 +225,7 @@ static const luaL_Reg functions[] = {
     { "cancel", l_cancel },
     { "stop", l_stop },
     { "park", l_park },
+    { "drain", l_drain },
     { "name", l_name },
     { NULL, NULL },
 };

@@ -249,6 +249,11 @@ void hocket__kept_fail(struct hocket__kept *k, const struct hocket_error *err);
 void hocket__kept_leave(struct hocket__kept *k);
 void hocket__kept_leave_all(struct hocket__runtime *rt);
 
+/* From here on it begins no effect: whoever would stops there. What is under way ends, and is in the log. */
+void hocket__kept_drain(struct hocket__kept *k);
+/* Whether an effect of it is under way. */
+bool hocket__kept_is_at_work(const struct hocket__kept *k);
+
 /* Whether it has begun, and its log still says what comes. */
 bool hocket__kept_is_replay(const struct hocket__kept *k);
 

@@ -169,6 +169,26 @@ static void begin(lua_State *L, struct hocket__fiber *f, bool world)
         start(L, f);
 }
 
+void hocket__kept_drain(struct hocket__kept *k)
+{
+    k->draining = true;
+}
+
+bool hocket__kept_is_at_work(const struct hocket__kept *k)
+{
+    for (const struct hocket__list *l = k->fibers.next; k->live && l != &k->fibers; l = l->next)
+        if (hocket__kept_fiber((struct hocket__list *) l)->in_effect)
+            return true;
+    return false;
+}
+
+/* Until it is put away, which cancels it. */
+static int stop(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) status;
+    return hocket__await_inside(L, -1, ctx, stop);
+}
+
 /* Upvalue: a text */
 static int give(lua_State *L)
 {
@@ -194,6 +214,8 @@ int hocket__kept_l_effect(lua_State *L)
     if (f->unwinding || !lua_isyieldable(L))
         return luaL_error(L, "cannot wait here");
     hocket__kept_check_log(L, k);
+    if (k->draining && k->live && !k->over)
+        return stop(L, LUA_OK, 0);
     struct hocket__log_entry e = hocket__kept_next_effect(L, f, HOCKET__LOG_BEGIN);
     f->again = hocket__log_replays(k->log);
     if (f->again)

@@ -46,6 +46,18 @@ static void set_usage(lua_State *L, const struct hocket__store_run *r)
         set_int(L, "tokens", r->tokens);
 }
 
+/* Of a run that workers may take. */
+static void set_queue(lua_State *L, const struct hocket__store_run *r)
+{
+    set_str(L, "pool", r->pool);
+    set_str(L, "project", r->project);
+    set_str(L, "caller", hocket__cstr(r->caller));
+    if (r->due_ms != 0)
+        set_int(L, "due_ms", r->due_ms);
+    if (r->attempts != 0)
+        set_int(L, "attempts", r->attempts);
+}
+
 static void push_run(lua_State *L, const struct hocket__store_run *r)
 {
     lua_createtable(L, 0, 16);
@@ -69,6 +81,9 @@ static void push_run(lua_State *L, const struct hocket__store_run *r)
     set_int(L, "created_ms", r->created_ms);
     set_int(L, "updated_ms", r->updated_ms);
     set_int(L, "last_n", (int64_t) r->last_n);
+    set_int(L, "last_seq", (int64_t) r->last_seq);
+    set_int(L, "fence", (int64_t) r->fence);
+    set_queue(L, r);
     if (r->owner.pid != 0) {
         push_owner(L, &r->owner);
         lua_setfield(L, -2, "owner");
@@ -186,6 +201,15 @@ static int give_one(lua_State *L, int status, lua_KContext at)
     return 1;
 }
 
+int hocket__store_give_run(lua_State *L, int status, lua_KContext at)
+{
+    const struct hocket__store_ask *a = lua_touserdata(L, (int) at);
+    if (a->status < 0 || a->rows.len > 0)
+        return give_one(L, status, at);
+    lua_pushboolean(L, false);
+    return 1;
+}
+
 static size_t page(lua_State *L, int arg)
 {
     lua_Integer n = luaL_optinteger(L, arg, HOCKET__STORE_PAGE);
@@ -209,10 +233,11 @@ static unsigned read_states(lua_State *L, int idx)
     return states;
 }
 
-/* runs{states=, before=, parent=, limit=} -> list, more: newest first */
+/* runs{states=, before=, parent=, caller=, pool=, project=, limit=} -> list, more: newest first */
 static int l_runs(lua_State *L)
 {
-    static const char *const names[] = { "states", "before", "parent", "limit", NULL };
+    static const char *const names[] = { "states", "before", "parent", "caller", "pool", "project",
+        "limit", NULL };
     lua_settop(L, 1);
     if (lua_isnil(L, 1)) {
         lua_newtable(L);
@@ -222,7 +247,10 @@ static int l_runs(lua_State *L)
     hocket__opt_only(L, 1, names);
     struct hocket__store_filter filter = { .states = read_states(L, 1),
         .before = hocket__opt_str(L, 1, "before"),
-        .parent = hocket__opt_str(L, 1, "parent") };
+        .parent = hocket__opt_str(L, 1, "parent"),
+        .caller = hocket__opt_str(L, 1, "caller"),
+        .pool = hocket__opt_str(L, 1, "pool"),
+        .project = hocket__opt_str(L, 1, "project") };
     struct hocket__store_ask *a = hocket__store_ask_push(L);
     if (!a)
         return 2;
@@ -363,6 +391,11 @@ static const luaL_Reg functions[] = {
     { "remove", l_remove },
     { "stats", l_stats },
     { "care", l_care },
+    { "submit", hocket__l_store_submit },
+    { "take_next", hocket__l_store_take_next },
+    { "take", hocket__l_store_take },
+    { "finish", hocket__l_store_finish },
+    { "changed", hocket__l_store_changed },
     { "note_put", hocket__l_store_note_put },
     { "note_del", hocket__l_store_note_del },
     { "notes", hocket__l_store_notes },

@@ -3,9 +3,11 @@
  * file. It holds the runtime until its thread has written what was still to be written. */
 #include "bind/store/store.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "bind/fiber/fiber.h"
 #include "bind/life.h"
 #include "store/load.h"
 
@@ -23,7 +25,9 @@ struct hocket__runtime_store {
     void (*on_news)(
         void *ud, enum hocket__store_news news, const char *id, const struct hocket_error *err);
     void *news_ud;
-    char path[]; /* "memory", or a file's */
+    uint64_t waiter; /* a fiber that wants to hear that something is new */
+    bool watched;    /* for it, from its first wait on */
+    char path[];     /* "memory", or a file's */
 };
 
 /* ---- What the host was told ------------------------------------------------------------- */
@@ -99,6 +103,8 @@ static void on_news(
 {
     struct hocket__runtime_store *s = ud;
     const char *why = err ? err->message : "";
+    if (news == HOCKET__STORE_CHANGED)
+        hocket__fiber_wake(s->rt, s->waiter);
     if (news == HOCKET__STORE_PAUSED)
         hocket__runtime_log(
             s->rt, HOCKET_LOG_WARN, "runs cannot be kept for now, and wait: %s", why);
@@ -132,11 +138,31 @@ static void close_store(struct hocket__closer *c)
     hocket__store_close(s->store, on_closed, s);
 }
 
+/* Of tests, and of machines whose clocks are far from each other: seconds. 0: as the store has it. */
+static int64_t lease_ms(struct hocket__runtime *rt)
+{
+    const char *text = hocket__runtime_getenv(rt, "HOCKET_LEASE");
+    double seconds = text ? strtod(text, NULL) : 0;
+    return seconds >= 0.1 && seconds <= 86400 ? (int64_t) (seconds * 1000) : 0;
+}
+
+int hocket__runtime_store_hear(struct hocket__runtime *rt, uint64_t fiber, struct hocket_error *err)
+{
+    struct hocket__store *store = hocket__runtime_store(rt, err);
+    if (!store)
+        return err->status;
+    rt->store->waiter = fiber;
+    if (!rt->store->watched)
+        hocket__store_watch(store, rt->store->watched = true);
+    return 0;
+}
+
 static int open_store(struct hocket__runtime_store *s, struct hocket_error *err)
 {
     struct hocket__store_options o = { .alloc = s->rt->alloc,
         .loop = s->rt->loop,
         .path = s->path,
+        .lease_ms = lease_ms(s->rt),
         .max_age_ms = s->max_age_ms,
         .max_bytes = s->max_bytes,
         .on_news = on_news,

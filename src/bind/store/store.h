@@ -19,6 +19,10 @@ bool hocket__runtime_has_store(const struct hocket__runtime *rt);
  * EUNSUPPORTED when the host keeps none, or what opening failed with; ESTATE in a forked process. */
 struct hocket__store *hocket__runtime_store(struct hocket__runtime *rt, struct hocket_error *err);
 
+/* From now on this fiber is woken when something in the store is new. One at a time. 0, or why there is no store. */
+int hocket__runtime_store_hear(
+    struct hocket__runtime *rt, uint64_t fiber, struct hocket_error *err);
+
 /* What an effect on the world waits for. */
 enum hocket__store_kept hocket__runtime_durability(const struct hocket__runtime *rt);
 

@@ -46,6 +46,14 @@ int hocket__store_ask_failed(lua_State *L, const struct hocket__store_ask *a);
 int hocket__store_give_list(lua_State *L, int status, lua_KContext at);
 void hocket__store_push_note(lua_State *L, const struct hocket__store_note *n);
 
+/* The run that was asked for, or false where there is none. */
+int hocket__store_give_run(lua_State *L, int status, lua_KContext at);
+
+int hocket__l_store_submit(lua_State *L);
+int hocket__l_store_take_next(lua_State *L);
+int hocket__l_store_take(lua_State *L);
+int hocket__l_store_finish(lua_State *L);
+int hocket__l_store_changed(lua_State *L);
 int hocket__l_store_note_put(lua_State *L);
 int hocket__l_store_note_del(lua_State *L);
 int hocket__l_store_notes(lua_State *L);

@@ -8,6 +8,7 @@
 
 #include "base/num/num.h"
 #include "base/hash/hash.h"
+#include "base/sensitive.h"
 #include "base/utf8.h"
 #include "base/yaml/yaml.h"
 #include "bind/fiber/fiber.h"
@@ -384,6 +385,13 @@ static int l_hash(lua_State *L)
     return 1;
 }
 
+/* is_credential(path) -> whether a part of it is the name of what holds keys */
+static int l_is_credential(lua_State *L)
+{
+    lua_pushboolean(L, hocket__credential_path(hocket__check_str(L, 1)));
+    return 1;
+}
+
 /* digest(text) -> 64 hexadecimal digits, SHA-256: nobody can make another text with the same */
 static int l_digest(lua_State *L)
 {
@@ -455,6 +463,7 @@ static const luaL_Reg functions[] = {
     { "wall", l_wall },
     { "hash", l_hash },
     { "digest", l_digest },
+    { "is_credential", l_is_credential },
     { "bad_byte", l_bad_byte },
     { "frame", l_frame },
     { "error", l_error },

@@ -16,6 +16,7 @@ struct hocket__resuming {
     struct hocket__buf target, input, own, generation; /* of its row: own are its options */
     uint8_t seed[HOCKET__STORE_SEED];
     bool has_input;
+    uint64_t fence;     /* it is ours already, by this claim; 0: it has to be taken */
     size_t generations; /* bytes of `generation` that are still to be asked for */
     bool latest;        /* it remembers its parent, and is made anew where it is another */
     bool forked;        /* and has not gone on since */
@@ -45,6 +46,9 @@ static void free_resuming(struct hocket__resuming *g)
 
 static void let_go(struct hocket__stored *s)
 {
+    struct hocket__store_run row = { .state = HOCKET__STORE_QUEUED };
+    if (s->claimed && s->pool.len > 0) /* nothing of it was done: another one takes it */
+        hocket__store_update(s->store, &s->claim, HOCKET__STORE_SET_STATE, &row);
     if (s->claimed)
         hocket__store_release(s->store, &s->claim);
     s->claimed = false;
@@ -118,8 +122,8 @@ static void check_place(const struct hocket__resuming *g)
     size_t n = sizeof(cwd);
     struct hocket__str was;
     struct hocket__buf is;
-    if (g->replay || !hocket__json_find(hocket__buf_str(&g->own), "cwd", &was)
-        || uv_cwd(cwd, &n) < 0)
+    if (g->replay || g->stored->pool.len > 0 /* its files travel with it */
+        || !hocket__json_find(hocket__buf_str(&g->own), "cwd", &was) || uv_cwd(cwd, &n) < 0)
         return;
     hocket__buf_init(&is, &g->run->host->alloc, 0);
     hocket__jw_string(&is, hocket__str(cwd, n));
@@ -380,6 +384,7 @@ static int on_found(void *ud, const struct hocket__store_row *row)
     hocket__buf_addstr(&g->target, run->target);
     hocket__buf_addstr(&g->input, run->input);
     hocket__buf_addstr(&g->generation, run->generation);
+    hocket__buf_addstr(&g->stored->pool, run->pool);
     g->has_input = run->input.n > 0;
     hocket__buf_addstr(&g->own, run->options.n > 0 ? run->options : HOCKET__STR("{}"));
     g->stored->state = run->state;
@@ -392,7 +397,8 @@ static int on_found(void *ud, const struct hocket__store_row *row)
     g->latest =
         hocket__json_find(run->options, "latest", &latest) && hocket__str_is(latest, "true");
     bool whole = g->target.status == 0 && g->input.status == 0 && g->own.status == 0
-                 && g->generation.status == 0 && g->stored->waits_for.status == 0;
+                 && g->generation.status == 0 && g->stored->waits_for.status == 0
+                 && g->stored->pool.status == 0;
     return whole ? 0 : HOCKET_ENOMEM;
 }
 
@@ -406,7 +412,8 @@ static void on_row(void *ud, int status, const struct hocket_error *err)
     if (status == 0 && (status = check(g, s->state, &wrong)) < 0)
         err = &wrong;
     if (status == 0)
-        status = g->replay ? prepare(g) : hocket__store_take(s->store, id_of(g), &reply, &s->call);
+        status = g->replay || g->fence ? prepare(g)
+                                       : hocket__store_take(s->store, id_of(g), &reply, &s->call);
     if (status < 0)
         fail(g, status, err);
 }
@@ -451,13 +458,23 @@ int hocket__resume_start(struct hocket__run *r)
         r->stored->store, hocket__buf_str(&g->name), &reply, &r->stored->call);
 }
 
+/* How a run goes on: live, from its log alone, or live by a claim that was made before. */
+struct way {
+    bool replay;
+    uint64_t fence;
+};
+
 static int start(struct hocket__run *r, struct hocket__store *store, const char *name,
-    const char *options, bool replay)
+    const char *options, const struct way *way)
 {
     int rc = prepare_run(r, store, name, options);
     if (rc < 0)
         return rc;
-    r->resuming->replay = replay;
+    r->resuming->replay = way->replay;
+    r->resuming->fence = r->stored->claim.fence = way->fence;
+    r->stored->claimed = way->fence != 0;
+    if (way->fence)
+        memcpy(r->stored->claim.id, name, sizeof(r->stored->claim.id));
     return hocket__resume_start(r);
 }
 
@@ -483,8 +500,8 @@ struct callbacks {
     void *ud;
 };
 
-static int again(hocket_host *h, const char *name, const char *options, bool replay, uint64_t *id,
-    struct callbacks to, struct hocket_error *err)
+static int again(hocket_host *h, const char *name, const char *options, const struct way *way,
+    uint64_t *id, struct callbacks to, struct hocket_error *err)
 {
     if (id)
         *id = 0;
@@ -500,7 +517,7 @@ static int again(hocket_host *h, const char *name, const char *options, bool rep
         lua_checkstack(h->L, 4) ? hocket__run_new(h, "run", to.on_event, to.on_done, to.ud) : NULL;
     if (!r)
         return hocket__error_nomem(err);
-    rc = start(r, store, name, options, replay);
+    rc = start(r, store, name, options, way);
     if (rc < 0) {
         hocket__run_free(r);
         return hocket__error(err, rc, "the store cannot be asked: %s", hocket_status_text(rc));
@@ -516,7 +533,18 @@ int hocket_run_resume(hocket_host *h, const char *name, const char *options, uin
 {
     struct hocket_error unused;
     struct callbacks to = { on_event, on_done, ud };
-    return again(h, name, options, false, id, to, err ? err : &unused);
+    struct way way = { 0 };
+    return again(h, name, options, &way, id, to, err ? err : &unused);
+}
+
+int hocket__run_go_on(hocket_host *h, const char *name, uint64_t fence, const char *options,
+    uint64_t *id, hocket_done_cb on_done, void *ud, struct hocket_error *err)
+{
+    struct callbacks to = { NULL, on_done, ud };
+    struct way way = { .fence = fence };
+    if (!name || strlen(name) != HOCKET__STORE_ID)
+        return hocket__error(err, HOCKET_EINVAL, "a run that was claimed has a whole name");
+    return again(h, name, options, &way, id, to, err);
 }
 
 int hocket_run_replay(hocket_host *h, const char *name, uint64_t *id, hocket_event_cb on_event,
@@ -524,7 +552,8 @@ int hocket_run_replay(hocket_host *h, const char *name, uint64_t *id, hocket_eve
 {
     struct hocket_error unused;
     struct callbacks to = { on_event, on_done, ud };
-    return again(h, name, NULL, true, id, to, err ? err : &unused);
+    struct way way = { .replay = true };
+    return again(h, name, NULL, &way, id, to, err ? err : &unused);
 }
 
 int hocket_run_park(hocket_host *h, uint64_t id)

@@ -84,8 +84,13 @@ void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state
     hocket__buf_init(&waiting, &s->run->host->alloc, 0);
     if (state == HOCKET__STORE_WAITING || state == HOCKET__STORE_PARKED)
         hocket__waiting_write(s, &waiting);
-    struct hocket__store_run row = { .state = state, .waiting_for = hocket__buf_str(&waiting) };
+    struct hocket__store_run row = { .state = state,
+        .waiting_for = hocket__buf_str(&waiting),
+        .pool = hocket__buf_str(&s->pool),
+        .due_ms = s->due };
     unsigned set = HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR;
+    if (s->pool.len > 0 && waiting.len > 0)
+        set |= HOCKET__STORE_SET_QUEUE;
     if (waiting.status == 0
         && taken(s, hocket__store_update(s->store, &s->claim, set, &row), &err) == 0)
         s->state = state;
@@ -108,6 +113,7 @@ struct hocket__stored *hocket__stored_new(struct hocket__run *r, struct hocket__
     hocket__buf_init(&s->told.texts, &r->host->alloc, 0);
     hocket__buf_init(&s->fork, &r->host->alloc, 0);
     hocket__buf_init(&s->waits_for, &r->host->alloc, 0);
+    hocket__buf_init(&s->pool, &r->host->alloc, 0);
     return s;
 }
 
@@ -122,9 +128,8 @@ struct hocket__kept *hocket__stored_kept(
 }
 
 /* What it has read of its program, under its own name: another run may have read it at another time. */
-static void on_file(void *ud, struct hocket__str name, struct hocket__str text)
+void hocket__stored_file(struct hocket__stored *s, struct hocket__str name, struct hocket__str text)
 {
-    struct hocket__stored *s = ud;
     uint8_t bytes[HOCKET__SHA256];
     char hash[2 * HOCKET__SHA256 + 1];
     struct hocket_error err;
@@ -138,6 +143,11 @@ static void on_file(void *ud, struct hocket__str name, struct hocket__str text)
     int rc = s->off ? 0 : taken(s, hocket__store_file(s->store, &file), &err);
     if (rc < 0 && s->run->kept)
         hocket__kept_fail(s->run->kept, &err);
+}
+
+static void on_file(void *ud, struct hocket__str name, struct hocket__str text)
+{
+    hocket__stored_file(ud, name, text);
 }
 
 /* An effect on the world begins when the log says so in the store. */
@@ -176,7 +186,8 @@ static int on_hold(void *ud, uint64_t fiber)
 static void on_rest(void *ud)
 {
     struct hocket__stored *s = ud;
-    bool looked_at = !hocket__list_empty(&s->opens) || s->fork.len > 0 || s->may_park;
+    bool looked_at =
+        !hocket__list_empty(&s->opens) || s->fork.len > 0 || s->may_park || s->draining;
     if (looked_at && hocket__list_empty(&s->resting))
         hocket__list_add(&s->run->host->resting, &s->resting);
 }
@@ -195,6 +206,7 @@ int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct
     hooks->file_ud = s;
     hooks->rest = on_rest;
     hooks->rest_ud = s;
+    hocket__shared_listen(s);
     return 0;
 }
 
@@ -405,10 +417,12 @@ void hocket__stored_end(struct hocket__stored *s)
     if (s->off || !s->claimed)
         return;
     take_usage(r, &row);
-    if (!s->parked && !r->host->closing && !hocket__run_log_failed(r)) {
+    bool over = !s->parked && !r->host->closing && !hocket__run_log_failed(r);
+    if (over) {
         row.state = state_of(r);
         set |= HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR;
     }
+    hocket__shared_end(s, over, &row, &set);
     hocket__store_update(s->store, &s->claim, set, &row);
     hocket__store_release(s->store, &s->claim);
     s->claimed = false;
@@ -418,8 +432,8 @@ void hocket__stored_end(struct hocket__stored *s)
 void hocket__stored_forsake(struct hocket__stored *s)
 {
     s->off = true;
-    s->claimed = s->watching = false;
-    s->call = NULL;
+    s->claimed = s->watching = s->listening = false;
+    s->call = s->ear = NULL;
 }
 
 void hocket__stored_free(struct hocket__stored *s)
@@ -428,6 +442,8 @@ void hocket__stored_free(struct hocket__stored *s)
         return;
     if (s->call)
         hocket__store_cancel(s->store, s->call);
+    hocket__shared_deafen(s);
+    hocket__buf_deinit(&s->pool);
     if (s->held) {
         hocket__store_forget(&s->opening);
         let_go(s);

@@ -48,7 +48,11 @@ struct hocket__stored {
     bool off;                        /* the store cannot be used, and it goes on without */
     struct hocket__store_call *call; /* under way: loading, or reading what was said to it */
     struct hocket__store_wait opening;
-    bool held; /* it has ended, and the store is not open yet */
+    bool held;               /* it has ended, and the store is not open yet */
+    struct hocket__buf pool; /* whose workers may take it; empty: nobody but who goes on with it */
+    struct hocket__store_call *ear; /* under way: whether it is to be cancelled (shared.c) */
+    bool listening, deaf;           /* to others; what came has not been looked at */
+    bool draining; /* it begins nothing more, and is put away once nothing is under way */
 
     struct hocket__buf waits_for; /* of its row: for one that sleeps (asleep.c) */
     bool lazy, asleep, told_asleep, spoken_to;
@@ -75,6 +79,9 @@ void hocket__stored_free(struct hocket__stored *s);    /* NULL is fine */
 /* The store broke: it goes on without, where the host allows that, or ends. */
 void hocket__stored_break(struct hocket__stored *s, const struct hocket_error *err);
 void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state state);
+/* A file of its own generation. */
+void hocket__stored_file(
+    struct hocket__stored *s, struct hocket__str name, struct hocket__str text);
 
 /* ---- replay.c ------------------------------------------------------------------------------ */
 
@@ -118,6 +125,23 @@ struct hocket__run *hocket__asleep_find(const hocket_host *h, uint64_t id);
 int hocket__asleep_say(struct hocket__run *r, const char *wish, const char *a,
     struct hocket__str text, struct hocket_error *err);
 void hocket__asleep_free(struct hocket__stored *s);
+
+/* ---- shared.c ------------------------------------------------------------------------------ */
+
+/* It is ours, and goes on: from here on it hears that it is to be cancelled. */
+void hocket__shared_listen(struct hocket__stored *s);
+/* Others have written: there may be a word for it. */
+void hocket__shared_look(struct hocket__stored *s);
+void hocket__shared_deafen(struct hocket__stored *s);
+/* Whether a message says that it is to be cancelled: then that is begun, and the message stays until the run has ended, so
+ * that whoever takes it over hears it, too. */
+bool hocket__shared_cancels(struct hocket__stored *s, struct hocket__str json);
+/* What its row is to say besides, when it ends here: its result is kept; one that was put away in the middle is queued
+ * again. `over`: it has ended for good. */
+void hocket__shared_end(
+    struct hocket__stored *s, bool over, struct hocket__store_run *row, unsigned *set);
+/* It drains, and its fibers rest: whether it was put away. */
+bool hocket__shared_drained(struct hocket__stored *s);
 
 /* ---- resume.c ------------------------------------------------------------------------------ */
 

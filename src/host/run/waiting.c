@@ -140,12 +140,32 @@ void hocket__waiting_write(const struct hocket__stored *s, struct hocket__buf *o
     hocket__jw_close(out, ']');
 }
 
+static bool has_word(const struct hocket__open *o, const char *word)
+{
+    return memmem(o->json.data, o->json.len, word, strlen(word)) != NULL;
+}
+
 /* Its next input is given by whoever has it. */
 static bool waits_for_others(const struct hocket__stored *s)
 {
     for (struct hocket__list *l = s->opens.next; l != &s->opens; l = l->next) {
         const struct hocket__open *o = hocket__container_of(l, struct hocket__open, link);
-        if (o->person || memmem(o->json.data, o->json.len, "\"kind\":\"signal\"", 15))
+        if (o->person || has_word(o, "\"kind\":\"signal\""))
+            return true;
+    }
+    return false;
+}
+
+/* The same, but for the ends of runs that it has submitted, which come by themselves: who runs it here waits for them.
+ * A worker has others to run meanwhile. */
+static bool waits_long(const struct hocket__stored *s)
+{
+    if (s->pool.len > 0)
+        return waits_for_others(s);
+    for (struct hocket__list *l = s->opens.next; l != &s->opens; l = l->next) {
+        const struct hocket__open *o = hocket__container_of(l, struct hocket__open, link);
+        bool is_signal = has_word(o, "\"kind\":\"signal\"");
+        if (o->person || (is_signal && !has_word(o, "\"name\":\"run 0")))
             return true;
     }
     return false;
@@ -176,6 +196,14 @@ static bool member(struct hocket__str json, const char *name, struct hocket__buf
     return out->status == 0;
 }
 
+/* The JSON of a member. False: there is none. */
+static bool value_of(struct hocket__str json, const char *name, struct hocket__buf *out)
+{
+    struct hocket__str value;
+    hocket__buf_reset(out);
+    return hocket__json_find(json, name, &value) && hocket__buf_addstr(out, value) == 0;
+}
+
 /* What the run was told, or why it could not be: 0, or a status. */
 static int hear(struct hocket__stored *s, struct hocket__str json, struct hocket_error *err)
 {
@@ -187,7 +215,7 @@ static int hear(struct hocket__stored *s, struct hocket__str json, struct hocket
     hocket__buf_init(&second, a, 0);
     bool is_signal = member(json, "wish", &wish) && strcmp(wish.data, "signal") == 0;
     if (member(json, is_signal ? "name" : "question", &first)
-        && member(json, is_signal ? "value" : "text", &second))
+        && (is_signal ? value_of(json, "value", &second) : member(json, "text", &second)))
         rc = hocket__run_say(
             s->run, is_signal ? "signal" : "answer", first.data, hocket__buf_str(&second), err);
     else
@@ -202,6 +230,8 @@ static int on_message(void *ud, const struct hocket__store_row *row)
 {
     struct hocket__stored *s = ud;
     struct hocket_error err;
+    if (hocket__shared_cancels(s, row->message.json))
+        return 0;
     int rc = hear(s, row->message.json, &err);
     if (rc == HOCKET_ENOMEM || rc == HOCKET_ECALLBACK)
         return rc; /* another time */
@@ -341,12 +371,14 @@ static bool is_to_be_parked(const struct hocket__stored *s)
 {
     int64_t due = hocket__kept_wall_due(s->run->kept);
     bool near = due != 0 && due - hocket__wall_ms() < NEAR_MS;
-    return s->may_park && !near && (waits_for_others(s) || due != 0);
+    return s->may_park && !near && (waits_long(s) || due != 0);
 }
 
 void hocket__waiting_look(struct hocket__stored *s)
 {
     hocket__waiting_fork(s);
+    if (s->draining && hocket__shared_drained(s))
+        return;
     if (!waits(s)) {
         if (s->due != 0 && !s->run->ended && !s->parked)
             hocket__stored_set_state(s, HOCKET__STORE_RUNNING);
@@ -417,6 +449,8 @@ static void on_news(
             lose(s);
         if (news == HOCKET__STORE_CHANGED && s->asleep)
             hocket__asleep_look(s);
+        if (news == HOCKET__STORE_CHANGED)
+            hocket__shared_look(s);
         if (news != HOCKET__STORE_CHANGED || !s->watching)
             continue;
         s->read = false;
