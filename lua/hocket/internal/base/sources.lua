@@ -6,7 +6,8 @@
 ---                                     └─ no ──> hocket.fs
 ---
 --- What a run has written itself is read from disk: it would not find its own work otherwise. A run that is kept reads what it
---- has read before from its own files (kept_sources).
+--- has read before from its own files (kept_sources); one that came from elsewhere what has travelled with it (carried).
+local carried = require "hocket.internal.base.carried"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
 local kept = require "hocket.internal.core.kept"
@@ -50,6 +51,15 @@ function sources.within(view, fn, ...)
   local closing <close> = setmetatable({}, { __close = function() set(before) end })
   set(inside and setmetatable({ sources = view }, { __index = before or nil }) or view)
   return (function(...) return ... end)(fn(...)) -- no tail call: closing comes after it
+end
+
+-- What has travelled with the run and answers for a path, and the path in it.
+local function brought(path)
+  local self = carried.here()
+  local abs = self and self:inside(path)
+  if not abs then return nil end
+  local run = current_run()
+  if not (run and run.wrote and run.wrote[abs]) then return self, abs end
 end
 
 -- What answers now.
@@ -110,6 +120,8 @@ end
 ---@return string? text
 ---@return hocket.Error?
 function sources.read(path, max)
+  local with, abs = brought(path)
+  if with then return with:read(abs, path, max) end
   if not kept.here() then return now.read(path, max) end
   local text, err
   local function ask() text, err = kept_sources.answer("read", path, now.read, max) end
@@ -130,6 +142,8 @@ end
 ---@return {kind: string, size: integer}? info
 ---@return hocket.Error?
 function sources.info(path)
+  local with, abs = brought(path)
+  if with then return with:info(abs) end
   if not kept.here() then return now.info(path) end
   return kept_sources.answer("info", path, lasting_info)
 end
@@ -139,6 +153,8 @@ end
 ---@return string[]? names
 ---@return hocket.Error?
 function sources.list(path)
+  local with, abs = brought(path)
+  if with then return with:list(abs, path) end
   local names, err
   if kept.here() then names, err = kept_sources.answer("list", path, now.list) else names, err = now.list(path) end
   if not names and err.retryable then error(err, 0) end
@@ -149,6 +165,8 @@ end
 ---@param path string
 ---@return string? real
 function sources.real(path)
+  local with, abs = brought(path)
+  if with then return with:real(abs) end
   if not kept.here() then return now.real(path) end
   return (kept_sources.answer("real", path, now.real))
 end
@@ -157,6 +175,8 @@ end
 ---@param name string
 ---@return string? value
 function sources.variable(name)
+  local with = carried.here()
+  if with and with.variables[name] then return with.variables[name] end
   if not kept.here() then return system.getenv(name) end
   return (kept_sources.answer("variable", name, system.getenv))
 end
@@ -166,6 +186,8 @@ end
 ---@param path string
 ---@return table? memo
 function sources.memo(path)
+  local with, abs = brought(path)
+  if with then return with:memo(abs) end
   local view, rel = covering(path)
   return view and view:memo(rel)
 end
@@ -180,11 +202,19 @@ function sources.text(path)
   return view and view.texts[rel]
 end
 
+--- The text that has travelled with the running run for a path, for scripts that read files beside them.
+---@param path string
+---@return string? text
+function sources.travelled(path)
+  local with, abs = brought(path)
+  return with and with.texts[abs]
+end
+
 --- Notes that the running run has written a file.
 ---@param path string
 function sources.wrote(path)
   local run = current_run()
-  local view = run and run.generation and run.generation.view
+  local view = run and (carried.here() or run.generation and run.generation.view)
   local rel = view and view:inside(path)
   if not rel then return end
   run.wrote = run.wrote or {}

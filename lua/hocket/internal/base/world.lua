@@ -22,11 +22,18 @@ local function settled(name, ...)
   return ...
 end
 
+local function written(name, path)
+  if name == "write" and type(path) == "string" then sources.wrote(path) end
+end
+
 local function as_value(module, kind, name)
   local fn = module[name]
   module[name] = function(...)
     if not kept.here() then return fn(...) end
     local args = table.pack(...)
+    local text = name == "read" and type(args[1]) == "string" and sources.travelled(args[1])
+    if text and (args[2] == nil or math.type(args[2]) == "integer" and #text <= args[2]) then return text end
+    written(name, args[1])
     return settled(name, effects.value(kind, { call = name, arguments = effects.asked(...) }, function() return fn(table.unpack(args, 1, args.n)) end))
   end
 end

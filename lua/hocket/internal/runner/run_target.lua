@@ -1,6 +1,7 @@
 --- `hocket run TARGET [INPUT]`: a script, an agent file, or a directory with agents.
 local agents = require "hocket.agent"
 local broker = require "hocket.broker"
+local carried = require "hocket.internal.base.carried"
 local cassette = require "hocket.cassette"
 local caught = require "hocket.internal.base.caught"
 local effects = require "hocket.internal.base.effects"
@@ -303,7 +304,7 @@ return function(args, journal, id)
   local run = runs.new { journal = journal, id = id or system.run_id(), options = options }
   run.owns_scope, run.tell_delta, run.began_with = true, args.tell_delta or run.tell_delta, state
   if run.options.typed then note_typed(run, args.input) end
-  run.target, run.generation = target, target and target.generation
+  run.target, run.generation, run.carried = target, target and target.generation, carried.here()
   run.buffers = targets.texts()
   set_prices(run.options.prices)
   if run.options.jobs then broker.shared():limit("all", nil, run.options.jobs) end

@@ -4,6 +4,7 @@
 ---     named as a script, --trust, HOCKET_TRUST    nothing is asked
 ---     remembered                                  the folder's path with the digest of its Lua, as it is now
 ---     otherwise                                   asked, where somebody is there, and remembered; or refused
+---     travels with a run                          asked of when it was submitted (runner/submit.lua)
 ---
 --- Agents in Markdown are no code: a folder that has only those is never asked about.
 local effects = require "hocket.internal.base.effects"
@@ -259,7 +260,7 @@ function trust.admit(run, found, may_ask)
   if trust.chose_sim(run.options) then sim, is_beside = beside(found) end
   local admitted = { sim = sim, runs = found.kind == "script" or sim ~= nil }
   local option = run.options.trust
-  if option == nil or option == true then return admitted end
+  if option == nil or option == true or run.carried then return admitted end
   local ok, wrong = check(run, found.path, function() return would_run(found, sim, is_beside) end, may_ask and option == "ask")
   if not ok then return nil, wrong end
   return admitted
@@ -341,7 +342,7 @@ end
 ---@return hocket.Error?
 function trust.admit_providers(run, path, lines, digest)
   local option = run.options.trust
-  if option == nil or option == true then return true end
+  if option == nil or option == true or run.carried then return true end
   return check(run, path, function() return { file_of(path, lines, digest) } end, option == "ask")
 end
 

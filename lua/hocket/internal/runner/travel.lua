@@ -1,0 +1,137 @@
+--- What travels with a run that is submitted: the texts that its program is made of, as they are now. How they answer where the
+--- run is done is in base/carried.lua.
+---
+---     travel/agents          all below it that hocket reads: .md, scripts, .json, .txt, .yaml, .tmpl
+---     travel/sim.lua, travel/providers.yaml        of the folder above these two
+---     the files of --attach
+---
+--- Names that hold keys (.env, credentials.json) stay where they are, and so does what begins with a dot.
+local carried = require "hocket.internal.base.carried"
+local json = require "hocket.json"
+local script = require "hocket.internal.base.script"
+local sources = require "hocket.internal.base.sources"
+local system = require "hocket.internal.core.system"
+local tree = require "hocket.internal.base.tree"
+
+local travel = {}
+
+--- Files, bytes of all, and of one.
+local MAX_FILES, MAX_BYTES, MAX_FILE = 1000, 16 << 20, 20 << 20
+
+local endings = { md = true, json = true, txt = true, yaml = true, yml = true, tmpl = true }
+
+-- Scripts only where somebody has said that they may run: nobody has looked at the others.
+local function wanted(self)
+  return function(path)
+    return (endings[path:match "%.(%w+)$"] or self.scripts and script.is(path)) and not system.is_credential(path)
+  end
+end
+
+local function failure(code, message, ...)
+  return nil, { code = code, message = message:format(...) }
+end
+
+-- Where somebody's whole life lies no folder of a program begins.
+local function check_root(root, path)
+  local home = system.getenv "HOME"
+  if root ~= "/" and root ~= home then return true end
+  return failure("invalid", "%s lies in %s, all of which would travel with the run: put it into a folder of its own", path, root)
+end
+
+local function take(self, path, text)
+  if self.texts[path] then return true end
+  self.count, self.bytes = self.count + 1, self.bytes + #text
+  if self.count > MAX_FILES or self.bytes > MAX_BYTES then
+    return failure("limit", "%s: more than %d files or %d MiB would travel with the run: put what it is made of into a folder of its own",
+      self.root, MAX_FILES, MAX_BYTES >> 20)
+  end
+  self.texts[path] = text
+  return true
+end
+
+local function take_file(self, path)
+  local text, err = sources.read(path, MAX_FILE)
+  if not text then return nil, err end
+  return take(self, path, text)
+end
+
+-- All of a folder. What cannot be read is not there for the run either.
+local function take_folder(self, root)
+  local files, err = tree.files(root, wanted(self))
+  if not files then return nil, err end
+  for _, path in ipairs(files) do
+    local text = sources.read(path, MAX_FILE)
+    if text then
+      local ok, wrong = take(self, path, text)
+      if not ok then return nil, wrong end
+    end
+  end
+  return true
+end
+
+-- What is looked for in the folder above.
+local function take_above(self, root)
+  local up = root:match "^(.*)/[^/]*$"
+  for _, name in ipairs { "providers.yaml", self.sim and "sim.lua" or nil } do
+    local path = up .. "/" .. name
+    local info = sources.info(path)
+    if info and info.kind ~= "directory" then
+      local ok, err = take_file(self, path)
+      if not ok then return nil, err end
+    end
+  end
+  return true
+end
+
+local function root_of(path, abs)
+  local info, err = sources.info(path)
+  if not info then return nil, err end
+  return info.kind == "directory" and abs or abs:match "^(.*)/[^/]*$"
+end
+
+local function take_target(self, path)
+  local abs = carried.absolute(path, self.cwd)
+  local root = root_of(path, abs)
+  if not root then return true end -- an agent that comes with hocket
+  if root == "" then root = "/" end
+  local ok, err = check_root(root, path)
+  if ok then
+    self.root, self.roots[1] = root, root
+    ok, err = take_folder(self, root)
+  end
+  if ok and abs ~= root then ok, err = take_file(self, abs) end
+  if ok then return take_above(self, root) end
+  return nil, err
+end
+
+-- One name for what is the same, however many runs have it.
+local function digest_of(self)
+  local names, parts = {}, {}
+  for path in pairs(self.texts) do names[#names + 1] = path end
+  table.sort(names)
+  for i, path in ipairs(names) do parts[i] = path .. "\0" .. system.digest(self.texts[path]) end
+  return system.digest(table.concat(parts, "\0"))
+end
+
+--- What travels of a target, from here. Raises nothing.
+---@param path string As `hocket run` takes it.
+---@param admitted {sim?: string, runs: boolean} What of its Lua may run (runner/trust.lua).
+---@param attached? string[] Paths of files that go with its input.
+---@return {generation: string, files: table<string, string>, cwd: string}?
+---@return hocket.Error?
+function travel.of(path, admitted, attached)
+  local with = carried.here()
+  local cwd = with and with.cwd or sources.real "." or "/"
+  local self = { cwd = cwd, texts = {}, roots = json.array {}, count = 0, bytes = 0, scripts = admitted.runs, sim = admitted.sim }
+  local ok, err = take_target(self, path)
+  for _, file in ipairs(ok and attached or {}) do
+    if ok and not file:find "^https?://" then ok, err = take_file(self, carried.absolute(file, cwd)) end
+  end
+  if not ok then return nil, err end
+  local head = json.encode { cwd = cwd, roots = self.roots, variables = { HOCKET_MODEL = sources.variable "HOCKET_MODEL" }, digest = digest_of(self) }
+  local files = { [carried.MARK] = head }
+  for name, text in pairs(self.texts) do files[carried.MARK .. name] = text end
+  return { generation = "travel-" .. system.digest(head):sub(1, 32), files = files, cwd = cwd }
+end
+
+return travel
