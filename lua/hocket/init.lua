@@ -116,6 +116,23 @@ function hocket.start(what, input, options)
   return require("hocket.host"):start(what, input, options)
 end
 
+--- Gives a run to workers (`hocket work`): it is put into the store with the files that it is made of, and done by whoever takes
+--- it. In a run that is kept it is submitted once over all its lives, and `:wait()` may take days: the run is parked meanwhile.
+---
+---     local hocket = require "hocket"
+---     local work, err = hocket.submit("agents", "Two days in Rome", { pool = "default" })
+---     print(work and work:wait().text or err)    -- also work.id, work:cancel()
+---@async
+---@param target string A script, an agent's file or a folder, as `hocket run` takes it.
+---@param input? string
+---@param options? table pool, at (seconds since 1970: not before), project; and of a run's: model, models, variables, approve, files, max_turns, budget, timeout, jobs, network, sandbox, prices, context.
+---@return hocket.Submitted? submitted
+---@return hocket.Error? err
+function hocket.submit(target, input, options)
+  check_open()
+  return require("hocket.internal.runner.submitted").submit(target, input, options)
+end
+
 --- Calls `fn(id)` once over all lives of a run that is kept: what it returns is in the run's log, and a replay takes it from
 --- there. What it returns has to be data; what it changes has to be outside of the run. Where a process ended in the
 --- middle of it nobody knows whether it was done: with `idempotent` it is done again, with the same id (a word that whoever is

@@ -115,14 +115,18 @@ static void say_next(const char *command, const struct cli_result *result, const
     const char *id = hocket_json_text(hocket_json_get(answer, "id"), "", NULL);
     const char *state = hocket_json_text(hocket_json_get(answer, "state"), "", NULL);
     struct cli_buf line = { 0 };
-    if (strcmp(state, "running") == 0)
+    bool is_running = strcmp(state, "running") == 0;
+    const char *pool = hocket_json_text(hocket_json_get(answer, "pool"), NULL, NULL);
+    if (is_running)
         cli_buf_addf(&line, "%s: kept for %s, whose process takes it", command, id);
+    else if (pool)
+        cli_buf_addf(&line, "%s: kept; a worker goes on with it: hocket wait %s", command, id);
     else
         cli_buf_addf(&line, "%s: kept; hocket resume %s", command, id);
-    if (strcmp(state, "running") != 0) {
+    if (!is_running)
         cli_store_hint(&line, store);
+    if (!is_running && !pool)
         cli_buf_adds(&line, " goes on");
-    }
     fprintf(stderr, "hocket %s\n", line.p);
     cli_buf_free(&line);
     hocket_json_free(answer);

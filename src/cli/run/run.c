@@ -28,6 +28,7 @@
 #include "cli/run/watcher.h"
 #include "cli/run/tree.h"
 #include "cli/store.h"
+#include "cli/text.h"
 
 /* How long the end of the program waits for the event file. */
 #define SINK_SECONDS 5.0
@@ -419,12 +420,37 @@ int cli_run_go(const struct cli_run_args *args)
     return rc;
 }
 
+/* Behind those of all that run. */
+enum { DETACH = 1000, POOL };
+
+static const struct cli_option own[] = {
+    { DETACH, 'd', "detach", NULL,
+        "do not run it here: put it into the store with the files that it is made of, for a\n"
+        "worker (hocket work), and print its id; hocket wait ID has its answer" },
+    { POOL, 0, "pool", "NAME", "of a detached run: whose workers may take it (default)" },
+    { 0 },
+};
+
+static int set(void *ud, int id, const char *value)
+{
+    struct cli_run_args *a = ud;
+    if (id != DETACH && id != POOL)
+        return cli_run_args_set(ud, id, value);
+    if (value && !cli_text_is_utf8(value, strlen(value)))
+        return cli_usage("run", "an option's value is not valid UTF-8");
+    a->detach |= id == DETACH;
+    a->pool = id == POOL ? value : a->pool;
+    return 0;
+}
+
 static int main_run(const struct cli_command *self, int argc, char **argv)
 {
     struct cli_run_args args = { .command = "run" };
     int rc = cli_run_args_read(self, argc, argv, &args);
+    if (rc == CLI_GO_ON && args.pool && !args.detach)
+        rc = cli_usage("run", "--pool is for a run that a worker does (--detach)");
     if (rc == CLI_GO_ON)
-        rc = cli_run_go(&args);
+        rc = args.detach ? cli_run_detach(&args) : cli_run_go(&args);
     cli_run_args_free(&args);
     return rc;
 }
@@ -461,8 +487,9 @@ const struct cli_command cli_run = {
                 "  hocket run team --events run.jsonl --timeout 120 - < request.txt > answer.md\n"
                 "  hocket run team --json \"…\" | jq -r .text\n",
     .options = cli_run_options,
+    .own = own,
     .without = cli_not_for_run,
     .exit_codes = true,
-    .set = cli_run_args_set,
+    .set = set,
     .main = main_run,
 };

@@ -27,6 +27,8 @@ struct cli_run_args {
     bool all;         /* of resume: every run that can go on */
     bool interactive; /* somebody is there to answer: set by the command */
     bool traced;      /* its runs are of the trace that the program was started in */
+    bool detach;      /* of run: a worker does it */
+    const char *pool; /* of those that are submitted; NULL: the usual one */
     bool park;        /* nobody is, and the run is kept until somebody is */
     bool on_terminal; /* … and it is a person who sees what is asked */
     struct cli_pairs models, variables, prices, approve; /* approve: rules, without values */

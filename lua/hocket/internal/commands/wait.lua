@@ -1,0 +1,90 @@
+--- `hocket wait`: what a run came to, once it has ended, whoever does it.
+---
+--- A run that was submitted keeps its result as a file of its own; of others the records tell what there is.
+local fiber = require "hocket.internal.core.fiber"
+local json = require "hocket.json"
+local store = require "hocket.internal.core.store"
+local stored = require "hocket.internal.commands.stored"
+
+--- Seconds between two looks.
+local AGAIN = 0.2
+local RESULT = "=result"
+
+local over = { done = true, failed = true, cancelled = true }
+
+local function kept_result(id)
+  local files, err = store.files(id)
+  if not files then return nil, err end
+  for _, file in ipairs(files) do
+    if file.path == RESULT then
+      local result = json.decode(file.text)
+      return type(result) == "table" and result or nil
+    end
+  end
+end
+
+-- What it has told: its last words, and what its script has printed.
+local function told(row)
+  local result, output = { run = row.id, ok = row.state == "done", text = "", output = json.array {} }, {}
+  local ok, err = stored.each(row.id, function(record)
+    local kind = record.json:match '"type":"([%w_]+)"'
+    if kind ~= "output" and kind ~= "final_answer" and kind ~= "error" then return end
+    local event = json.decode(record.json)
+    if type(event) ~= "table" then return end
+    if kind == "output" then output[#output + 1] = tostring(event.text) end
+    if kind == "final_answer" then result.text = tostring(event.content) end
+    if kind == "error" then result.error = { code = tostring(event.code), message = tostring(event.message) } end
+  end)
+  if not ok then return nil, err end
+  return result, output
+end
+
+local function result_of(row)
+  local said, output = told(row)
+  if not said then return nil, output end
+  local result, err = kept_result(row.id)
+  if err then return nil, err end
+  result = result or said
+  result.run, result.state = row.id, row.state
+  if row.state ~= "done" and type(result.error) ~= "table" then
+    result.error = { code = row.state == "cancelled" and "cancelled" or "state", message = row.state }
+  end
+  return { id = row.id, state = row.state, result = result, output = json.array(output) }
+end
+
+-- It waits for a person, and for how long nobody knows.
+local function parked(row)
+  return nil, { code = "parked", message = ("run %s waits for an answer"):format(row.id) }, { id = row.id, state = row.state, waiting_for = stored.open(row) }
+end
+
+local function failed(found)
+  local err = found.result.error
+  if found.result.ok or type(err) ~= "table" then return found end
+  return nil, { code = tostring(err.code), message = tostring(err.message) }, found
+end
+
+---@async
+---@param args {id: string, timeout?: number}
+return function(args)
+  local row, err = stored.find(args.id)
+  local due = args.timeout and fiber.now() + args.timeout
+  while row do
+    if over[row.state] then
+      local found
+      found, err = result_of(row)
+      if not found then return nil, err end
+      return failed(found)
+    end
+    if row.state == "parked" then return parked(row) end
+    if stored.state(row) == "cut_off" and not row.pool then
+      return stored.failure("state", "run %s was cut off, and nobody goes on with it by itself: hocket resume %s", row.id, row.id)
+    end
+    if due and fiber.now() >= due then
+      return nil, { code = "timeout", message = ("run %s is still %s after %g seconds"):format(row.id, stored.state(row), args.timeout) },
+        { id = row.id, state = stored.state(row) }
+    end
+    fiber.sleep(due and math.max(0.01, math.min(AGAIN, due - fiber.now())) or AGAIN)
+    row, err = stored.find(row.id)
+  end
+  return nil, err
+end

@@ -1,0 +1,97 @@
+/* `hocket cancel`: ends runs for good, whoever has them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/exit.h"
+#include "cli/host/host.h"
+#include "cli/progress.h"
+#include "cli/store.h"
+#include "cli/text.h"
+
+enum { STORE = 1 };
+
+static const struct cli_option options[] = {
+    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { 0 },
+};
+
+static int set(void *ud, int id, const char *value)
+{
+    (void) id;
+    *(const char **) ud = value;
+    return 0;
+}
+
+/* Messages may hold words of a file: shown, never obeyed. */
+static void say(const struct cli_result *result)
+{
+    struct cli_buf shown = { 0 };
+    hocket_json *found = hocket_json_parse(cli_buf_text(&result->json), result->json.n, NULL);
+    const char *id = cli_member(found, "id");
+    if (result->status < 0) {
+        cli_text_show(&shown, cli_buf_text(&result->message), result->message.n, true);
+        fprintf(stderr, "hocket cancel: %s\n", cli_buf_text(&shown));
+    } else if (hocket_json_bool(hocket_json_get(found, "told"), false)) {
+        fprintf(stderr, "hocket cancel: %s is told so, and is still %s\n", id,
+            cli_member(found, "state"));
+    } else {
+        fprintf(stderr, "hocket cancel: %s is %s\n", id, cli_member(found, "state"));
+    }
+    hocket_json_free(found);
+    cli_buf_free(&shown);
+}
+
+static int cancel(const struct hocket_options *store, const char *id)
+{
+    struct cli_result result = { 0 };
+    struct cli_buf args = { 0 };
+    cli_buf_adds(&args, "{\"id\":");
+    cli_buf_json(&args, id, strlen(id));
+    cli_buf_adds(&args, "}");
+    int status = cli_host_call_store("cancel", args.p, store, &result);
+    say(&result);
+    cli_result_free(&result);
+    cli_buf_free(&args);
+    return cli_exit_of(status);
+}
+
+static int main_cancel(const struct cli_command *self, int argc, char **argv)
+{
+    const char *name = NULL;
+    struct cli_args args = { .ud = &name };
+    struct hocket_options store = { 0 };
+    int code = CLI_EXIT_DONE, rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    if (args.count == 0)
+        return cli_usage("cancel", "expected ids of runs: hocket runs lists them");
+    for (int i = 0; i < args.count; i++)
+        if (!cli_text_is_utf8(args.words[i], strlen(args.words[i])))
+            return cli_usage("cancel", "the words have to be UTF-8");
+    if (!cli_store_look(&store, "cancel", name))
+        return CLI_EXIT_FAILED;
+    for (int i = 0; i < args.count; i++) {
+        rc = cancel(&store, args.words[i]);
+        code = code ? code : rc;
+    }
+    return code;
+}
+
+const struct cli_command cli_cancel = {
+    .name = "cancel",
+    .usage = "ID…",
+    .summary = "end runs for good, whoever has them",
+    .about =
+        "The process that has a run hears it within a second, and ends what is under way; one that "
+        "nobody has\n"
+        "is ended here. So are the runs that it has submitted (hocket.submit). It cannot be "
+        "resumed; "
+        "what it\n"
+        "has told and done stays in the store.",
+    .examples = "  hocket cancel 01KANC3V0Q\n"
+                "  hocket runs --state queued --json | jq -r '.runs[].id' | xargs hocket cancel\n",
+    .options = options,
+    .set = set,
+    .main = main_cancel,
+};

@@ -1,0 +1,204 @@
+/* `hocket wait`: what runs came to, whoever does them; with the exit code that `hocket run` would have had. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/answer.h"
+#include "cli/command/command.h"
+#include "cli/exit.h"
+#include "cli/host/host.h"
+#include "cli/out.h"
+#include "cli/progress.h"
+#include "cli/store.h"
+#include "cli/text.h"
+
+enum { TIMEOUT = 1, JSON, STORE };
+
+static const struct cli_option options[] = {
+    { TIMEOUT, 't', "timeout", "SECONDS", "wait no longer for each of them (exit code 124)" },
+    { JSON, 'j', "json", NULL,
+        "the result of each as one JSON object, as 'hocket run --json' has it" },
+    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { 0 },
+};
+
+struct wait {
+    const char *store;
+    double timeout; /* below 0: none */
+    bool json;
+    struct cli_screen screen;
+};
+
+static int set(void *ud, int id, const char *value)
+{
+    struct wait *w = ud;
+    if (id == JSON)
+        w->json = true;
+    else if (id == STORE)
+        w->store = value;
+    else if (!cli_parse_seconds(value, &w->timeout))
+        return cli_usage("wait", "'--timeout %s': expected seconds, as in 60", value);
+    return 0;
+}
+
+/* ---- What is shown ------------------------------------------------------------------ */
+
+static void print_text(struct wait *w, const hocket_json *found)
+{
+    const hocket_json *output = hocket_json_get(found, "output");
+    size_t n = 0;
+    for (size_t i = 0; i < hocket_json_count(output); i++) {
+        const char *text = hocket_json_text(hocket_json_at(output, i), "", &n);
+        cli_out_text(text, n);
+        cli_out_text("\n", 1);
+    }
+    const char *text =
+        hocket_json_text(hocket_json_get(hocket_json_get(found, "result"), "text"), "", &n);
+    if (n > 0)
+        cli_answer(&w->screen, text, n);
+}
+
+/* The object behind a member, as it stands in the text. */
+static void print_result(const struct cli_result *result)
+{
+    static const char mark[] = "\"result\":";
+    const char *at = result->json.n > 0 ? strstr(result->json.p, mark) : NULL;
+    if (at)
+        cli_out_line(at + sizeof(mark) - 1, strlen(at) - sizeof(mark));
+    else
+        cli_out_line(cli_buf_text(&result->json), result->json.n);
+}
+
+static void add_shown(struct cli_buf *line, const char *text, size_t columns)
+{
+    struct cli_buf shown = { 0 };
+    cli_text_show(&shown, text, strlen(text), false);
+    cli_text_cut(line, cli_buf_text(&shown), shown.n, columns);
+    cli_buf_free(&shown);
+}
+
+/* "  q1  lead: Which city?" */
+static void say_open(const hocket_json *one)
+{
+    struct cli_buf line = { 0 };
+    const char *agent = cli_member(one, "agent"), *tool = cli_member(one, "tool");
+    cli_buf_adds(&line, "  ");
+    add_shown(&line, cli_member(one, "id"), 24);
+    cli_buf_adds(&line, "  ");
+    add_shown(&line, agent, 60);
+    cli_buf_adds(&line, *agent ? ": " : "");
+    if (*tool) {
+        cli_buf_adds(&line, "may it call ");
+        add_shown(&line, tool, 60);
+        cli_buf_adds(&line, " ");
+        add_shown(&line, cli_member(one, "arguments"), 160);
+    }
+    const hocket_json *questions = hocket_json_get(one, "questions");
+    for (size_t i = 0; i < hocket_json_count(questions); i++) {
+        cli_buf_adds(&line, i > 0 ? " " : "");
+        add_shown(&line, hocket_json_text(hocket_json_at(questions, i), "", NULL), 200);
+    }
+    fprintf(stderr, "%s\n", line.p);
+    cli_buf_free(&line);
+}
+
+static void say_parked(const struct wait *w, const hocket_json *found)
+{
+    const hocket_json *open = hocket_json_get(found, "waiting_for"), *first;
+    struct cli_buf where = { 0 };
+    const char *id = cli_member(found, "id");
+    fprintf(stderr, "the run waits for an answer:\n");
+    for (size_t i = 0; i < hocket_json_count(open); i++)
+        say_open(hocket_json_at(open, i));
+    first = hocket_json_at(open, 0);
+    cli_store_hint(&where, w->store);
+    fprintf(stderr, "answer: hocket answer %s %s %s%s; then wait again: hocket wait %s%s\n", id,
+        first ? cli_member(first, "id") : "QUESTION",
+        first && *cli_member(first, "tool") ? "--allow | --deny [WHY]" : "TEXT",
+        cli_buf_text(&where), id, cli_buf_text(&where));
+    cli_buf_free(&where);
+}
+
+static void say_error(const struct cli_result *result)
+{
+    struct cli_buf shown = { 0 };
+    cli_text_show(&shown, cli_buf_text(&result->message), result->message.n, true);
+    fprintf(stderr, "error: %s\n", cli_buf_text(&shown));
+    cli_buf_free(&shown);
+}
+
+static void show(struct wait *w, const struct cli_result *result)
+{
+    hocket_json *found = hocket_json_parse(cli_buf_text(&result->json), result->json.n, NULL);
+    if (w->json && hocket_json_get(found, "result"))
+        print_result(result);
+    else if (!w->json)
+        print_text(w, found);
+    if (result->status == HOCKET_EPARKED)
+        say_parked(w, found);
+    else if (result->status < 0)
+        say_error(result);
+    hocket_json_free(found);
+}
+
+/* ---- Waiting -------------------------------------------------------------------------- */
+
+static int wait_for(struct wait *w, const struct hocket_options *store, const char *id)
+{
+    struct cli_result result = { 0 };
+    struct cli_buf args = { 0 };
+    cli_buf_adds(&args, "{\"id\":");
+    cli_buf_json(&args, id, strlen(id));
+    if (w->timeout >= 0)
+        cli_buf_addf(&args, ",\"timeout\":%.9g", w->timeout);
+    cli_buf_adds(&args, "}");
+    int status = cli_host_call_store("wait", args.p, store, &result);
+    show(w, &result);
+    cli_result_free(&result);
+    cli_buf_free(&args);
+    return cli_exit_of(status);
+}
+
+static int main_wait(const struct cli_command *self, int argc, char **argv)
+{
+    struct wait w = { .timeout = -1 };
+    struct cli_args args = { .ud = &w };
+    struct hocket_options store = { 0 };
+    int code = CLI_EXIT_DONE, rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    if (args.count == 0)
+        return cli_usage("wait", "expected ids of runs: hocket runs lists them");
+    for (int i = 0; i < args.count; i++)
+        if (!cli_text_is_utf8(args.words[i], strlen(args.words[i])))
+            return cli_usage("wait", "the words have to be UTF-8");
+    if (!cli_store_look(&store, "wait", w.store))
+        return CLI_EXIT_FAILED;
+    cli_screen_start(&w.screen, false, true);
+    for (int i = 0; i < args.count; i++) {
+        rc = wait_for(&w, &store, args.words[i]);
+        code = code ? code : rc;
+    }
+    cli_screen_end(&w.screen);
+    rc = cli_out_end();
+    return code ? code : rc;
+}
+
+const struct cli_command cli_wait = {
+    .name = "wait",
+    .usage = "ID…",
+    .summary = "wait for runs that others do, and print their answers",
+    .about =
+        "Prints what a run came to, once it has ended, whoever does it: a worker, or another "
+        "process.\n"
+        "Of several runs one after the other; the exit code is that of the first that failed. A "
+        "run that\n"
+        "waits for a person is not waited for (exit code 75): hocket answer, then hocket wait "
+        "again.",
+    .examples = "  hocket wait 01KANC3V0Q\n"
+                "  hocket wait --timeout 600 --json 01KANC3V0Q 01KANC3V5T\n"
+                "  id=$(hocket run --detach agents \"Two days in Rome\") && hocket wait $id\n",
+    .options = options,
+    .exit_codes = true,
+    .set = set,
+    .main = main_wait,
+};

@@ -1,0 +1,328 @@
+/* `hocket work`: does the runs that were submitted to a store, until a signal comes. The operation "work" does it; here are the
+ * options, the signals, what is told and what systemd hears.
+ *
+ *   working ──> READY=1        SIGTERM, SIGINT ──> the answer "shutdown": what is under way ends, each run is given back
+ *   a run's end ──> a line     a second one ──> at once          SIGHUP ──> the same, and then the program begins anew */
+#include "cli/work/work.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/command/command.h"
+#include "cli/exit.h"
+#include "cli/host/host.h"
+#include "cli/out.h"
+#include "cli/progress.h"
+#include "cli/serve/serve.h"
+#include "cli/signals.h"
+#include "cli/store.h"
+#include "cli/text.h"
+
+#define GRACE 60.0
+/* Code that lets nothing else go on for so long is broken into. */
+#define STUCK 30
+
+enum { POOL = 1, RUNS, PROCESSES, GRACE_SECONDS, WORKDIR, STORE, DURABILITY, JSON, QUIET, VERBOSE };
+
+static const struct cli_option options[] = {
+    { POOL, 'p', "pool", "NAME", "take runs of this pool (default); can be given several times" },
+    { RUNS, 'n', "runs", "N", "runs at once in each process, at most (8)" },
+    { PROCESSES, 0, "processes", "N",
+        "so many processes (1), each with --runs of its own; 0: one for each core" },
+    { GRACE_SECONDS, 0, "grace", "SECONDS",
+        "how long calls that are under way may take after SIGTERM (60); what is not done by\n"
+        "then is made again by whoever goes on" },
+    { WORKDIR, 'C', "workdir", "DIR", "where the tools of runs work, else here" },
+    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { DURABILITY, 0, "durability", "LEVEL",
+        "normal: what is kept survives the end of the process (the default); full: a loss of\n"
+        "power, too, before a tool changes anything" },
+    { JSON, 'j', "json", NULL, "each event as a line of JSON on stdout" },
+    { QUIET, 'q', "quiet", NULL, "no line for each run" },
+    { VERBOSE, 'v', "verbose", NULL, "a line for each run, also where stderr is no terminal" },
+    { 0 },
+};
+
+struct work {
+    struct cli_result result;
+    struct cli_buf pools; /* JSON, without the brackets */
+    const char *store, *durability, *workdir;
+    int64_t runs, processes;
+    double grace;
+    bool json, quiet, verbose, reload;
+};
+
+/* ---- Options -------------------------------------------------------------------- */
+
+static int set_pool(struct work *w, const char *value)
+{
+    size_t n = strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+    if (!*value || value[n] || n > 64 || value[0] == '-')
+        return cli_usage("work", "'--pool %s': letters, digits, '.', '_' and '-' expected", value);
+    cli_buf_adds(&w->pools, w->pools.n > 0 ? "," : "");
+    cli_buf_json(&w->pools, value, strlen(value));
+    return 0;
+}
+
+static int set_count(const char *name, const char *value, int64_t low, int64_t high, int64_t *out)
+{
+    if (cli_parse_int(value, low, high, out))
+        return 0;
+    return cli_usage("work", "'--%s %s': expected a whole number from %d to %d", name, value,
+        (int) low, (int) high);
+}
+
+static int set(void *ud, int id, const char *value)
+{
+    struct work *w = ud;
+    if (value && !cli_text_is_utf8(value, strlen(value)))
+        return cli_usage("work", "an option's value is not valid UTF-8");
+    switch (id) {
+    case POOL: return set_pool(w, value);
+    case RUNS: return set_count("runs", value, 1, 10000, &w->runs);
+    case PROCESSES: return set_count("processes", value, 0, 1024, &w->processes);
+    case GRACE_SECONDS:
+        if (cli_parse_seconds(value, &w->grace))
+            return 0;
+        return cli_usage("work", "'--grace %s': expected seconds, as in 60", value);
+    case WORKDIR: w->workdir = value; return 0;
+    case STORE: w->store = value; return 0;
+    case DURABILITY: w->durability = value; return 0;
+    case JSON: return w->json = true, 0;
+    case QUIET: return w->quiet = true, 0;
+    default: return w->verbose = true, 0;
+    }
+}
+
+/* ---- What it tells ---------------------------------------------------------------- */
+
+static void add_shown(struct cli_buf *out, const char *text, size_t columns)
+{
+    struct cli_buf shown = { 0 };
+    cli_text_show(&shown, text, strlen(text), false);
+    cli_text_cut(out, cli_buf_text(&shown), shown.n, columns);
+    cli_buf_free(&shown);
+}
+
+static void add_end(struct cli_buf *line, const hocket_json *event)
+{
+    const char *code = cli_member(event, "code"), *message = cli_member(event, "message");
+    if (strcmp(code, "ok") == 0)
+        cli_buf_adds(line, "done after ");
+    else if (strcmp(code, "parked") == 0)
+        cli_buf_adds(line, "put away after ");
+    else if (strcmp(code, "cancelled") == 0)
+        cli_buf_adds(line, "cancelled after ");
+    else
+        cli_buf_adds(line, "failed after ");
+    cli_text_seconds(line, hocket_json_number(hocket_json_get(event, "seconds"), 0));
+    if (strcmp(code, "ok") == 0 || strcmp(code, "cancelled") == 0 || !*message)
+        return;
+    cli_buf_adds(line, ": ");
+    add_shown(line, message, 200);
+}
+
+static void add_taken(struct cli_buf *line, const hocket_json *event)
+{
+    int64_t attempt = hocket_json_int(hocket_json_get(event, "attempt"), 0);
+    bool again = hocket_json_bool(hocket_json_get(event, "again"), false);
+    cli_buf_adds(line, again ? "goes on: " : "begins: ");
+    add_shown(line, cli_member(event, "target"), 60);
+    if (attempt > 0)
+        cli_buf_addf(line, " (a worker was lost with it, %lld in a row)", (long long) attempt);
+}
+
+static void say_run(const char *type, const hocket_json *event)
+{
+    struct cli_buf line = { 0 };
+    cli_buf_addf(&line, "%s  ", cli_member(event, "id"));
+    if (strcmp(type, "run_taken") == 0)
+        add_taken(&line, event);
+    else
+        add_end(&line, event);
+    fprintf(stderr, "%s\n", line.p);
+    cli_buf_free(&line);
+}
+
+static void say_store(const char *type, const hocket_json *event)
+{
+    struct cli_buf line = { 0 };
+    if (strcmp(type, "store_back") == 0) {
+        fprintf(stderr, "hocket work: the store is there again\n");
+        return;
+    }
+    add_shown(&line, cli_member(event, "message"), 400);
+    fprintf(stderr, "hocket work: no work can be looked for, and it is tried again: %s\n",
+        cli_buf_text(&line));
+    cli_buf_free(&line);
+}
+
+static void say_working(const hocket_json *event)
+{
+    const hocket_json *pools = hocket_json_get(event, "pools");
+    struct cli_buf line = { 0 };
+    for (size_t i = 0; i < hocket_json_count(pools); i++)
+        cli_buf_addf(
+            &line, "%s%s", i > 0 ? ", " : "", hocket_json_text(hocket_json_at(pools, i), "", NULL));
+    fprintf(stderr, "working: pool %s, %lld runs at once\n", cli_buf_text(&line),
+        (long long) hocket_json_int(hocket_json_get(event, "runs"), 0));
+    cli_buf_free(&line);
+}
+
+static void say(const struct work *w, const char *type, const hocket_json *event)
+{
+    bool is_run = strcmp(type, "run_taken") == 0 || strcmp(type, "run_ended") == 0;
+    if (strncmp(type, "store_", 6) == 0)
+        say_store(type, event);
+    else if (strcmp(type, "working") == 0 && !w->quiet)
+        say_working(event);
+    else if (is_run && !w->quiet && (w->verbose || isatty(STDERR_FILENO)))
+        say_run(type, event);
+}
+
+static void on_event(hocket_host *host, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    struct work *w = ud;
+    (void) host;
+    (void) run;
+    if (w->json) {
+        cli_out_line(e->json, e->json_len);
+        fflush(stdout);
+    }
+    hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
+    if (!w->json)
+        say(w, e->type, event);
+    if (strcmp(e->type, "working") == 0)
+        cli_notify("READY=1", true);
+    hocket_json_free(event);
+}
+
+static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
+{
+    (void) host;
+    (void) run;
+    cli_result_set(&((struct work *) ud)->result, result);
+}
+
+/* ---- Working ----------------------------------------------------------------------- */
+
+static void shut_down(const struct work *w, hocket_host *host, uint64_t id)
+{
+    char seconds[32];
+    snprintf(seconds, sizeof(seconds), "%.9g", w->grace);
+    cli_notify(w->reload ? "RELOADING=1" : "STOPPING=1", true);
+    if (hocket_run_answer(host, id, "shutdown", seconds, 0, NULL) < 0)
+        hocket_run_cancel(host, id); /* it has not begun */
+}
+
+/* Twice in the time that it is given. */
+static void tell_watchdog(int64_t ms, int64_t *next)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    int64_t now = t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    if (ms <= 0 || now < *next)
+        return;
+    *next = now + ms / 2;
+    cli_notify("WATCHDOG=1", false);
+}
+
+static int work(struct work *w, hocket_host *host)
+{
+    struct hocket_error err;
+    struct cli_buf args = { 0 };
+    int64_t next = 0, watchdog = cli_notify_watchdog();
+    uint64_t id = 0;
+    cli_buf_addf(
+        &args, "{\"pools\":[%s],\"runs\":%lld}", cli_buf_text(&w->pools), (long long) w->runs);
+    if (hocket_call_start(host, "work", args.p, &id, on_event, on_done, w, &err) < 0)
+        cli_result_fail(&w->result, &err);
+    cli_buf_free(&args);
+    for (bool stopped = false; !w->result.done;) {
+        w->reload |= cli_signal_reload();
+        if ((cli_signal_taken() || w->reload) && !stopped) {
+            stopped = true;
+            shut_down(w, host, id);
+        }
+        hocket_wait(host, watchdog > 0 ? (int) (watchdog / 4) + 1 : -1);
+        cli_signals_turned();
+        tell_watchdog(watchdog, &next);
+    }
+    if (w->result.status == 0 || (cli_signal_taken() && w->result.status == HOCKET_ECANCELLED))
+        return CLI_EXIT_DONE;
+    fprintf(stderr, "hocket work: %s\n", cli_buf_text(&w->result.message));
+    return cli_exit_of(w->result.status);
+}
+
+static int start(struct work *w)
+{
+    struct hocket_options store = { 0 };
+    int rc = CLI_EXIT_FAILED;
+    cli_store_options(&store, w->store, w->durability);
+    if (!store.store)
+        return cli_usage("work", "the store is off, or there is no home for it: --store FILE");
+    if (w->workdir && chdir(w->workdir) < 0)
+        return cli_usage("work", "cannot work in '%s': %s", w->workdir, strerror(errno));
+    hocket_host *host = cli_host_open_store(NULL, &store, &rc);
+    if (!host)
+        return rc;
+    cli_signals_start(host);
+    cli_host_telemetry(host, NULL);
+    cli_signals_patient();
+    cli_signals_watch(STUCK);
+    if (!cli_reach_has_terminal())
+        cli_signals_reload();
+    rc = work(w, host);
+    cli_signals_end();
+    cli_host_close(host);
+    return rc;
+}
+
+static int main_work(const struct cli_command *self, int argc, char **argv)
+{
+    static struct work w = { .runs = 8, .processes = 1, .grace = GRACE };
+    struct cli_args args = { .ud = &w };
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc == CLI_GO_ON && args.count > 0)
+        rc = cli_usage("work", "'%s' is too much: runs come from the store", args.words[0]);
+    if (rc == CLI_GO_ON && w.processes != 1)
+        rc = cli_work_processes(w.processes, argv - 2);
+    else if (rc == CLI_GO_ON)
+        rc = start(&w);
+    if (rc == CLI_EXIT_DONE && w.reload && !cli_signal_taken())
+        rc = cli_work_begin(argv - 2); /* the program that is there now, with all that it reads */
+    cli_result_free(&w.result);
+    cli_buf_free(&w.pools);
+    return rc;
+}
+
+const struct cli_command cli_work = {
+    .name = "work",
+    .usage = "[--pool NAME…]",
+    .summary = "do the runs that were submitted to a store",
+    .about =
+        "Takes runs that 'hocket run --detach' and hocket.submit have put into the store, several "
+        "at once, until\n"
+        "a signal comes; any number of workers may do so, on one machine with a file, on several "
+        "with\n"
+        "PostgreSQL. A run brings its agents and scripts along; keys, programs, and the files that "
+        "tools work\n"
+        "on are the worker's. What another worker has lost is taken over and goes on from its "
+        "log.\n"
+        "\n"
+        "SIGTERM and Ctrl-C: nothing more is taken, calls that are under way end, and each run is "
+        "given back.\n"
+        "A second one ends at once. SIGHUP: the same, and then it begins anew.\n"
+        "A worker does what stands in its store, with its rights: whoever may write there may run "
+        "Lua here.",
+    .examples = "  hocket work\n"
+                "  hocket work --pool gpu --runs 32 --store postgres://hocket@db.example/app\n"
+                "  hocket work --processes 0 --json >> work.log\n",
+    .options = options,
+    .set = set,
+    .main = main_work,
+};

@@ -1,0 +1,13 @@
+/* What the files about workers share. */
+#pragma once
+
+#include <stdint.h>
+
+#include "cli/args/args.h"
+
+/* `hocket work --processes N`: N processes of this program with these arguments, each of which is started again when it
+ * ends without having been asked to. Returns the exit code, when all have ended. */
+int cli_work_processes(int64_t count, char **argv);
+
+/* Becomes this program with these arguments. Returns only where that cannot be, after having said why: an exit code. */
+int cli_work_begin(char **argv);

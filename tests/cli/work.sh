@@ -1,0 +1,160 @@
+# Runs that workers do: they are put into the store in one place, and done in another, by whoever is there; killed,
+# stopped, drained and cancelled at any moment.
+. "$(dirname "$0")/lib.sh"
+mkdir -m 700 state; HOCKET_STORE=$PWD/state/runs.db; export HOCKET_STORE
+mkdir empty; workers=
+# A worker in an empty folder, as `worker N [OPTION…]`: its lines in wN.out.
+worker() {
+  name=$1; shift
+  (cd empty && exec "$HOCKET" work --json "$@") >"w$name.out" 2>"w$name.err" & eval "w$name=$!"; workers="$workers $!"
+  until_true grep -q '"working"' "w$name.out"
+}
+end() { # with a signal, and its exit code
+  eval "pid=\$w$1"; kill "-$2" "$pid"; wait "$pid"; code=$?
+}
+state() { "$HOCKET" runs --limit 0 --json | grep -o "\"id\":\"$1\"[^{}]*\"state\":\"[a-z_]*\"\|\"state\":\"[a-z_]*\"[^{}]*\"id\":\"$1\"" | grep -o '"state":"[a-z_]*"' | cut -d'"' -f4; }
+is() { [ "$(state "$1")" = "$2" ]; }
+detach() { run "$HOCKET" run --detach -q "$@"; expect 0; id=$(cat out); }
+
+# ---- What travels ----------------------------------------------------------------------------------
+mkdir -p project/agents/texts project/lib
+printf -- '---\nname: guide\n---\nYou guide. {{include texts/tone.txt}}\n' >project/agents/guide.md
+echo "Be kind." >project/agents/texts/tone.txt
+echo 'return function(request) return "heard " .. #request.messages .. (request.system:find "Be kind" and " kind" or "") end' >project/sim.lua
+echo 'return { word = "from a module" }' >project/lib/words.lua
+echo 'a text' >project/note.txt
+cat >project/main.lua <<'X'
+local hocket = require "hocket"
+local words = require "lib.words"
+local team = hocket.agents "project/agents"
+print("note: " .. hocket.fs.read "project/note.txt")
+hocket.step("one", function() return 1 end)
+return words.word .. ", " .. assert(hocket.run(team.guide, "Hello")).text .. ", " .. require("lib.words").word .. ", " .. tostring((...))
+X
+run "$HOCKET" run -q project one two; expect 0; cp out whole
+run "$HOCKET" run --detach project one two; expect 0; script=$(cat out); empty err
+run "$HOCKET" run -d -q project/agents "Hello"; expect 0; agents=$(cat out)
+run "$HOCKET" runs; has out queued; hasnt out "cut off"
+run "$HOCKET" wait --timeout 0.1 "$script"; expect 124; has err "is still queued"
+mv project gone
+worker 1
+run "$HOCKET" wait "$script"; expect 0; same "$(cat out)" "$(cat whole)"; empty err
+run "$HOCKET" wait --timeout 60 "$script" "$agents"; expect 0; has out "heard"
+run "$HOCKET" wait --json "$agents"; expect 0; has out '"ok":true'; has out '"usage"'
+run "$HOCKET" show "$script"; has out done
+mv gone project
+
+# What is wrong is said to whoever submits, and not on another machine.
+run "$HOCKET" run --detach nowhere "x"; expect 3; empty out
+run "$HOCKET" run --detach --events e project x; expect 2; has err "--events is not for a run that a worker does"
+run "$HOCKET" run --pool x project x; expect 2
+run "$HOCKET" run --detach --store off project x; expect 2
+HOCKET_TRUST= run "$HOCKET" run --detach project x; expect 1; has err "is not trusted"
+run "$HOCKET" wait 01AAAAAAAA; expect 1; has err "there is no run"
+
+# The exit code is that which the run would have had.
+echo 'error "it broke"' >bad.lua; detach bad.lua; run "$HOCKET" wait "$id"; expect 1; has err "it broke"
+echo 'return require("hocket").fs.read "/nowhere"' >io.lua; detach io.lua; run "$HOCKET" wait "$id"; expect 1
+echo 'require("hocket").flow.sleep(60)' >long.lua; detach --timeout 0.1 long.lua; run "$HOCKET" wait "$id"; expect 124
+# Another pool is somebody else's.
+detach --pool gpu bad.lua; run "$HOCKET" wait -t 0.6 "$id"; expect 124; run "$HOCKET" cancel "$id"; expect 0
+run "$HOCKET" wait "$id"; expect 1; has err cancelled
+
+# ---- Questions, signals, times -------------------------------------------------------------------------
+cat >ask.lua <<'X'
+local hocket = require "hocket"
+local city = assert(hocket.ask "Which city?")
+local word = assert(hocket.signal "go on")
+hocket.sleep_until(os.time() + 1)
+return city .. " " .. word
+X
+detach ask.lua; until_true is "$id" parked
+run "$HOCKET" wait "$id"; expect 75; has err "Which city?"; has err "hocket answer $id q1 TEXT"
+run "$HOCKET" answer "$id" q1 Rome; expect 0; has err "a worker goes on"
+until_true is "$id" waiting
+run "$HOCKET" signal "$id" "go on" '"now"'; expect 0
+run "$HOCKET" wait "$id"; expect 0; has out "Rome now"
+
+# ---- Cancelling -----------------------------------------------------------------------------------------
+cat >slow.lua <<'X'
+local hocket = require "hocket"
+hocket.step("begin", function() local f <close> = assert(io.open((...), "a")); f:write "begun\n" end)
+hocket.flow.sleep(600)
+X
+sed -i 's/assert(io.open((...), "a"))/assert(io.open(FILE, "a"))/; s/^local hocket.*/&\nlocal FILE = .../' slow.lua
+detach slow.lua "$PWD/begun"; until_true test -s begun
+run "$HOCKET" cancel "$id"; expect 0; has err "$id is cancelled"
+run "$HOCKET" wait "$id"; expect 1; has err cancelled
+run "$HOCKET" cancel "$id"; expect 1; has err "has ended: it is cancelled"
+detach ask.lua; until_true is "$id" parked
+run "$HOCKET" cancel "$id"; expect 0; same "$(state "$id")" cancelled
+run "$HOCKET" answer "$id" q1 Rome; expect 1
+
+# ---- Submitted by scripts, one run at a time: whoever waits gives its place away ---------------------------
+end 1 TERM; expect 0; worker 2 --runs 1
+cat >child.lua <<'X'
+return "child of " .. (...)
+X
+cat >parent.lua <<'X'
+local hocket = require "hocket"
+local a, b = assert(hocket.submit("child.lua", "one")), assert(hocket.submit("child.lua", "two"))
+local lost = assert(hocket.submit("child.lua", "three", { pool = "nobody" }))
+assert(lost:cancel())
+local none, err = lost:wait()
+return assert(a:wait()).text .. ", " .. assert(b:wait()).text .. ", " .. err.code
+X
+run "$HOCKET" run -q parent.lua; expect 0; has out "child of one, child of two, cancelled"
+detach parent.lua; run "$HOCKET" wait "$id"; expect 0; has out "child of one, child of two, cancelled"
+same "$("$HOCKET" runs --limit 0 --json | grep -o '"target":"child.lua"' | wc -l)" 6
+cat >keeper.lua <<'X'
+return assert(require("hocket").submit("child.lua", "four", { pool = "nobody" })):wait().text
+X
+detach keeper.lua; until_true is "$id" waiting
+run "$HOCKET" cancel "$id"; expect 0
+same "$("$HOCKET" runs --state queued --json | grep -c child.lua)" 0
+
+# ---- Killed, drained, stopped ---------------------------------------------------------------------------
+end 2 TERM; expect 0
+cat >steps.lua <<'X'
+local hocket = require "hocket"
+local file = ...
+for i = 1, 4 do
+  hocket.step("s" .. i, function()
+    local f <close> = assert(io.open(file, "a"))
+    f:write("step ", i, "\n")
+  end)
+  hocket.flow.sleep(0.25)
+end
+return "all"
+X
+ids=; for n in 1 2 3 4 5 6; do detach steps.lua "$PWD/world$n"; ids="$ids $id"; done
+worker 3 --runs 3; worker 4 --runs 3
+until_true test -s world1; end 3 KILL; worker 5 --runs 3
+# shellcheck disable=SC2086 # several ids
+run "$HOCKET" wait $ids; expect 0; same "$(grep -c all out)" 6
+for n in 1 2 3 4 5 6; do sort "world$n" | uniq -d | grep -q . && fail "world$n: done twice"; same "$(wc -l <"world$n")" 4; done
+end 4 TERM; expect 0; end 5 TERM; expect 0
+
+# A model's call that is under way ends, and is not made again.
+cat >calls.lua <<'X'
+local hocket = require "hocket"
+local poet = hocket.agent { name = "poet", prompt = "You write." }
+local one = assert(hocket.run(poet, "one")).text
+local two = assert(hocket.run(poet, "two")).text
+return one .. " " .. two
+X
+mkdir calls; mv calls.lua calls/main.lua
+cat >calls/sim.lua <<'X'
+return function(request)
+  local f <close> = assert(io.open(os.getenv "CALLS", "a"))
+  f:write(request.messages[#request.messages].text:sub(1, 3), "\n")
+  return { text = "said", latency = 1 }
+end
+X
+CALLS=$PWD/calls.txt; export CALLS; : >calls.txt
+detach calls "x"; worker 6; until_true test -s calls.txt; end 6 TERM; expect 0
+same "$(state "$id")" queued; same "$(cat calls.txt)" one
+worker 7; run "$HOCKET" wait "$id"; expect 0; has out "said said"; same "$(tr '\n' ' ' <calls.txt)" "one two "
+end 7 TERM; expect 0
+
+finish
