@@ -1,0 +1,248 @@
+--- Time zones, from the data of the system (TZif, RFC 9636): which clock time a moment has there.
+---
+---     local zone = timezone.open "Europe/Berlin"
+---     local offset, from, to = zone:at(t)        at the moment t clocks are so many seconds ahead of UTC, from `from` until before `to`
+---
+--- Moments are whole seconds since 1970, UTC. What comes after the last change in the file follows the rule at its end.
+local fs = require "hocket.fs"
+local system = require "hocket.internal.core.system"
+
+local timezone = {}
+
+local PLACES = { "/usr/share/zoneinfo", "/usr/lib/zoneinfo" }
+local MAX_FILE = 1 << 20
+local DAY = 86400
+
+---@class hocket.Zone
+---@field name string
+local Zone = {}
+Zone.__index = Zone
+
+local function failure(message, ...)
+  return nil, system.error { code = "invalid", message = message:format(...) }
+end
+
+-- ---- Days ---------------------------------------------------------------------------------------
+
+--- Days since 1970-01-01 of a date of the Gregorian calendar.
+---@return integer
+function timezone.days(year, month, day)
+  local y = month <= 2 and year - 1 or year
+  local era = y // 400
+  local of_era = y - era * 400
+  local of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
+  return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
+end
+
+--- The other way round.
+---@return integer year
+---@return integer month
+---@return integer day
+function timezone.date(days)
+  local z = days + 719468
+  local era = z // 146097
+  local of_era = z - era * 146097
+  local y = (of_era - of_era // 1460 + of_era // 36524 - of_era // 146096) // 365
+  local of_year = of_era - (365 * y + y // 4 - y // 100)
+  local m = (5 * of_year + 2) // 153
+  local month = m < 10 and m + 3 or m - 9
+  return y + era * 400 + (month <= 2 and 1 or 0), month, of_year - (153 * m + 2) // 5 + 1
+end
+
+--- 0 is Sunday.
+function timezone.weekday(days)
+  return (days + 4) % 7
+end
+
+local function is_leap(year)
+  return year % 4 == 0 and (year % 100 ~= 0 or year % 400 == 0)
+end
+
+-- ---- The rule at a file's end: POSIX TZ ------------------------------------------------------------
+
+-- "-3:30" is 3.5 hours behind; the text behind it is the second result.
+local function read_time(text)
+  local sign, hours, rest = text:match "^([+-]?)(%d%d?%d?)(.*)$"
+  if not hours then return nil end
+  local seconds = tonumber(hours) * 3600
+  for _, unit in ipairs { 60, 1 } do
+    local digits, after = rest:match "^:(%d%d)(.*)$"
+    if not digits then break end
+    seconds, rest = seconds + tonumber(digits) * unit, after
+  end
+  return sign == "-" and -seconds or seconds, rest
+end
+
+local function read_name(text)
+  return text:match "^<[%w+-]+>(.*)$" or text:match "^%a%a%a+(.*)$"
+end
+
+-- "M3.5.0/2": the seconds since the year's begin, by the clock that holds before.
+local function read_change(text)
+  local month, week, day, rest = text:match "^,M(%d+)%.(%d)%.(%d)(.*)$"
+  local change = month and { month = tonumber(month), week = tonumber(week), day = tonumber(day) }
+  if not change then
+    local julian, number, after = text:match "^,(J?)(%d+)(.*)$"
+    if not number then return nil end
+    change, rest = { leapless = julian == "J", number = tonumber(number) }, after
+  end
+  change.time = 7200
+  if rest:sub(1, 1) == "/" then
+    change.time, rest = read_time(rest:sub(2))
+    if not change.time then return nil end
+  end
+  return change, rest
+end
+
+local function day_of(change, year)
+  if not change.month then
+    if not change.leapless then return timezone.days(year, 1, 1) + change.number end
+    return timezone.days(year, 1, 1) + change.number - 1 + (is_leap(year) and change.number >= 60 and 1 or 0)
+  end
+  local first = timezone.days(year, change.month, 1)
+  local day = first + (change.day - timezone.weekday(first)) % 7 + (change.week - 1) * 7
+  local after = change.month == 12 and timezone.days(year + 1, 1, 1) or timezone.days(year, change.month + 1, 1)
+  while day >= after do day = day - 7 end
+  return day
+end
+
+-- POSIX counts the offset to the west.
+local function read_rule(text)
+  local rest = read_name(text)
+  local west
+  if rest then west, rest = read_time(rest) end
+  if not west then return nil end
+  local rule = { standard = -west }
+  if rest == "" then return rule end
+  rest = read_name(rest)
+  if not rest then return nil end
+  rule.summer = rule.standard + 3600
+  if rest:sub(1, 1) ~= "," then
+    west, rest = read_time(rest)
+    if not west then return nil end
+    rule.summer = -west
+  end
+  rule.begins, rest = read_change(rest)
+  if not rule.begins then return nil end
+  rule.ends, rest = read_change(rest)
+  return rule.ends and rest == "" and rule or nil
+end
+
+-- The changes of three years, in their order: {moment, offset from then on}.
+local function changes_around(rule, year)
+  local list = {}
+  for y = year - 1, year + 1 do
+    list[#list + 1] = { day_of(rule.begins, y) * DAY + rule.begins.time - rule.standard, rule.summer }
+    list[#list + 1] = { day_of(rule.ends, y) * DAY + rule.ends.time - rule.summer, rule.standard }
+  end
+  table.sort(list, function(a, b) return a[1] < b[1] end)
+  return list
+end
+
+local function by_rule(rule, t)
+  if not rule.begins then return rule.standard, math.mininteger, math.maxinteger end
+  local list = changes_around(rule, (timezone.date(t // DAY)))
+  for i = #list, 1, -1 do
+    if list[i][1] <= t then return list[i][2], list[i][1], list[i + 1] and list[i + 1][1] or math.maxinteger end
+  end
+end
+
+-- ---- Files ----------------------------------------------------------------------------------------------
+
+-- What stands at a part's head: how many there are of what. The second part's times have 64 bits.
+local function counts(data, at)
+  local magic, version, _, utc, std, leap, times, types, chars, body = (">c4 c1 c15 I4 I4 I4 I4 I4 I4"):unpack(data, at)
+  if magic ~= "TZif" then return nil end
+  return { version = version, utc = utc, std = std, leap = leap, times = times, types = types, chars = chars, body = body }
+end
+
+local function read_file(data)
+  local old = counts(data, 1)
+  if not old or old.version < "2" then return nil end
+  local n = counts(data, old.body + old.times * 5 + old.types * 6 + old.chars + old.leap * 8 + old.std + old.utc)
+  if not n or n.leap > 0 or n.types == 0 then return nil end
+  local zone = { times = {}, offsets = {} }
+  local types_at = n.body + n.times * 9
+  local function offset_of(index)
+    return ((">i4"):unpack(data, types_at + index * 6))
+  end
+  for i = 1, n.times do
+    zone.times[i] = (">i8"):unpack(data, n.body + (i - 1) * 8)
+    zone.offsets[i] = offset_of(data:byte(n.body + n.times * 8 + i - 1))
+    if i > 1 and zone.times[i] <= zone.times[i - 1] then return nil end
+  end
+  zone.first = offset_of(0)
+  local rule = data:match("^\n([^\n]*)\n", types_at + n.types * 6 + n.chars + n.leap * 12 + n.std + n.utc)
+  zone.rule = rule and rule ~= "" and read_rule(rule) or nil
+  return (rule == "" or zone.rule) and zone or nil
+end
+
+-- "Europe/Berlin", "Etc/GMT+3": nothing that leaves the folder.
+local function is_name(name)
+  return type(name) == "string" and #name <= 64 and name:find "^%a[%w_+/-]*$" and not name:find "//" and not name:find "/$"
+end
+
+local function load(name)
+  local own = system.getenv "TZDIR"
+  for _, place in ipairs(own and { own } or PLACES) do
+    local data = fs.read(place .. "/" .. name, MAX_FILE)
+    if data then
+      local ok, zone = pcall(read_file, data)
+      if ok and zone then return zone end
+      return failure("the data of time zone %s (%s/%s) cannot be read", name, place, name)
+    end
+  end
+  return failure("there is no time zone '%s' on this machine: expected a name as Europe/Berlin or UTC (on Debian they are in the package tzdata)", name)
+end
+
+local known = {}
+
+---@param name string
+---@return hocket.Zone?
+---@return hocket.Error?
+function timezone.open(name)
+  if name == "UTC" then return setmetatable({ name = name, times = {}, offsets = {}, first = 0 }, Zone) end
+  if not is_name(name) then return failure("'%s' is no time zone: expected a name as Europe/Berlin or UTC", tostring(name)) end
+  if known[name] then return known[name] end
+  local zone, err = load(name)
+  if not zone then return nil, err end
+  zone.name = name
+  known[name] = setmetatable(zone, Zone)
+  return zone
+end
+
+--- The offset from UTC at the moment t, in seconds; since when and until before when it holds.
+---@return integer offset
+---@return integer from
+---@return integer to
+function Zone:at(t)
+  local times, low, high = self.times, 1, #self.times
+  while low <= high do
+    local middle = (low + high) // 2
+    if times[middle] <= t then low = middle + 1 else high = middle - 1 end
+  end
+  if high == 0 then return self.first, math.mininteger, times[1] or math.maxinteger end
+  if high < #times then return self.offsets[high], times[high], times[high + 1] end
+  if not self.rule then return self.offsets[high], times[high], math.maxinteger end
+  local offset, from, to = by_rule(self.rule, t)
+  return offset, math.max(from, times[high]), to
+end
+
+--- "2026-11-24 06:00"
+---@return string
+function Zone:text(t)
+  local wall = t + (self:at(t))
+  local year, month, day = timezone.date(wall // DAY)
+  local of_day = wall % DAY
+  return ("%04d-%02d-%02d %02d:%02d"):format(year, month, day, of_day // 3600, of_day // 60 % 60)
+end
+
+--- The name of this machine's own, where it can be told; else UTC.
+---@return string
+function timezone.here()
+  local name = (system.getenv "TZ" or ""):gsub("^:", "")
+  if name == "" then name = (fs.read("/etc/timezone", 256) or ""):match "^%s*(%S+)" or "UTC" end
+  return timezone.open(name) and name or "UTC"
+end
+
+return timezone
