@@ -2,6 +2,7 @@
  *
  * A question and all its texts are one block, so that it can go to another thread, come back with
  * rows, and be freed in one place however it ends. */
+#include "store/draw.h"
 #include "store/store_impl.h"
 
 struct question {
@@ -271,6 +272,25 @@ int hocket__store_note_del(struct hocket__store *s, struct hocket__str memory,
 {
     struct question q = { .kind = HOCKET__STORE_NOTE_DEL, .key = memory, .message_id = id };
     return memory.n > 0 && id.n > 0 ? ask(s, &q, reply, call) : HOCKET_EINVAL;
+}
+
+int hocket__store_draw(struct hocket__store *s, const struct hocket__store_draw *draw,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_DRAW,
+        .key = draw->name,
+        .parent = draw->holder,
+        .json = hocket__str((const char *) draw, sizeof(*draw)) };
+    return hocket__store_draw_is_good(draw) ? ask(s, &q, reply, call) : HOCKET_EINVAL;
+}
+
+struct hocket__store_draw hocket__store_call_draw(const struct hocket__store_call *c)
+{
+    struct hocket__store_draw draw;
+    memcpy(&draw, c->json.p, sizeof(draw));
+    draw.name = c->key;
+    draw.holder = c->parent;
+    return draw;
 }
 
 int hocket__store_notes(struct hocket__store *s, const struct hocket__store_note_query *query,

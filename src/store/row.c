@@ -120,6 +120,16 @@ static void pack_item(struct hocket__buf *b, const struct hocket__store_item *i)
     hocket__pack_str(b, i->json);
 }
 
+static void pack_drawn(struct hocket__buf *b, const struct hocket__store_drawn *d)
+{
+    hocket__pack_int(b, d->granted);
+    hocket__pack_int(b, d->level);
+    hocket__pack_int(b, d->retry_ms);
+    hocket__pack_int(b, d->blocked_ms);
+    hocket__pack_int(b, d->holders);
+    hocket__pack_int(b, d->hungry);
+}
+
 /* One case for each kind here, and the same in unpack_fields: the order of the fields is the
  * format. */
 static void pack_fields(struct hocket__buf *b, const struct hocket__store_row *row)
@@ -146,6 +156,7 @@ static void pack_fields(struct hocket__buf *b, const struct hocket__store_row *r
         break;
     case HOCKET__STORE_ROW_NOTE: pack_note(b, &row->note); break;
     case HOCKET__STORE_ROW_ITEM: pack_item(b, &row->item); break;
+    case HOCKET__STORE_ROW_DRAWN: pack_drawn(b, &row->drawn); break;
     }
 }
 
@@ -257,6 +268,16 @@ static void unpack_stats(struct hocket__packed *in, struct hocket__store_stats *
     s->pending = hocket__unpack_num(in);
 }
 
+static void unpack_drawn(struct hocket__packed *in, struct hocket__store_drawn *d)
+{
+    d->granted = hocket__unpack_int(in);
+    d->level = hocket__unpack_int(in);
+    d->retry_ms = hocket__unpack_int(in);
+    d->blocked_ms = hocket__unpack_int(in);
+    d->holders = hocket__unpack_int(in);
+    d->hungry = hocket__unpack_int(in);
+}
+
 static void unpack_note(struct hocket__packed *in, struct hocket__store_note *n)
 {
     n->memory = hocket__unpack_str(in);
@@ -300,6 +321,7 @@ static void unpack_fields(struct hocket__packed *in, struct hocket__store_row *r
     case HOCKET__STORE_ROW_STATS: unpack_stats(in, &row->stats); break;
     case HOCKET__STORE_ROW_NOTE: unpack_note(in, &row->note); break;
     case HOCKET__STORE_ROW_ITEM: unpack_item(in, &row->item); break;
+    case HOCKET__STORE_ROW_DRAWN: unpack_drawn(in, &row->drawn); break;
     default: in->bad = true;
     }
 }

@@ -126,6 +126,16 @@ struct hocket__store_stats {
     uint64_t pending;        /* bytes that were handed over and are not written yet */
 };
 
+/* What was drawn of a limit. */
+struct hocket__store_drawn {
+    int64_t granted;    /* of a holder: all that it has from now on */
+    int64_t level;      /* what is left; below 0: owed */
+    int64_t retry_ms;   /* when what was refused may be there; -1: time does not bring it */
+    int64_t blocked_ms; /* nobody is granted anything for so long; 0: all are */
+    int64_t holders;    /* who have, or want, some of it */
+    int64_t hungry;     /* others of these that have less than they want */
+};
+
 /* Part of the format of an exported run, whose rows are in this order. */
 enum hocket__store_row_kind {
     HOCKET__STORE_ROW_RUN = 1,
@@ -136,6 +146,7 @@ enum hocket__store_row_kind {
     HOCKET__STORE_ROW_STATS,
     HOCKET__STORE_ROW_NOTE, /* this and those that follow: of no export */
     HOCKET__STORE_ROW_ITEM,
+    HOCKET__STORE_ROW_DRAWN,
 };
 
 struct hocket__store_row {
@@ -149,6 +160,7 @@ struct hocket__store_row {
         struct hocket__store_stats stats;
         struct hocket__store_note note;
         struct hocket__store_item item;
+        struct hocket__store_drawn drawn;
     };
 };
 

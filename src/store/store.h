@@ -269,6 +269,27 @@ int hocket__store_item_del(struct hocket__store *s, struct hocket__str kind, str
 int hocket__store_items(struct hocket__store *s, struct hocket__str kind, struct hocket__str id,
     const struct hocket__store_reply *reply, struct hocket__store_call **call);
 
+/* ---- Limits for all ---------------------------------------------------------------------------- */
+
+/* What several processes may use together, by its name: an amount of which so much leaks back in a time (a rate), or never
+ * (a budget), or places that holders have (calls at once). Who draws says what the limit is: it is kept nowhere. */
+struct hocket__store_draw {
+    struct hocket__str name;
+    int64_t want;  /* > 0: so much; 0: only looks; < 0: gives back so much */
+    int64_t least; /* nothing is granted rather than less; 0: 1 */
+    bool
+        owing; /* … but what is there at all, and the rest is owed: for what is larger than the limit */
+    bool forced;                     /* all of `want`, whatever is left: it was used already */
+    int64_t capacity, leak, leak_ms; /* `leak` of it come back in `leak_ms`; 0: none */
+    struct hocket__str
+        holder;       /* not empty: places. It has as many of `want` as others leave, for … */
+    int64_t lease_ms; /* … so long, then they are others'; with a want of 0 at once */
+    int64_t block_ms; /* nobody is granted anything for so long; 0: as it is */
+};
+/* One row DRAWN. Survives the end of a process as far as the store does; not a loss of power. EINVAL. */
+int hocket__store_draw(struct hocket__store *s, const struct hocket__store_draw *draw,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call);
+
 /* No callback of it will be called; what was asked for may be done all the same. */
 void hocket__store_cancel(struct hocket__store *s, struct hocket__store_call *call);
 

@@ -38,6 +38,7 @@ enum hocket__store_call_kind {
     HOCKET__STORE_ITEM_PUT,
     HOCKET__STORE_ITEM_DEL,
     HOCKET__STORE_ITEMS,
+    HOCKET__STORE_DRAW, /* key: name; parent: holder; json: the bytes of a draw */
     HOCKET__STORE_CARE, /* states: what; at_ms: age; key: worker; parent: reader */
 };
 

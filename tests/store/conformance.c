@@ -1183,5 +1183,6 @@ int conformance(const struct store_kind *kind)
         TEST(any_allocation_may_fail),
     };
     the_kind = kind;
-    return cmocka_run_group_tests_name(kind->name, tests, NULL, NULL) + conformance_queue(kind);
+    return cmocka_run_group_tests_name(kind->name, tests, NULL, NULL) + conformance_queue(kind)
+           + conformance_draw(kind);
 }

@@ -8,3 +8,5 @@
 int conformance(const struct store_kind *kind);
 /* The part about workers, which the other one runs as well. */
 int conformance_queue(const struct store_kind *kind);
+/* … and about limits for all. */
+int conformance_draw(const struct store_kind *kind);

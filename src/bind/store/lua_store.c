@@ -9,6 +9,7 @@
 
 #include "bind/fiber/fiber.h"
 #include "bind/open.h"
+#include "bind/store/store.h"
 #include "bind/util.h"
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -150,6 +151,17 @@ static void push_item(lua_State *L, const struct hocket__store_item *i)
     set_str(L, "json", i->json);
 }
 
+static void push_drawn(lua_State *L, const struct hocket__store_drawn *d)
+{
+    lua_createtable(L, 0, 6);
+    set_int(L, "granted", d->granted);
+    set_int(L, "level", d->level);
+    set_int(L, "retry_ms", d->retry_ms);
+    set_int(L, "blocked_ms", d->blocked_ms);
+    set_int(L, "holders", d->holders);
+    set_int(L, "hungry", d->hungry);
+}
+
 static void push_row(lua_State *L, const struct hocket__store_row *row)
 {
     switch (row->kind) {
@@ -161,6 +173,7 @@ static void push_row(lua_State *L, const struct hocket__store_row *row)
     case HOCKET__STORE_ROW_STATS: push_stats(L, &row->stats); break;
     case HOCKET__STORE_ROW_NOTE: hocket__store_push_note(L, &row->note); break;
     case HOCKET__STORE_ROW_ITEM: push_item(L, &row->item); break;
+    case HOCKET__STORE_ROW_DRAWN: push_drawn(L, &row->drawn); break;
     }
 }
 
@@ -380,6 +393,41 @@ static int l_care(lua_State *L)
         L, a, hocket__store_care(a->s, &care, &reply, &a->call), -1, hocket__store_give_list);
 }
 
+static int64_t amount(lua_State *L, const char *name)
+{
+    return hocket__opt_int(L, 1, name, 0, -(INT64_C(1) << 42), INT64_C(1) << 42);
+}
+
+/* draw{name=, want=, capacity=, least=, owing=, forced=, leak=, leak_ms=, holder=, lease_ms=, block_ms=} ->
+ * {granted, level, retry_ms, blocked_ms, holders, hungry}: see hocket__store_draw */
+static int l_draw(lua_State *L)
+{
+    struct hocket__store_draw d = { .name = hocket__opt_str(L, 1, "name"),
+        .want = amount(L, "want"),
+        .least = amount(L, "least"),
+        .owing = hocket__opt_bool(L, 1, "owing", false),
+        .forced = hocket__opt_bool(L, 1, "forced", false),
+        .capacity = amount(L, "capacity"),
+        .leak = amount(L, "leak"),
+        .leak_ms = amount(L, "leak_ms"),
+        .holder = hocket__opt_str(L, 1, "holder"),
+        .lease_ms = amount(L, "lease_ms"),
+        .block_ms = amount(L, "block_ms") };
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    return hocket__store_ask_wait(
+        L, a, hocket__store_draw(a->s, &d, &reply, &a->call), -1, give_one);
+}
+
+/* is_shared() -> whether other processes may have the same store */
+static int l_is_shared(lua_State *L)
+{
+    lua_pushboolean(L, hocket__runtime_shares_store(hocket__runtime(L)));
+    return 1;
+}
+
 static const luaL_Reg functions[] = {
     { "runs", l_runs },
     { "find", l_find },
@@ -396,6 +444,8 @@ static const luaL_Reg functions[] = {
     { "take", hocket__l_store_take },
     { "finish", hocket__l_store_finish },
     { "changed", hocket__l_store_changed },
+    { "draw", l_draw },
+    { "is_shared", l_is_shared },
     { "note_put", hocket__l_store_note_put },
     { "note_del", hocket__l_store_note_del },
     { "notes", hocket__l_store_notes },

@@ -80,6 +80,11 @@ bool hocket__runtime_has_store(const struct hocket__runtime *rt)
     return rt->store != NULL;
 }
 
+bool hocket__runtime_shares_store(const struct hocket__runtime *rt)
+{
+    return rt->store && strcmp(rt->store->path, "memory") != 0;
+}
+
 enum hocket__store_kept hocket__runtime_durability(const struct hocket__runtime *rt)
 {
     return rt->store ? rt->store->durability : HOCKET__STORE_WRITTEN;

@@ -14,6 +14,8 @@ void hocket__runtime_drop_store(struct hocket__runtime *rt);
 
 /* Whether the host keeps runs. */
 bool hocket__runtime_has_store(const struct hocket__runtime *rt);
+/* Whether other processes may have the same one. */
+bool hocket__runtime_shares_store(const struct hocket__runtime *rt);
 
 /* The store, opened at its first use; it may still break (store/store.h). NULL with *err filled:
  * EUNSUPPORTED when the host keeps none, or what opening failed with; ESTATE in a forked process. */

@@ -314,6 +314,7 @@ void hocket__memory_answer(struct hocket__memory *m, struct hocket__store_call *
         [HOCKET__STORE_NOTE_PUT] = hocket__memory_note_put,
         [HOCKET__STORE_NOTE_DEL] = hocket__memory_note_del,
         [HOCKET__STORE_NOTES] = hocket__memory_notes,
+        [HOCKET__STORE_DRAW] = hocket__memory_draw,
     };
     if (!c->rows.a)
         hocket__buf_init(&c->rows, m->a, 0);

@@ -64,6 +64,7 @@ static void memory_close(struct hocket__store_backend *b)
     hocket__memory_free_blocks(m, &m->files);
     hocket__memory_free_blocks(m, &m->items);
     hocket__memory_free_blocks(m, &m->notes);
+    hocket__memory_free_limits(m);
     hocket__free(m->a, m, sizeof(*m));
     hocket__store_closed(s);
 }

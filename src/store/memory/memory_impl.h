@@ -36,6 +36,8 @@ struct hocket__memory {
     size_t n_runs, cap;
     struct hocket__blocks files; /* by generation and path */
     struct hocket__blocks items; /* by kind, time and id */
+    struct hocket__memory_limit *limits;
+    struct hocket__memory_lease *leases;
     struct hocket__blocks notes; /* the one that was written last is the last */
     uint64_t commits;
     char host[256];
@@ -103,6 +105,10 @@ bool hocket__memory_item_has(const struct hocket__memory *m, struct hocket__str 
 void hocket__memory_item_put(struct hocket__memory *m, struct hocket__store_call *c);
 void hocket__memory_item_del(struct hocket__memory *m, struct hocket__store_call *c);
 void hocket__memory_items(struct hocket__memory *m, struct hocket__store_call *c);
+/* ---- draw.c ---- */
+
+void hocket__memory_draw(struct hocket__memory *m, struct hocket__store_call *c);
+void hocket__memory_free_limits(struct hocket__memory *m);
 
 /* ---- notes.c ---- */
 

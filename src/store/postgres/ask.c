@@ -485,6 +485,7 @@ static int answer(struct hocket__pg_keeper *k, struct hocket__store_call *c, boo
     case HOCKET__STORE_NOTE_PUT: return hocket__pg_note_put(k, c);
     case HOCKET__STORE_NOTE_DEL: return hocket__pg_note_del(k, c, again);
     case HOCKET__STORE_NOTES: return hocket__pg_notes(k, c);
+    case HOCKET__STORE_DRAW: return hocket__pg_draw(k, c);
     }
     return 0;
 }

@@ -104,6 +104,10 @@ int hocket__pg_items(struct hocket__pg_keeper *k, struct hocket__store_call *c);
 
 int hocket__pg_care(struct hocket__pg_keeper *k, struct hocket__store_call *c);
 
+/* ---- draw.c ---- */
+
+int hocket__pg_draw(struct hocket__pg_keeper *k, struct hocket__store_call *c);
+
 /* ---- notes.c ---- */
 
 int hocket__pg_note_put(struct hocket__pg_keeper *k, struct hocket__store_call *c);
@@ -165,6 +169,13 @@ enum {
     PG_NOTE_PART,
     PG_NOTE_VECTORS,
     PG_NOTE_NO,
+    PG_NO_SYNC,
+    PG_LIMIT_MAKE,
+    PG_LIMIT_PUT,
+    PG_LIMIT_SWEEP,
+    PG_LEASES,
+    PG_LEASE_DEL,
+    PG_LEASE_PUT,
     PG_SPEAK,
     PG_ENDED,
     PG_TAKE_NEXT,

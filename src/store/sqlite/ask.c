@@ -431,6 +431,7 @@ int hocket__sqlite_answer(struct hocket__keeper *base, struct hocket__store_call
         [HOCKET__STORE_NOTE_PUT] = hocket__sqlite_note_put,
         [HOCKET__STORE_NOTE_DEL] = hocket__sqlite_note_del,
         [HOCKET__STORE_NOTES] = hocket__sqlite_notes,
+        [HOCKET__STORE_DRAW] = hocket__sqlite_draw,
     };
     return answers[call->kind](hocket__sqlite_of(base), call);
 }

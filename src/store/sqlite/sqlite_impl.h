@@ -107,6 +107,9 @@ int hocket__sqlite_care(struct hocket__sqlite_keeper *k, struct hocket__store_ca
 int hocket__sqlite_item_put(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);
 int hocket__sqlite_item_del(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);
 int hocket__sqlite_items(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);
+/* ---- draw.c ---- */
+
+int hocket__sqlite_draw(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);
 
 /* ---- notes.c ---- */
 
@@ -172,6 +175,12 @@ enum {
     ST_NOTE_NO_VECTOR,
     ST_NOTE_VECTORS,
     ST_NOTE_NO,
+    ST_LIMIT_FIND,
+    ST_LIMIT_PUT,
+    ST_LIMIT_SWEEP,
+    ST_LEASES,
+    ST_LEASE_DEL,
+    ST_LEASE_PUT,
     ST_SPEAK,
     ST_CALLER,
     ST_NEXT,
