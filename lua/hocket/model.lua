@@ -12,6 +12,8 @@ local lazy = require "hocket.internal.base.lazy"
 local llm = require "hocket.internal.core.llm"
 local local_server = lazy "hocket.internal.models.local_server"
 local offer = lazy "hocket.internal.models.offer"
+local shared_limits = lazy "hocket.internal.models.shared_limits"
+local store = require "hocket.internal.core.store"
 local suggest = lazy "hocket.internal.base.suggest"
 local providers = require "hocket.providers"
 local sources = require "hocket.internal.base.sources"
@@ -57,9 +59,18 @@ end
 local lanes = {} -- rate limiters: one per place and key, whatever protocol is spoken there
 
 local function lane_of(base, key, name)
-  local id = (base:match "^%a+://[^/?]+" or base) .. "\0" .. (key or name or "")
-  lanes[id] = lanes[id] or { limiter = llm.lane {}, limited_by = false }
+  local place = base:match "^%a+://[^/?]+" or base
+  local id = place .. "\0" .. (key or name or "")
+  lanes[id] = lanes[id] or { limiter = llm.lane {}, limited_by = false, place = place, key = key or name or "" }
   return lanes[id]
+end
+
+local function share(lane, limits)
+  if limits and limits.shared ~= false and next(limits) and store.is_shared() then
+    lane.shared = shared_limits.share(lane.shared, lane.limiter, lane.place, llm.fingerprint(lane.key), limits)
+  elseif lane.shared then
+    lane.shared = lane.limiter:share()
+  end
 end
 
 -- Limits are those of the latest declaration that has some, until that has none any more.
@@ -67,6 +78,7 @@ local function limit(lane, name, limits)
   if not limits and lane.limited_by ~= name then return end
   lane.limiter:limit(limits or {})
   lane.limited_by = limits and name or false
+  share(lane, limits)
 end
 
 local pools = 0

@@ -43,7 +43,7 @@ local defaults = {
 ---@field own_models? boolean Its server runs models itself, so that on this machine they cost nothing unless a price says otherwise.
 ---@field headers? table<string, string>
 ---@field body? table What requests have beside: it is merged into them, before that of the agent.
----@field limits? {requests?: integer, tokens?: integer} Per minute, for all calls with one key; 0 allows none. What the server tells counts in any case.
+---@field limits? {requests?: integer, tokens?: integer, concurrent?: integer, shared?: boolean} Per minute, and calls at once, for all calls with one key; 0 allows none. Also those of other processes with the same store, unless `shared` is false. What the server tells counts in any case.
 ---@field traits? table What the provider wants differently (see docs/providers.md).
 ---@field package place? fun(name: fun(variable: string): string): string Built in only: its base, of variables.
 ---@field package elsewhere? {protocol: string, traits: table} Built in only: how others' servers are spoken to.
@@ -153,7 +153,7 @@ local field_types = {
   protocol = "string", base = "string", base_env = "string", key_needed = "boolean", key_header = "string",
   key_command = "words", key_command_env = "names", key_lifetime = "seconds", region = "string", default = "string", body = "table", own_models = "boolean", headers = "table", limits = "table", traits = "table", key_env = "names",
 }
-local limit_types = { requests = "count", tokens = "count" }
+local limit_types = { requests = "count", tokens = "count", concurrent = "count", shared = "boolean" }
 local trait_types = {
   max_tokens_field = "string", system_role = "string", reasoning_field = "string", stream_usage = "boolean",
   parallel_field = "boolean", seed = "boolean", json_schema = "boolean", reasoning_back = "boolean",

@@ -7,8 +7,11 @@
 
 #include "bind/llm/llm.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/hash/hash.h"
+#include "bind/fiber/fiber.h"
 #include "bind/runtime.h"
 #include "bind/util.h"
 #include "net/http/http.h"
@@ -20,42 +23,117 @@ static const char LANE[] = "hocket.lane";
 
 /* ---- Lanes -------------------------------------------------------------------------- */
 
+struct lua_lane {
+    struct hocket__lane lane;
+    struct hocket__runtime *rt;
+    uint64_t fiber; /* who grants, where its limits are shared */
+};
+
 static struct hocket__limits read_limits(lua_State *L, int arg)
 {
-    static const char *const names[] = { "requests", "tokens", NULL };
+    static const char *const names[] = { "requests", "tokens", "concurrent", "shared", NULL };
     luaL_checktype(L, arg, LUA_TTABLE);
     hocket__opt_only(L, arg, names);
     return (struct hocket__limits){ hocket__opt_int(L, arg, "requests", -1, 0, INT32_MAX),
-        hocket__opt_int(L, arg, "tokens", -1, 0, INT64_MAX / 2) };
+        hocket__opt_int(L, arg, "tokens", -1, 0, INT64_MAX / 2),
+        hocket__opt_int(L, arg, "concurrent", -1, 0, INT32_MAX) };
 }
 
-/* lane{requests=, tokens=} -> lane: limits per minute, none where absent */
+/* lane{requests=, tokens=, concurrent=} -> lane: limits per minute and at once, none where absent */
 static int l_lane(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__limits limits = read_limits(L, 1);
-    struct hocket__lane *made = hocket__new_object(L, sizeof(*made), 0, LANE);
+    struct lua_lane *made = hocket__new_object(L, sizeof(*made), 0, LANE);
     int connections = hocket__http_per_host(rt->max_connections);
-    if (hocket__lane_init(made, rt->alloc, &rt->deadlines, limits, connections) < 0)
+    if (hocket__lane_init(&made->lane, rt->alloc, &rt->deadlines, limits, connections) < 0)
         return hocket__raise_nomem(L);
     luaL_setmetatable(L, LANE);
     return 1;
 }
 
-/* lane:limit{requests=, tokens=}: other limits, from now on */
+/* lane:limit{requests=, tokens=, concurrent=}: other limits, from now on */
 static int l_limit(lua_State *L)
 {
-    struct hocket__lane *lane = hocket__check_object(L, 1, LANE);
+    struct lua_lane *lane = hocket__check_object(L, 1, LANE);
     hocket__runtime(L);
-    hocket__lane_limit(lane, read_limits(L, 2));
+    hocket__lane_limit(&lane->lane, read_limits(L, 2));
     return 0;
+}
+
+static void on_short(void *ud)
+{
+    struct lua_lane *lane = ud;
+    hocket__fiber_wake(lane->rt, lane->fiber);
+}
+
+/* lane:share(fiber): what is left of its limits is granted by this fiber, which is woken when it is short (net/limit/share.c);
+ * nil: they are this process's alone again */
+static int l_share(lua_State *L)
+{
+    struct lua_lane *lane = hocket__check_object(L, 1, LANE);
+    const struct hocket__fiber *f = hocket__fiber_test(L, 2);
+    lane->rt = hocket__runtime(L);
+    lane->fiber = f ? f->id : 0;
+    hocket__lane_share(&lane->lane, lane->fiber ? on_short : NULL, lane);
+    return 0;
+}
+
+/* lane:look() -> waiting, flying, waiting_tokens, head_tokens, requests, tokens, took_requests, took_tokens, block_ms */
+static int l_look(lua_State *L)
+{
+    struct lua_lane *lane = hocket__check_object(L, 1, LANE);
+    struct hocket__limiter_need need;
+    hocket__lane_look(&lane->lane, &need);
+    lua_pushinteger(L, need.waiting);
+    lua_pushinteger(L, need.flying);
+    lua_pushinteger(L, need.waiting_tokens);
+    lua_pushinteger(L, need.head_tokens);
+    lua_pushnumber(L, need.requests);
+    lua_pushnumber(L, need.tokens);
+    lua_pushinteger(L, need.took_requests);
+    lua_pushinteger(L, need.took_tokens);
+    lua_pushinteger(L, need.block_ms);
+    return 9;
+}
+
+/* lane:grant(requests, tokens, slots, few_requests, few_tokens, block_ms); slots: nil, as before */
+static int l_grant(lua_State *L)
+{
+    struct lua_lane *lane = hocket__check_object(L, 1, LANE);
+    struct hocket__limiter_grant grant = { .requests = luaL_checknumber(L, 2),
+        .tokens = luaL_checknumber(L, 3),
+        .slots = luaL_optinteger(L, 4, -1),
+        .few_requests = luaL_optnumber(L, 5, 0),
+        .few_tokens = luaL_optnumber(L, 6, 0),
+        .block_ms = luaL_optinteger(L, 7, 0) };
+    hocket__lane_grant(&lane->lane, &grant);
+    return 0;
+}
+
+/* fingerprint(key) -> what two keys have in common only when they are the same, and which does not tell them */
+static int l_fingerprint(lua_State *L)
+{
+    static const size_t mark = sizeof(HOCKET__SECRET_MARK) - 1;
+    struct hocket__str key = hocket__check_str(L, 1);
+    uint8_t digest[HOCKET__SHA256];
+    char out[17];
+    if (key.n > mark && memcmp(key.p, HOCKET__SECRET_MARK, mark) == 0) {
+        const char *value = hocket__runtime_secret(hocket__runtime(L), key.p + mark);
+        key = hocket__cstr(value ? value : "");
+    }
+    hocket__sha256(key, digest);
+    for (int i = 0; i < 8; i++)
+        snprintf(out + 2 * i, 3, "%02x", digest[i]);
+    lua_pushlstring(L, out, 16);
+    return 1;
 }
 
 static int lane_gc(lua_State *L)
 {
-    struct hocket__lane *l = hocket__gc_userdata(L, lane_gc);
+    struct lua_lane *l = hocket__gc_userdata(L, lane_gc);
     if (l)
-        hocket__lane_deinit(l);
+        hocket__lane_deinit(&l->lane);
     return 0;
 }
 
@@ -257,11 +335,11 @@ static void set_key(lua_State *L, struct hocket__provider *p, struct hocket__str
 /* The lane in the options, which the provider on top keeps alive; NULL: none. */
 static struct hocket__lane *read_lane(lua_State *L)
 {
-    struct hocket__lane *lane = NULL;
+    struct lua_lane *lane = NULL;
     if (lua_getfield(L, 1, "lane") != LUA_TNIL)
         lane = hocket__check_object(L, -1, LANE);
     lua_setiuservalue(L, -2, 1);
-    return lane;
+    return lane ? &lane->lane : NULL;
 }
 
 /* provider{name=, protocol=, base=, key=, key_header=, headers=, lane=, simulated=, …traits} -> provider */
@@ -322,11 +400,11 @@ static int provider_gc(lua_State *L)
 }
 
 static const luaL_Reg functions[] = { { "provider", l_provider }, { "lane", l_lane },
-    { NULL, NULL } };
+    { "fingerprint", l_fingerprint }, { NULL, NULL } };
 static const luaL_Reg provider_methods[] = { { "set_key", l_set_key }, { "__gc", provider_gc },
     { NULL, NULL } };
-static const luaL_Reg lane_methods[] = { { "limit", l_limit }, { "__gc", lane_gc },
-    { NULL, NULL } };
+static const luaL_Reg lane_methods[] = { { "limit", l_limit }, { "share", l_share },
+    { "look", l_look }, { "grant", l_grant }, { "__gc", lane_gc }, { NULL, NULL } };
 
 void hocket__open_provider(lua_State *L)
 {

@@ -24,6 +24,14 @@ static void on_time(struct hocket__deadline *d)
     turn(lane);
 }
 
+static void tell_short(struct hocket__lane *lane, int64_t now)
+{
+    if (lane->told_short || !lane->on_short || !hocket__limiter_is_short(&lane->limiter, now))
+        return;
+    lane->told_short = true;
+    lane->on_short(lane->ud);
+}
+
 /* Lets go whoever may, and sets the deadline for the next. */
 static void turn(struct hocket__lane *lane)
 {
@@ -40,6 +48,7 @@ static void turn(struct hocket__lane *lane)
         hocket__deadline_set(lane->deadlines, &lane->deadline, (uint64_t) (now + delay));
     else
         hocket__deadline_clear(lane->deadlines, &lane->deadline);
+    tell_short(lane, now);
 }
 
 int hocket__lane_init(struct hocket__lane *lane, const struct hocket_allocator *a,
@@ -60,6 +69,27 @@ void hocket__lane_limit(struct hocket__lane *lane, struct hocket__limits limits)
     turn(lane);
 }
 
+void hocket__lane_share(struct hocket__lane *lane, void (*on_short)(void *ud), void *ud)
+{
+    lane->on_short = on_short;
+    lane->ud = ud;
+    lane->told_short = false;
+    hocket__limiter_share(&lane->limiter, on_short != NULL, now_ms());
+    turn(lane);
+}
+
+void hocket__lane_look(struct hocket__lane *lane, struct hocket__limiter_need *need)
+{
+    lane->told_short = false;
+    hocket__limiter_look(&lane->limiter, need, now_ms());
+}
+
+void hocket__lane_grant(struct hocket__lane *lane, const struct hocket__limiter_grant *grant)
+{
+    hocket__limiter_grant(&lane->limiter, grant, now_ms());
+    turn(lane);
+}
+
 void hocket__lane_deinit(struct hocket__lane *lane)
 {
     hocket__deadline_clear(lane->deadlines, &lane->deadline);
@@ -77,6 +107,8 @@ int hocket__lane_ask(struct hocket__lane *lane, struct hocket__lane_wait *w,
     w->state = rc ? HOCKET__LANE_GOING : HOCKET__LANE_QUEUED;
     if (rc == 0)
         turn(lane);
+    else
+        tell_short(lane, now_ms());
     return rc;
 }
 

@@ -12,6 +12,10 @@ struct hocket__lane {
     struct hocket__deadlines *deadlines;
     struct hocket__deadline deadline; /* when the next may go */
     int connections;
+    /* Of limits that are shared: somebody is needed who looks, and grants. Only notes and wakes; not again until then. */
+    void (*on_short)(void *ud);
+    void *ud;
+    bool told_short;
 };
 
 struct hocket__lane_wait {
@@ -27,6 +31,11 @@ int hocket__lane_init(struct hocket__lane *lane, const struct hocket_allocator *
 void hocket__lane_deinit(struct hocket__lane *lane);
 /* As hocket__limiter_limit. */
 void hocket__lane_limit(struct hocket__lane *lane, struct hocket__limits limits);
+
+/* As hocket__limiter_share, _look and _grant. A NULL shares nothing any more. */
+void hocket__lane_share(struct hocket__lane *lane, void (*on_short)(void *ud), void *ud);
+void hocket__lane_look(struct hocket__lane *lane, struct hocket__limiter_need *need);
+void hocket__lane_grant(struct hocket__lane *lane, const struct hocket__limiter_grant *grant);
 
 /* As hocket__limiter_ask. After 1, and after on_turn, the wait is GOING until it is left. */
 int hocket__lane_ask(struct hocket__lane *lane, struct hocket__lane_wait *w,

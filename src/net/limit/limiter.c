@@ -40,7 +40,7 @@ void hocket__limiter_init(
     struct hocket__limiter *l, const struct hocket_allocator *a, struct hocket__limits limits)
 {
     *l = (struct hocket__limiter){ .a = a,
-        .limits = { -1, -1 },
+        .limits = { -1, -1, -1 },
         .window = FIRST_WINDOW,
         .max_waiting = MAX_WAITING,
         .max_flying = INT64_MAX };
@@ -52,9 +52,9 @@ void hocket__limiter_init(
 void hocket__limiter_limit(struct hocket__limiter *l, struct hocket__limits limits, int64_t now)
 {
     if (limits.requests != l->limits.requests)
-        l->own_requests = hocket__bucket_per_minute(limits.requests, now);
+        l->own_requests = hocket__limiter_bucket(l, limits.requests, now);
     if (limits.tokens != l->limits.tokens)
-        l->own_tokens = hocket__bucket_per_minute(limits.tokens, now);
+        l->own_tokens = hocket__limiter_bucket(l, limits.tokens, now);
     l->limits = limits;
 }
 
@@ -156,7 +156,7 @@ static int64_t wait_for(struct hocket__limiter *l, int64_t tokens, int64_t now)
     refill(l, now);
     if (l->blocked_until > now)
         return l->blocked_until - now;
-    if (l->flying >= l->max_flying)
+    if (l->flying >= l->max_flying || l->flying >= hocket__limiter_slots(l))
         return -1;
     if (l->unanswered >= l->window)
         /* Before the first answer there is nothing to wait for but time: a look in a
@@ -192,6 +192,8 @@ static void take(struct hocket__limiter *l, int64_t tokens, int64_t now)
         l->epoch = now;
     if (l->recent.since == 0)
         l->recent.since = now;
+    l->share.took_requests++;
+    l->share.took_tokens += tokens;
     hocket__bucket_take(&l->own_requests, 1);
     hocket__bucket_take(&l->own_tokens, (double) tokens);
     hocket__bucket_take(&l->seen_requests, 1);
@@ -205,10 +207,11 @@ static int refuse(const struct hocket__limiter *l, const struct hocket__limiter_
     int64_t now, struct hocket_error *err)
 {
     /* Zero means zero. Queued, it would wait for ever. */
-    if (l->limits.requests == 0 || l->limits.tokens == 0)
-        return hocket__error(err, HOCKET_ELIMIT,
-            "the rate limit is set to 0 %s per minute: no call is made",
-            l->limits.requests == 0 ? "requests" : "tokens");
+    if (l->limits.requests == 0 || l->limits.tokens == 0 || l->limits.calls == 0)
+        return hocket__error(err, HOCKET_ELIMIT, "the rate limit is set to 0 %s: no call is made",
+            l->limits.requests == 0 ? "requests per minute"
+            : l->limits.tokens == 0 ? "tokens per minute"
+                                    : "calls at once");
     int64_t blocked = l->blocked_until - now;
     if (l->blocked_until > 0 && ask->patience_ms >= 0 && blocked > ask->patience_ms) {
         hocket__error(err, HOCKET_ELIMIT,

@@ -7,7 +7,8 @@
  * - a block: after a 429, or a 503 that says when to come again, nobody goes before that
  *   time;
  * - limits per minute of requests and of tokens that the user gave: never exceeded in any 60
- *   seconds (tokens: by estimates, settled when the answer tells);
+ *   seconds (tokens: by estimates, settled when the answer tells), and of calls at once. Where other
+ *   processes have the same limits, what is left of them is bought from outside (share.c);
  * - the limits that the server tells in its headers;
  * - a pace that is measured: how many calls got through between two blocks. It grows
  *   again, by 1 % a second and later faster, and is forgotten when it has held nobody back
@@ -34,6 +35,7 @@
 
 struct hocket__limits {
     int64_t requests, tokens; /* per minute; below 0: no limit */
+    int64_t calls;            /* at once; likewise */
 };
 
 /* Embedded in a call, zeroed before its first use. */
@@ -56,10 +58,20 @@ struct hocket__limiter_losses {
     int64_t since, accepted, rejected, blocked_ms;
 };
 
+/* Limits that others have, too: what is ours of them was granted, and is not refilled here. */
+struct hocket__limiter_share {
+    bool on;
+    int64_t slots;                      /* calls at once */
+    double few_requests, few_tokens;    /* with less than that there should be more */
+    int64_t took_requests, took_tokens; /* since the last look */
+    int64_t told_until;                 /* a block that the others know of */
+};
+
 struct hocket__limiter {
     const struct hocket_allocator *a;
     struct hocket__limits limits;
-    struct hocket__bucket own_requests, own_tokens;   /* given */
+    struct hocket__limiter_share share;
+    struct hocket__bucket own_requests, own_tokens;   /* given; or granted, when shared */
     struct hocket__bucket seen_requests, seen_tokens; /* told by the server */
     struct hocket__bucket pace;                       /* measured */
     bool windowed;                             /* the server refills all at once, not bit by bit */
@@ -78,6 +90,7 @@ struct hocket__limiter {
     struct hocket__map runs;
     struct hocket__list ring; /* of runs that wait */
     size_t waiting, max_waiting;
+    int64_t waiting_tokens;
 };
 
 void hocket__limiter_init(
@@ -123,3 +136,32 @@ void hocket__limiter_used(struct hocket__limiter *l, int64_t estimated, int64_t 
 void hocket__limiter_refused(struct hocket__limiter *l, int64_t after_ms, int64_t now);
 /* Nobody goes before now + ms: for a wait that only the body told. */
 void hocket__limiter_block(struct hocket__limiter *l, int64_t ms, int64_t now);
+
+/* ---- Limits that are shared (share.c) ----
+ *
+ *   short? ──> look ──> whoever shares asks for it elsewhere ──> grant ──> the next may go */
+
+/* From now on, nothing is left of any limit that was not granted; or, off, each is ours alone again. */
+void hocket__limiter_share(struct hocket__limiter *l, bool on, int64_t now);
+/* Whether somebody waits for more to be granted, little is left, or a provider's block is to be told. */
+bool hocket__limiter_is_short(const struct hocket__limiter *l, int64_t now);
+
+struct hocket__limiter_need {
+    int64_t waiting, flying;
+    int64_t waiting_tokens, head_tokens; /* of all that wait; of the next one */
+    double requests, tokens;             /* granted and left; below 0: owed */
+    int64_t took_requests, took_tokens;  /* since the last look */
+    int64_t
+        block_ms; /* the provider wants to be left alone for so long, which others do not know yet */
+};
+void hocket__limiter_look(
+    struct hocket__limiter *l, struct hocket__limiter_need *need, int64_t now);
+
+struct hocket__limiter_grant {
+    double requests, tokens; /* more; below 0: given back */
+    int64_t slots;           /* calls at once that are ours from now on; below 0: as before */
+    double few_requests, few_tokens;
+    int64_t block_ms; /* what others were told; 0: nothing */
+};
+void hocket__limiter_grant(
+    struct hocket__limiter *l, const struct hocket__limiter_grant *grant, int64_t now);

@@ -29,3 +29,10 @@ int hocket__limiter_enqueue(
 struct hocket__limiter_wait *hocket__limiter_head(const struct hocket__limiter *l);
 /* Takes the head out and gives its run the last place. */
 void hocket__limiter_shift(struct hocket__limiter *l);
+
+/* ---- share.c ---- */
+
+/* Calls at once that the user's limit leaves. */
+int64_t hocket__limiter_slots(const struct hocket__limiter *l);
+struct hocket__bucket hocket__limiter_bucket(
+    const struct hocket__limiter *l, int64_t limit, int64_t now);

@@ -39,6 +39,7 @@ int hocket__limiter_enqueue(
     w->run = run;
     hocket__list_add(first ? run->waits.next : &run->waits, &w->link);
     l->waiting++;
+    l->waiting_tokens += w->tokens;
     return 0;
 }
 
@@ -59,6 +60,7 @@ bool hocket__limiter_leave(struct hocket__limiter *l, struct hocket__limiter_wai
     hocket__list_del(&w->link);
     w->run = NULL;
     l->waiting--;
+    l->waiting_tokens -= w->tokens;
     drop_if_empty(l, run);
     return true;
 }

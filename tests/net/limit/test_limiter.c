@@ -10,7 +10,7 @@
 #include "net/limit/limiter.h"
 #include "support/alloc.h"
 
-#define NO_LIMITS ((struct hocket__limits){ -1, -1 })
+#define NO_LIMITS ((struct hocket__limits){ -1, -1, -1 })
 #define MINUTE    60000
 
 static uint64_t random_state = 88172645463325252u;
@@ -49,7 +49,7 @@ static void check_per_minute(int64_t limit)
     size_t n = 0;
     int64_t now = 5, delay = 0, idle = 0;
     test_alloc_init(&t);
-    hocket__limiter_init(&l, &t.a, (struct hocket__limits){ limit, -1 });
+    hocket__limiter_init(&l, &t.a, (struct hocket__limits){ limit, -1, -1 });
     while (now < 5 * MINUTE) {
         int rc = ask(&l, &w, 1, now);
         while (rc == 0 && !hocket__limiter_next(&l, now, &delay)) {
@@ -90,7 +90,7 @@ static void test_tokens_per_minute(void **state)
     struct hocket__limiter l;
     struct hocket__advice none = advice();
     int64_t now = 0, delay, estimated = 0, real = 0;
-    hocket__limiter_init(&l, &hocket__malloc, (struct hocket__limits){ -1, 60000 });
+    hocket__limiter_init(&l, &hocket__malloc, (struct hocket__limits){ -1, 60000, -1 });
     while (now < 10 * MINUTE) {
         struct hocket__limiter_wait w = { .tokens = 0 };
         struct hocket__limiter_ask q = {
@@ -113,8 +113,9 @@ static void test_tokens_per_minute(void **state)
 static void test_zero_means_zero(void **state)
 {
     (void) state;
-    static const struct hocket__limits zero[] = { { 0, -1 }, { -1, 0 }, { 0, 0 } };
-    for (size_t i = 0; i < 3; i++) {
+    static const struct hocket__limits zero[] = { { 0, -1, -1 }, { -1, 0, -1 }, { 0, 0, -1 },
+        { -1, -1, 0 } };
+    for (size_t i = 0; i < sizeof(zero) / sizeof(zero[0]); i++) {
         struct hocket__limiter l;
         struct hocket__limiter_wait w = { .tokens = 0 };
         hocket__limiter_init(&l, &hocket__malloc, zero[i]);
@@ -122,6 +123,97 @@ static void test_zero_means_zero(void **state)
             assert_int_equal(ask(&l, &w, 1, now), HOCKET_ELIMIT);
         hocket__limiter_deinit(&l);
     }
+}
+
+/* ---- Limits that are shared ---- */
+
+static void test_calls_at_once(void **state)
+{
+    (void) state;
+    struct hocket__limiter l;
+    struct hocket__limiter_wait w[3] = { 0 };
+    struct hocket__advice none = advice();
+    int64_t delay;
+    hocket__limiter_init(&l, &hocket__malloc, (struct hocket__limits){ -1, -1, 2 });
+    assert_int_equal(ask(&l, &w[0], 1, 0), 1);
+    assert_int_equal(ask(&l, &w[1], 1, 0), 1);
+    assert_int_equal(ask(&l, &w[2], 1, 0), 0);
+    hocket__limiter_answer(&l, 0, 200, &none, 5); /* it has begun to answer, and still goes on */
+    assert_null(hocket__limiter_next(&l, 1000, &delay));
+    assert_int_equal(delay, -1);
+    hocket__limiter_end(&l, 1000);
+    assert_ptr_equal(hocket__limiter_next(&l, 1000, &delay), &w[2]);
+    hocket__limiter_deinit(&l);
+}
+
+static void grant(struct hocket__limiter *l, double requests, double tokens, int64_t slots)
+{
+    struct hocket__limiter_grant g = { .requests = requests, .tokens = tokens, .slots = slots };
+    hocket__limiter_grant(l, &g, 0);
+}
+
+/* Nothing goes that was not granted, however much time passes. */
+static void test_shared(void **state)
+{
+    (void) state;
+    struct hocket__limiter l;
+    struct hocket__limiter_wait w[3] = { 0 };
+    struct hocket__limiter_need need;
+    struct hocket__limiter_ask q = { .run = 1, .tokens = 50, .patience_ms = -1 };
+    int64_t delay;
+    hocket__limiter_init(&l, &hocket__malloc, (struct hocket__limits){ 600, 6000, 8 });
+    hocket__limiter_share(&l, true, 0);
+    assert_false(hocket__limiter_is_short(&l, 0)); /* nobody wants to go */
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(hocket__limiter_ask(&l, &w[i], &q, 0, NULL), 0);
+    assert_null(hocket__limiter_next(&l, 10 * MINUTE, &delay));
+    assert_true(hocket__limiter_is_short(&l, 0));
+    hocket__limiter_look(&l, &need, 0);
+    assert_int_equal(need.waiting, 3);
+    assert_int_equal(need.waiting_tokens, 150);
+    assert_int_equal(need.head_tokens, 50);
+    grant(&l, 2, 100, 0);
+    assert_true(hocket__limiter_is_short(&l, 0)); /* of calls at once */
+    assert_null(hocket__limiter_next(&l, 0, &delay));
+    grant(&l, 0, 0, 8);
+    assert_ptr_equal(hocket__limiter_next(&l, 0, &delay), &w[0]);
+    assert_ptr_equal(hocket__limiter_next(&l, 0, &delay), &w[1]);
+    assert_null(hocket__limiter_next(&l, MINUTE, &delay));
+    hocket__limiter_look(&l, &need, 0);
+    assert_int_equal(need.took_requests, 2);
+    assert_int_equal(need.took_tokens, 100);
+    assert_int_equal(need.flying, 2);
+    hocket__limiter_used(&l, 50, 70); /* more than was thought: owed */
+    hocket__limiter_look(&l, &need, 0);
+    assert_true(need.tokens == -20 && need.requests == 0 && need.took_requests == 0);
+    grant(&l, 1, 70, -1);
+    assert_ptr_equal(hocket__limiter_next(&l, 0, &delay), &w[2]);
+    assert_false(hocket__limiter_is_short(&l, 0));
+    hocket__limiter_share(&l, false, 0); /* ours alone again */
+    assert_int_equal(hocket__limiter_ask(&l, &w[0], &q, 0, NULL), 1);
+    hocket__limiter_deinit(&l);
+}
+
+/* What one hears of a 429 it tells once, and what it was told it does not tell again. */
+static void test_shared_blocks(void **state)
+{
+    (void) state;
+    struct hocket__limiter l;
+    struct hocket__limiter_need need;
+    struct hocket__limiter_grant told = { .slots = -1, .block_ms = 5000 };
+    hocket__limiter_init(&l, &hocket__malloc, NO_LIMITS);
+    hocket__limiter_share(&l, true, 0);
+    hocket__limiter_block(&l, 999, 0);
+    assert_true(hocket__limiter_is_short(&l, 0));
+    hocket__limiter_look(&l, &need, 0);
+    assert_int_equal(need.block_ms, 1000);
+    assert_false(hocket__limiter_is_short(&l, 0));
+    hocket__limiter_look(&l, &need, 0);
+    assert_int_equal(need.block_ms, 0);
+    hocket__limiter_grant(&l, &told, 0);
+    assert_int_equal(l.blocked_until, 5001);
+    assert_false(hocket__limiter_is_short(&l, 0));
+    hocket__limiter_deinit(&l);
 }
 
 /* ---- Fairness ---- */
@@ -528,6 +620,9 @@ int main(void)
         cmocka_unit_test(test_tokens_per_minute),
         cmocka_unit_test(test_zero_means_zero),
         cmocka_unit_test(test_round_robin),
+        cmocka_unit_test(test_calls_at_once),
+        cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_shared_blocks),
         cmocka_unit_test(test_limits_of_the_queue),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_storms),

@@ -1,0 +1,186 @@
+--- Limits of one place and key that all processes with the same store have together: requests and tokens in a minute, calls at
+--- once, and how long a provider wants to be left alone. A fiber for each draws them from the store and grants them to the
+--- process's own limiter, some at a time, so that the store is asked some times a second and not for each call.
+---
+---     short ──> look: who waits, what is left ──> draw ──> grant ──> …  a second later what is not used is given back
+---
+--- What a process has that is killed comes back by time: a rate refills, places are lent for LEASE seconds. Nothing is asked while no
+--- call is made; a replay makes none.
+local fiber = require "hocket.internal.core.fiber"
+local store = require "hocket.internal.core.store"
+local system = require "hocket.internal.core.system"
+
+local shared_limits = {}
+
+--- Seconds: places without a word of their holder; between two looks; that what is drawn at once is to last; at most
+--- between two tries.
+local LEASE, TICK, AHEAD, RETRY = 10, 1, 0.25, 0.25
+--- Of any 60 seconds, in the milliseconds in which a minute's limit comes back: what was granted may be used a little later.
+local MINUTE = 62000
+
+---@class hocket.SharedLimits
+local Shared = {}
+Shared.__index = Shared
+
+-- ---- Drawing ----------------------------------------------------------------------------------------
+
+local function draw(self, what, spec)
+  spec.name = self.name .. " " .. what
+  if self.block_ms and what == self.first then spec.block_ms, self.block_ms = self.block_ms, nil end
+  local drawn, err = store.draw(spec)
+  if not drawn then error(err, 0) end
+  if drawn.blocked_ms > 0 then self.blocked_ms = math.max(self.blocked_ms or 0, drawn.blocked_ms) end
+  if what == self.first then self.looked = true end
+  return drawn
+end
+
+-- As the limiter alone has it: a tenth at once, and never more than the limit in any 60 seconds.
+local function bucket(limit)
+  local burst = math.max(limit // 10, 1)
+  return { capacity = burst, leak = limit - burst + 1, leak_ms = MINUTE }
+end
+
+local function wait_for(self, drawn)
+  local seconds = drawn.retry_ms >= 0 and drawn.retry_ms / 1000 or RETRY
+  self.pause = math.min(self.pause or RETRY, math.max(seconds, 0.001))
+end
+
+-- How much is to be there: what those who wait need, and what will be taken in a moment, by what was taken lately.
+local function ahead_of(self, what, took, limit)
+  local rates = self.rates
+  rates[what] = math.max(took / TICK, (rates[what] or 0) / 2)
+  return math.min(math.max(math.ceil(rates[what] * AHEAD), 1), math.max(limit // 240, 1))
+end
+
+-- More of requests or tokens; below 0: given back. `least`: what the next call needs.
+local function top_up(self, what, limit, level, needed, least, ahead)
+  local spec = bucket(limit)
+  local want = math.ceil(needed + ahead - level)
+  if want < -ahead then
+    spec.want = want + ahead
+    draw(self, what, spec)
+    return spec.want
+  elseif want <= 0 then
+    return 0
+  end
+  spec.want, spec.least, spec.owing = math.max(math.min(want, spec.capacity), least), least, what == "tokens"
+  local drawn = draw(self, what, spec)
+  if drawn.granted < least and needed > 0 then wait_for(self, drawn) end
+  return drawn.granted
+end
+
+local function give_back(self, what, limit, level)
+  if level < 1 then return 0 end
+  local spec = bucket(limit)
+  spec.want = -math.floor(level)
+  draw(self, what, spec)
+  return spec.want
+end
+
+-- Who has more than its share lets go of it as its calls end, while others have too little.
+local function places(self, limit, look)
+  local want, now = math.min(limit, look.flying + look.waiting), fiber.now()
+  if self.hungry and want > 0 then want = math.max(look.flying, math.min(want, math.ceil(limit / self.holders))) end
+  if want <= (self.places or 0) and look.active then want = self.places end -- a moment later they are wanted again
+  if self.hungry then want = math.min(want, math.max(look.flying, math.ceil(limit / self.holders))) end
+  if want == self.places and (want == 0 or now < self.renew) then return want end
+  local drawn = draw(self, "calls", { want = want, capacity = limit, holder = self.holder, lease_ms = LEASE * 1000 })
+  self.places, self.hungry, self.holders, self.renew = drawn.granted, drawn.hungry > 0, math.max(drawn.holders, 1), now + LEASE / 3
+  if drawn.granted < want then wait_for(self, drawn) end
+  if drawn.granted <= look.flying and look.waiting > 0 then self.pause = self.pause or RETRY end
+  return drawn.granted
+end
+
+-- ---- One turn ----------------------------------------------------------------------------------------------
+
+local function look(self)
+  local l = {}
+  l.waiting, l.flying, l.waiting_tokens, l.head_tokens, l.requests, l.tokens, l.took_requests, l.took_tokens, l.block_ms = self.lane:look()
+  l.active = l.waiting > 0 or l.flying > 0 or l.took_requests > 0
+  return l
+end
+
+-- Requests, tokens, places; and with how little of the first two there should be more.
+local function draw_all(self, l)
+  local limits, requests, tokens, few_requests, few_tokens = self.limits, 0, 0, 0, 0
+  if limits.requests then
+    local ahead = ahead_of(self, "requests", l.took_requests, limits.requests)
+    requests = top_up(self, "requests", limits.requests, l.requests, l.waiting, 1, ahead)
+    few_requests = ahead / 2
+  end
+  if limits.tokens then
+    local ahead = ahead_of(self, "tokens", l.took_tokens, limits.tokens)
+    tokens = top_up(self, "tokens", limits.tokens, l.tokens, l.waiting_tokens, math.max(math.ceil(l.head_tokens - l.tokens), 1), ahead)
+    few_tokens = ahead / 2
+  end
+  return requests, tokens, limits.concurrent and places(self, limits.concurrent, l), few_requests, few_tokens
+end
+
+local function give_all_back(self, l)
+  local limits = self.limits
+  local requests = limits.requests and give_back(self, "requests", limits.requests, l.requests) or 0
+  local tokens = limits.tokens and give_back(self, "tokens", limits.tokens, l.tokens) or 0
+  return requests, tokens, limits.concurrent and places(self, limits.concurrent, l), 0, 0
+end
+
+-- That a provider wants to be left alone is heard once a second at least.
+local function listen(self)
+  if not self.looked or self.block_ms then draw(self, self.first, { want = 0, capacity = 1 }) end
+end
+
+local function turn(self)
+  local l = look(self)
+  self.blocked_ms, self.looked, self.pause = nil, false, nil
+  self.block_ms = l.block_ms > 0 and l.block_ms or self.block_ms
+  self.awake = l.active
+  local requests, tokens, slots, few_requests, few_tokens = (l.active and draw_all or give_all_back)(self, l)
+  if l.active then listen(self) end
+  self.lane:grant(requests, tokens, slots or nil, few_requests, few_tokens, self.blocked_ms)
+end
+
+-- ---- Its fiber ------------------------------------------------------------------------------------------------
+
+-- Of a store that is away for a moment: later. Of one that is of no use: each process by itself, which is said.
+local function failed(self, err)
+  if type(err) ~= "table" then error(err, 0) end
+  if err.retryable or err.code == "timeout" then
+    self.pause = TICK
+    return true
+  end
+  system.log("warn", ("limits of %s hold for this process alone: %s"):format(self.place, err.message or err.code))
+  self.lane:share()
+  return false
+end
+
+local function serve(self)
+  local over <close> = setmetatable({}, { __close = function()
+    if self.places and self.places > 0 then pcall(draw, self, "calls", { want = 0, capacity = 1, holder = self.holder, lease_ms = 1 }) end
+  end })
+  while true do
+    if not self.pause then fiber.park(self.awake and TICK or nil) end
+    local ok, err = pcall(turn, self)
+    if fiber.cancelled() then return end
+    if not ok and not failed(self, err) then return end
+    if self.pause then fiber.sleep(self.pause) end
+  end
+end
+
+--- Shares the limits of a limiter from now on, or gives it others.
+---@param self hocket.SharedLimits? What it gave the last time.
+---@param lane userdata
+---@param place string For people.
+---@param id string Of the place and the key, which does not tell the key.
+---@param limits {requests?: integer, tokens?: integer, concurrent?: integer}
+---@return hocket.SharedLimits
+function shared_limits.share(self, lane, place, id, limits)
+  self = self or setmetatable({ lane = lane, place = place, name = ("limit %s %s"):format(place, id), holder = system.run_id(), rates = {} }, Shared)
+  self.limits, self.first = limits, limits.requests and "requests" or limits.tokens and "tokens" or "calls"
+  if not self.fiber or self.fiber:status() == "done" then
+    self.fiber = fiber.outside(serve, self)
+    self.fiber:serve()
+    lane:share(self.fiber)
+  end
+  return self
+end
+
+return shared_limits

@@ -1,0 +1,80 @@
+/* Limits that several processes have together. What this one may use is granted from outside, some at a time, so that nobody
+ * is asked for each call; between two grants the buckets are not refilled. Whoever grants them sees to it that what is
+ * granted to all is no more than the limit, and takes back what is not used. */
+#include "net/limit/limiter_impl.h"
+
+#include <math.h>
+
+struct hocket__bucket hocket__limiter_bucket(
+    const struct hocket__limiter *l, int64_t limit, int64_t now)
+{
+    if (!l->share.on || limit < 0)
+        return hocket__bucket_per_minute(limit, now);
+    return (struct hocket__bucket){ .known = true, .cap = INFINITY, .at = now };
+}
+
+int64_t hocket__limiter_slots(const struct hocket__limiter *l)
+{
+    if (l->limits.calls < 0)
+        return INT64_MAX;
+    return l->share.on && l->share.slots < l->limits.calls ? l->share.slots : l->limits.calls;
+}
+
+void hocket__limiter_share(struct hocket__limiter *l, bool on, int64_t now)
+{
+    l->share = (struct hocket__limiter_share){ .on = on };
+    l->own_requests = hocket__limiter_bucket(l, l->limits.requests, now);
+    l->own_tokens = hocket__limiter_bucket(l, l->limits.tokens, now);
+}
+
+static bool is_below(const struct hocket__bucket *b, double few)
+{
+    return b->known && b->level < few;
+}
+
+bool hocket__limiter_is_short(const struct hocket__limiter *l, int64_t now)
+{
+    const struct hocket__limiter_wait *head = hocket__limiter_head(l);
+    if (!l->share.on)
+        return false;
+    if (l->blocked_until > now)
+        return l->blocked_until > l->share.told_until;
+    return is_below(&l->own_requests, head ? 1 : l->share.few_requests)
+           || is_below(&l->own_tokens, head ? (double) head->tokens : l->share.few_tokens)
+           || (head && l->flying >= hocket__limiter_slots(l));
+}
+
+void hocket__limiter_look(struct hocket__limiter *l, struct hocket__limiter_need *need, int64_t now)
+{
+    const struct hocket__limiter_wait *head = hocket__limiter_head(l);
+    bool is_news = l->blocked_until > now && l->blocked_until > l->share.told_until;
+    *need = (struct hocket__limiter_need){ .waiting = (int64_t) l->waiting,
+        .flying = l->flying,
+        .waiting_tokens = l->waiting_tokens,
+        .head_tokens = head ? head->tokens : 0,
+        .requests = l->own_requests.level,
+        .tokens = l->own_tokens.level,
+        .took_requests = l->share.took_requests,
+        .took_tokens = l->share.took_tokens,
+        .block_ms = is_news ? l->blocked_until - now : 0 };
+    l->share.took_requests = l->share.took_tokens = 0;
+    if (is_news)
+        l->share.told_until = l->blocked_until;
+}
+
+void hocket__limiter_grant(
+    struct hocket__limiter *l, const struct hocket__limiter_grant *grant, int64_t now)
+{
+    if (!l->share.on)
+        return;
+    hocket__bucket_take(&l->own_requests, -grant->requests);
+    hocket__bucket_take(&l->own_tokens, -grant->tokens);
+    l->share.slots = grant->slots < 0 ? l->share.slots : grant->slots;
+    l->share.few_requests = grant->few_requests;
+    l->share.few_tokens = grant->few_tokens;
+    if (grant->block_ms <= 0)
+        return;
+    hocket__limiter_block(l, grant->block_ms, now);
+    if (l->blocked_until > l->share.told_until)
+        l->share.told_until = l->blocked_until;
+}
