@@ -26,7 +26,8 @@ static struct {
     _Atomic int64_t left; /* bytes; below 0: no end */
     _Atomic bool ending;
     _Atomic size_t cuts;
-    _Atomic int64_t passed; /* bytes */
+    _Atomic int64_t passed;         /* bytes */
+    _Atomic bool holds, is_holding; /* does not close then, but lets nothing through */
     pthread_t thread;
 } proxy;
 
@@ -34,7 +35,7 @@ static int unix_socket(const char *path, bool listens)
 {
     struct sockaddr_un a = { .sun_family = AF_UNIX };
     snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
-    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int rc = listens ? bind(fd, (struct sockaddr *) &a, sizeof(a)) || listen(fd, 8)
                      : connect(fd, (struct sockaddr *) &a, sizeof(a));
     if (rc == 0)
@@ -48,6 +49,10 @@ static bool pass(int from, int to)
 {
     char piece[4096];
     int64_t left = proxy.left;
+    while (left == 0 && proxy.holds) {
+        proxy.is_holding = true;
+        poll(NULL, 0, 5);
+    }
     size_t most = left < 0 || left > (int64_t) sizeof(piece) ? sizeof(piece) : (size_t) left;
     ssize_t n = most > 0 ? read(from, piece, most) : 0;
     for (ssize_t at = 0, w; at < n; at += w)
@@ -85,7 +90,7 @@ static void *serve(void *ud)
     while (!proxy.ending) {
         struct pollfd fd = { .fd = proxy.listener, .events = POLLIN };
         if (poll(&fd, 1, 20) == 1)
-            serve_one(accept(proxy.listener, NULL, NULL));
+            serve_one(accept4(proxy.listener, NULL, NULL, SOCK_CLOEXEC));
     }
     return NULL;
 }
@@ -97,7 +102,7 @@ static void proxy_start(void)
     proxy.listener = unix_socket(proxy.path, true);
     assert_true(proxy.listener >= 0);
     proxy.left = -1;
-    proxy.ending = false;
+    proxy.ending = proxy.holds = proxy.is_holding = false;
     proxy.cuts = 0;
     assert_int_equal(pthread_create(&proxy.thread, NULL, serve, NULL), 0);
 }
@@ -471,6 +476,41 @@ static void a_server_may_be_away(void **state)
     assert_int_equal(f->news[HOCKET__STORE_GOING], 1);
 }
 
+/* A server that crashed may give the number of a transaction that it has lost to the next one, whose end is not ours. */
+static void a_number_that_is_given_again_is_not_ours(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t n = 0;
+    sql("ALTER SYSTEM SET wal_writer_delay = '10s'"); /* so that it is lost */
+    sql("SELECT pg_reload_conf()");
+    proxy_start();
+    the_host = proxy.dir;
+    fixture_open(f);
+    struct hocket__store_claim claim = fixture_put(f, RUN_1);
+    commit_three(f, &claim, &n);
+    proxy.holds = true;
+    proxy.left = commit_three(f, &claim, &n) * 6 / 10; /* not up to the COMMIT */
+    fixture_entries(f, &claim, n + 1, 3);
+    struct hocket__store_reply r = fixture_reply(f); /* they are written before it is asked */
+    assert_int_equal(hocket__store_find(f->s, STR(RUN_1), &r, NULL), 0);
+    while (!proxy.is_holding)
+        uv_run(&f->loop, UV_RUN_NOWAIT);
+    run("stop QUIT");
+    run("start");
+    for (int i = 0; i < 5; i++)
+        sql("UPDATE meta SET value = value");
+    proxy.holds = false;
+    fixture_until(f, &f->done);
+    assert_all(f, RUN_1, n + 3);
+    n += 3;
+    commit_three(f, &claim, &n);
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
+    assert_all(f, RUN_1, n);
+    fixture_close(f);
+    proxy_end();
+    sql("ALTER SYSTEM RESET wal_writer_delay");
+}
+
 /* Closing does not wait for a server that is away. */
 static void closing_does_not_wait_for_the_server(void **state)
 {
@@ -620,6 +660,7 @@ int main(void)
         TEST(what_is_cut_off_is_there_once),
         TEST(a_session_that_was_ended_is_made_anew),
         TEST(a_server_may_be_away),
+        TEST(a_number_that_is_given_again_is_not_ours),
         TEST(closing_does_not_wait_for_the_server),
         TEST(a_lost_claim_writes_nothing),
         TEST(schemas_of_others_are_refused),

@@ -1,7 +1,9 @@
 /* Several processes write the same runs in one database, and are killed, stopped past their leases, cut off, and left
- * without a server; what they were told is compared with what is there. A schedule is one such disturbance.
+ * without a server, or with the one that takes over from it; what they were told is compared with what is there. A
+ * schedule is one such disturbance.
  *
- *   test_postgres_history           a short form; --full: 1,000 schedules; a number: so many
+ *   test_postgres_history           a short form; --full: 1,000 schedules; a number: so many, and
+ *                                   `failovers` behind it: nothing but that
  *
  * Each process takes any run that it can have, appends entries that say who wrote them under which fence, and notes what
  * was acknowledged in a file of its own. In the end
@@ -229,28 +231,46 @@ static void cut_all(void)
 {
     char line[1024];
     snprintf(line, sizeof(line),
-        "psql -X -q -At -h %s -U hocket test -c \"SELECT count(pg_terminate_backend(pid)) FROM "
+        "psql -X -q -At '%s' -c \"SELECT count(pg_terminate_backend(pid)) FROM "
         "pg_stat_activity WHERE application_name = 'hocket'\" >%s/psql 2>&1",
-        getenv("HOCKET_TEST_POSTGRES_HOST"), dir);
+        getenv("HOCKET_TEST_POSTGRES_PAIR"), dir);
     must(system(line) == 0, "connections cannot be cut");
 }
 
-static void disturb(int i)
+static bool only_failovers;
+
+enum what { KILL, STOP, CUT, RESTART, FAIL_OVER };
+
+static enum what choose(int i)
 {
-    int no = (int) (random() % WORKERS), what = i % 8 == 7 ? 3 : (int) (random() % 3);
+    if (only_failovers || i % 16 == 3)
+        return FAIL_OVER;
+    return i % 8 == 7 ? RESTART : (enum what)(random() % RESTART);
+}
+
+static void disturb(enum what what)
+{
+    int no = (int) (random() % WORKERS);
     nap(20 + (int) (random() % 60));
     switch (what) {
-    case 0:
+    case KILL:
         stop(no);
         start(no);
         break;
-    case 1: /* past its lease */
+    case STOP: /* past its lease */
         kill(workers[no], SIGSTOP);
         nap(LEASE_MS + 100);
         kill(workers[no], SIGCONT);
         break;
-    case 2: cut_all(); break;
-    default: run(random() % 2 ? "stop QUIT" : "stop INT"); run("start");
+    case CUT: cut_all(); break;
+    case RESTART:
+        run(random() % 2 ? "stop QUIT" : "stop INT");
+        run("start");
+        break;
+    case FAIL_OVER:
+        run("failover");
+        nap((int) (random() % 300)); /* alone, and with a new one that is made meanwhile */
+        run("standby");
     }
 }
 
@@ -401,7 +421,7 @@ static void remove_files(void)
 
 int main(int argc, char **argv)
 {
-    const char *server = getenv("HOCKET_TEST_POSTGRES");
+    const char *server = getenv("HOCKET_TEST_POSTGRES_PAIR");
     if (!server)
         return 77;
     bool full = argc > 1 && strcmp(argv[1], "--full") == 0;
@@ -409,11 +429,13 @@ int main(int argc, char **argv)
     snprintf(url, sizeof(url), "%s&schema=history", server);
     must(test_temp_dir(dir), "no folder");
     srandom(schedules > 16 ? (unsigned) time(NULL) : 1);
+    only_failovers = argc > 2 && strcmp(argv[2], "failovers") == 0;
     apart(put_runs);
+    run("standby");
     for (int i = 0; i < WORKERS; i++)
         start(i);
     for (int i = 0; i < schedules; i++)
-        disturb(i);
+        disturb(choose(i));
     for (int i = 0; i < WORKERS; i++)
         until_written(i);
     for (int i = 0; i < WORKERS; i++)

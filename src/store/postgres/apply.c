@@ -6,8 +6,8 @@
  * The rows of the runs stay locked in between, so that the fence that was compared is the fence under which it is
  * written. Commands that make no sense refuse their run, and no other's.
  *
- * A transaction whose answer never came may be there or not. Its number tells, on whatever connection (settle):
- * given again it is written again only when it is not. */
+ * A transaction whose answer never came may be there or not. Its number tells, on whatever connection (settle),
+ * and the rows that have it: given again it is written again only when it is not. */
 #include "store/postgres/postgres_impl.h"
 
 #include "base/hash/hash.h"
@@ -496,9 +496,50 @@ static int abandon(struct hocket__pg_keeper *k, int rc)
 
 /* ---- Transactions ---------------------------------------------------------------------------------------- */
 
+/* Whether this transaction has written the run's row, or any of its entries, which nobody writes again. */
+static int has_written(struct hocket__pg_keeper *k, const char *id)
+{
+    struct hocket__pg *d = &k->db;
+    hocket__pg_new(d);
+    hocket__pg_text(d, hocket__cstr(id));
+    hocket__pg_int(d, k->unsettled);
+    int rc = hocket__pg_query(d, PG_ONCE,
+        "SELECT 1 FROM runs r, CAST(($2 % 4294967296)::text AS xid) x WHERE r.id = $1 AND (r.xmin "
+        "= x"
+        " OR EXISTS (SELECT 1 FROM entries e WHERE e.run = r.no AND e.xmin = x))");
+    return rc < 0 ? rc : hocket__pg_rows(d) > 0;
+}
+
+/* What was committed while nobody waited for the standby any more may not have got there. What is committed after it has,
+ * once it is answered. */
+static int until_replicated(struct hocket__pg_keeper *k)
+{
+    hocket__pg_new(&k->db);
+    return hocket__pg_query(
+        &k->db, PG_ONCE, "SELECT pg_logical_emit_message(true, 'hocket', '') IS NULL");
+}
+
+/* A server that crashed, or took over, gives the numbers that it has not heard of once more: one that is committed may be
+ * another's. Files alone are written again in any case, which does nothing where they are. */
+static int is_ours(struct hocket__pg_keeper *k, struct hocket__str work)
+{
+    struct hocket__store_command cmd;
+    char last[HOCKET__STORE_ID + 1] = "";
+    int rc = 0;
+    while (rc == 0 && hocket__store_command_next(&work, &cmd)) {
+        if (cmd.kind == HOCKET__STORE_FILE || strcmp(cmd.id, last) == 0)
+            continue;
+        memcpy(last, cmd.id, sizeof(last));
+        rc = has_written(k, cmd.id);
+    }
+    if (rc == 1 && (rc = until_replicated(k)) == 0)
+        rc = 1;
+    return rc;
+}
+
 /* Whether the transaction whose answer never came is there: 1, 0, or negative where nobody knows yet. A server that
  * has never heard of it is one that took over without it. */
-static int settle(struct hocket__pg_keeper *k)
+static int settle(struct hocket__pg_keeper *k, struct hocket__str work)
 {
     struct hocket__pg *d = &k->db;
     hocket__pg_new(d);
@@ -508,7 +549,7 @@ static int settle(struct hocket__pg_keeper *k)
         return strcmp(d->code, "22023") == 0 ? 0 : rc;
     struct hocket__str word = hocket__pg_bytes_of(d, 0, 0);
     if (!hocket__str_is(word, "in progress"))
-        return hocket__str_is(word, "committed");
+        return hocket__str_is(word, "committed") ? is_ours(k, work) : 0;
     hocket__error(&d->error, HOCKET_EIO,
         "%s: the server is not done yet with what was written last", d->shown.data);
     d->error.retryable = true;
@@ -518,7 +559,7 @@ static int settle(struct hocket__pg_keeper *k)
 static int write_once(struct hocket__pg_keeper *k, struct hocket__str work)
 {
     int rc = hocket__pg_connect(&k->db);
-    if (rc == 0 && k->unsettled && (rc = settle(k)) != 0)
+    if (rc == 0 && k->unsettled && (rc = settle(k, work)) != 0)
         return rc < 0 ? rc : 0;
     if (rc < 0)
         return rc;
