@@ -68,6 +68,7 @@ struct hocket__runtime {
     uint64_t budget_end_ns;           /* of the pump that is under way; 0: no limit */
     bool stepped;                     /* a fiber went on in that pump */
     uint64_t turn_end_ns;             /* the drain stops here and goes on in the next round */
+    uint64_t left_ns;                 /* when the last drain left fibers that are ready; 0: none */
     int turns_held;                   /* drains that stopped there, and have not been told of */
 
     hocket_log_cb log_cb;
@@ -79,7 +80,7 @@ struct hocket__runtime {
     hocket_wakeup_cb wakeup_cb; /* from any thread */
     void *wakeup_ud;
     const struct hocket__pack *pack; /* scripts of an optional component, or NULL */
-    const char *launcher; /* held by the userdata; NULL: no programs can be started */
+    const char *launcher;            /* held by the userdata; NULL: no programs can be started */
     struct hocket__launchers launchers;
     struct hocket__own own; /* by this process */
     size_t max_message;
