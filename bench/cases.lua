@@ -244,7 +244,7 @@ end
 local function ten_thousand(bed, o, who, job)
   local n, what = 10000, ("10,000 %s: CPU to one multi handle"):format(who)
   if not bed.record(job) then return { failed(what, nil, 0.8, "hocket's run failed") } end
-  local one_multi, many_multis, cpu, sizes, floor_sizes = {}, {}, {}, {}, {}
+  local one_multi, many_multis, cpu, sizes, floor_sizes, peaks, floor_peaks = {}, {}, {}, {}, {}, {}, {}
   for i = 1, o.few_reps do
     local floor = bed.floor(job, 1, { clients = n })
     local sharded = bed.floor(job, 1, { clients = n, multis = 64, buffer = 1024 })
@@ -255,11 +255,13 @@ local function ten_thousand(bed, o, who, job)
     end
     one_multi[i], many_multis[i], cpu[i] = floor.cpu / 1e6, sharded.cpu / 1e6, all.cpu / 1e6
     sizes[i], floor_sizes[i] = (all.rss_kb - one.rss_kb) / n, floor.rss_kb / n
+    peaks[i], floor_peaks[i] = all.streams_peak, floor.streams_peak
   end
   o.note(("10,000 %s, the floor on 64 multi handles with 1 KB buffers: %.2f s of CPU"):format(who, measure.median(many_multis)))
   return {
     ratio_row(what, "s", measure.median(one_multi), measure.median(cpu), nil, 0.8),
     { what = ("10,000 %s: memory each"):format(who), unit = "KB", floor = measure.median(floor_sizes), ours = measure.median(sizes), value = measure.median(sizes), goal = 25 },
+    { what = ("10,000 %s: to those that the server has at once"):format(who), unit = "streams", floor = measure.median(floor_peaks), ours = measure.median(peaks), value = n / measure.median(peaks), goal = 1.2, ratio = true },
   }
 end
 

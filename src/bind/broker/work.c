@@ -62,8 +62,9 @@ static struct hocket__fiber *scope_of(lua_State *L, int job)
     return f && f->state < HOCKET__CLOSING ? f : NULL;
 }
 
-/* Values on the stack of an agent that waits for its model: it is made as large at once. */
-#define STACK 100
+/* Values on the stack of an agent that waits for its model: it is made as large at once. With too few Lua
+ * doubles it, which is a kilobyte and a half for each of thousands. */
+#define STACK 110
 
 /* An attempt's fiber is over. Where it could not say how that ended (memory was out, or whatever it ran in
  * was cancelled) the job ends with it: it holds a slot, and somebody may wait for it. What follows is the
