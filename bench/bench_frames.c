@@ -187,10 +187,11 @@ static bool report(struct state *s, bool threaded, bool agents)
     qsort(s->cpu, (size_t) n, sizeof(s->cpu[0]), by_size);
     printf("%-44s %10s %10s\n", threaded ? "frames, with a thread" : "frames, without a thread",
         "measured", "limit");
-    missed |= row("a pump, 99 of 100", s->wall[n * 99 / 100] / 1000, judged ? 1.1 : 0, "ms");
+    row("a pump, 99 of 100, by the clock", s->wall[n * 99 / 100] / 1000, 0, "ms");
     missed |= row("the longest pump, CPU time", s->cpu[n - 1] / 1000, judged ? 2 : 0, "ms");
     row("the longest pump, by the clock", s->wall[n - 1] / 1000, 0, "ms");
-    row("a pump, 99 of 100, CPU time", s->cpu[n * 99 / 100] / 1000, 0, "ms");
+    missed |=
+        row("a pump, 99 of 100, CPU time", s->cpu[n * 99 / 100] / 1000, judged ? 1.1 : 0, "ms");
     row("a pump, half of them", s->wall[n / 2] / 1000, 0, "ms");
     row("frames with all streams", n, 0, "");
     row("streams", streams, 0, "");

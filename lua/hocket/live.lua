@@ -17,7 +17,6 @@ local caught = require "hocket.internal.base.caught"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
-local generation = require "hocket.internal.live.generation"
 local json = require "hocket.json"
 local runs = require "hocket.internal.run.run"
 local stages = require "hocket.internal.live.stage"
@@ -26,6 +25,8 @@ local views = require "hocket.internal.live.view"
 local wake_all = require "hocket.internal.base.wake_all"
 local watches = require "hocket.internal.core.watch"
 local failed = require("hocket.internal.core.system").error
+-- all that proves a state, which is needed when the files have been read
+local generation = require "hocket.internal.base.lazy" "hocket.internal.live.generation"
 
 local live = {}
 
@@ -116,6 +117,7 @@ end
 local function load(self, before)
   for _ = 1, TRIES do
     local view = self.stage.view
+    fiber.rest()
     local made, problem = generation.load(self.path, view, before)
     local ok, err = self.stage:look()
     if not ok then return nil, err end

@@ -6,6 +6,7 @@
 ---         food.md
 ---         sights/museums.md      of the same team
 ---       report/agents/           another one
+local fiber = require "hocket.internal.core.fiber"
 local read = require "hocket.internal.agents.read"
 local sources = require "hocket.internal.base.sources"
 local tree = require "hocket.internal.base.tree"
@@ -30,7 +31,11 @@ function find.teams(dir)
       if file:sub(-9) == "/SKILL.md" then return false end -- of a skill, with all below it
     end
     local is_team = at:match "([^/]*)$" == "agents"
-    for _, file in ipairs(files) do is_team = is_team or is_agent(file) end
+    for _, file in ipairs(files) do
+      if is_team then break end
+      is_team = is_agent(file)
+      fiber.rest()
+    end
     if is_team then out[#out + 1] = at end
     return not is_team
   end)

@@ -19,6 +19,8 @@ skills.FILE = "SKILL.md"
 --- Bytes of a SKILL.md; folders below each other, folders that are looked into, skills of one place, files of a skill.
 local LIMIT, DEPTH, FOLDERS, MANY = 256 * 1024, 4, 2000, 500
 skills.FILES = 1000
+--- Names after which others have their turn.
+local SLICE = 100
 local NAME, DESCRIPTION, COMPATIBILITY = 64, 1024, 500
 
 ---@class hocket.Skill
@@ -182,7 +184,8 @@ local function exists(path)
 end
 
 -- Folders with a SKILL.md below a place, each once. What is inside of a skill is the skill's.
-local function scan(dir, depth, state)
+-- `rest` is called now and then: none in a run that is kept, which has to rest where it did, whatever there is by then.
+local function scan(dir, depth, state, rest)
   local real = fs.real(dir)
   if not real or state.seen[real] or state.folders >= FOLDERS or #state.dirs >= MANY then return end
   state.folders, state.seen[real] = state.folders + 1, true
@@ -191,17 +194,20 @@ local function scan(dir, depth, state)
     return
   end
   if depth == DEPTH then return end
-  for _, name in ipairs(fs.list(dir) or {}) do
-    if name:sub(-1) == "/" and name:sub(1, 1) ~= "." and name ~= "node_modules/" then scan(dir .. "/" .. name:sub(1, -2), depth + 1, state) end
+  if rest then rest() end
+  for i, name in ipairs(fs.list(dir) or {}) do
+    if rest and i % SLICE == 0 then rest() end
+    if name:sub(-1) == "/" and name:sub(1, 1) ~= "." and name ~= "node_modules/" then scan(dir .. "/" .. name:sub(1, -2), depth + 1, state, rest) end
   end
 end
 
 --- The folders of a place that hold a skill.
 ---@param dir string
+---@param rest? fun() Is called now and then.
 ---@return string[]
-function skills.below(dir)
+function skills.below(dir, rest)
   local state = { folders = 0, dirs = {}, seen = {} }
-  scan(dir, 0, state)
+  scan(dir, 0, state, rest)
   return state.dirs
 end
 
@@ -229,7 +235,8 @@ end
 ---@param file? string
 ---@return string
 function skills.place(path, file)
-  return (path:sub(1, 1) == "/" and path or folder_of(file) .. "/" .. path):gsub("(.)/+$", "%1")
+  local place = (path:sub(1, 1) == "/" and path or folder_of(file) .. "/" .. path):gsub("(.)/+$", "%1")
+  return place
 end
 
 local function add(state, dir, from, within)

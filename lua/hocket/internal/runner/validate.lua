@@ -79,6 +79,7 @@ local function take_team(path, defs, problems, wanted, result, more)
   local own = {}
   for name, def in pairs(defs) do
     if wanted(name, def) then own[#own + 1] = name end
+    fiber.rest()
   end
   table.insert(result.teams, { path = path, defs = defs, problems = problems, own = own, places = more.places, known = more.known, whole = more.whole })
 end
@@ -121,10 +122,12 @@ end
 local function check_skills(path, result)
   local any = false
   for _, place in ipairs { "", table.unpack(skills.PROJECT) } do
-    for _, dir in ipairs(skills.below(place == "" and path or path .. "/" .. place)) do
+    for _, dir in ipairs(skills.below(place == "" and path or path .. "/" .. place, fiber.rest)) do
       check_skill(dir, result)
       any = true
+      fiber.rest()
     end
+    fiber.rest()
   end
   return any
 end
@@ -132,6 +135,9 @@ end
 -- ---- Paths --------------------------------------------------------------------------------------
 
 local function check_dir(path, result)
+  fiber.rest()
+  agents.built_in() -- which are read once, in a slice of their own
+  fiber.rest()
   local known, scripts = declared.new(), tree.files(path, script.is) or {}
   declared.beside(known, path)
   note_providers(path, result, known)
@@ -139,6 +145,7 @@ local function check_dir(path, result)
     check_script(one, result, known)
     fiber.rest()
   end
+  fiber.rest()
   local dirs, err = find.teams(path)
   if not dirs then return table.insert(result.problems, problem.new(path, 1, 1, "nothing", err.message)) end
   for _, dir in ipairs(dirs) do check_team(dir, result, known) end
