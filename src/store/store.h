@@ -39,7 +39,7 @@ enum hocket__store_news {
     HOCKET__STORE_PAUSED,  /* writing fails and is tried again; err says why */
     HOCKET__STORE_GOING,   /* writing goes on */
     HOCKET__STORE_REFUSED, /* this run's writes are refused: ESTATE, another has claimed it */
-    HOCKET__STORE_CHANGED, /* another process wrote; while it is watched */
+    HOCKET__STORE_CHANGED, /* another process wrote, or a run was queued or spoken to; while it is watched */
 };
 
 struct hocket__store_options {
@@ -296,5 +296,6 @@ void hocket__store_cancel(struct hocket__store *s, struct hocket__store_call *ca
 /* Whether something that was handed over is not written yet; of a store that broke: never will be. */
 bool hocket__store_is_behind(const struct hocket__store *s);
 
-/* While watched, CHANGED is told within half a second after another process has written. Counts. */
+/* While watched, CHANGED is told within half a second after another process has written; on PostgreSQL at once when a run was
+ * queued, or spoken to, and of this store's own when it has done that. A hint: it may come for nothing. Counts. */
 void hocket__store_watch(struct hocket__store *s, bool on);

@@ -410,6 +410,17 @@ static void rows_of_before_are_read(void **state)
     hocket__buf_deinit(&b);
 }
 
+/* Who hands a run in, or speaks to one, may be who works at it. */
+static void what_is_queued_is_told_to_who_watches(void **state)
+{
+    struct fixture *f = *state;
+    hocket__store_watch(f->s, true);
+    submit(f, RUN_1, "default", 0);
+    while (f->news[HOCKET__STORE_CHANGED] == 0)
+        assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    hocket__store_watch(f->s, false);
+}
+
 /* ---- Items --------------------------------------------------------------------------------------- */
 
 /* The version that it has then, or a status. */
@@ -472,17 +483,17 @@ static void an_item_is_changed_by_who_has_seen_it(void **state)
 static void items_are_listed_as_they_are_due(void **state)
 {
     struct fixture *f = *state;
-    enum { MANY = 450 };
-    char id[16], *json = malloc(2000);
-    memset(json, 'x', 1999);
-    json[1999] = 0;
+    enum { MANY = 105 };
+    char id[16], *json = malloc(3000);
+    memset(json, 'x', 2999);
+    json[2999] = 0;
     for (int i = 0; i < MANY; i++) { /* more than a piece */
-        snprintf(id, sizeof(id), "i%03d", (i * 7) % MANY);
-        assert_true(put_item(f, id, (i * 7) % MANY / 3, json, 0, NULL) > 0);
+        snprintf(id, sizeof(id), "i%03d", (i * 13) % MANY);
+        assert_true(put_item(f, id, (i * 13) % MANY / 3, json, 0, NULL) > 0);
     }
     free(json);
     assert_int_equal(items(f, ""), MANY);
-    for (size_t i = 0; i < MANY; i += 50) {
+    for (size_t i = 0; i < MANY; i += 11) {
         snprintf(id, sizeof(id), "i%03d", (int) i);
         assert_str(fixture_row(f, i).item.id, id);
         assert_int_equal(fixture_row(f, i).item.due_ms, i / 3);
@@ -583,6 +594,7 @@ int conformance_queue(const struct store_kind *kind)
         TEST(a_cancelled_call_takes_nothing),
         TEST(a_copy_is_nobodys_job),
         TEST(rows_of_before_are_read),
+        TEST(what_is_queued_is_told_to_who_watches),
         TEST(an_item_is_changed_by_who_has_seen_it),
         TEST(items_are_listed_as_they_are_due),
         TEST(an_item_brings_a_run),

@@ -420,6 +420,131 @@ static void what_is_cut_off_is_there_once(void **state)
     fixture_deinit(&direct);
 }
 
+static void submit(struct fixture *f, int i)
+{
+    char id[HOCKET__STORE_ID + 1];
+    snprintf(id, sizeof(id), "01KANC3V0QZJ9E4W2X6T%06u", (unsigned) i % 1000000u);
+    struct hocket__store_run r = fixture_run(id);
+    struct hocket__store_claim claim;
+    r.state = HOCKET__STORE_QUEUED;
+    r.pool = STR("default");
+    assert_int_equal(hocket__store_put(f->s, &r, &claim), 0);
+    assert_int_equal(hocket__store_release(f->s, &claim), 0);
+}
+
+static bool take_next(struct fixture *f, struct hocket__store_claim *claim)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(fixture_answer(f, hocket__store_take_next(f->s, STR("default"), &r, NULL)), 0);
+    if (f->count == 0)
+        return false;
+    struct hocket__store_run run = fixture_row(f, 0).run;
+    memcpy(claim->id, run.id, sizeof(run.id));
+    claim->fence = run.fence;
+    return true;
+}
+
+/* An answer that was a run is no run lost: this store asks again, and has it. */
+static void what_is_taken_and_cut_off_is_had(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture direct;
+    struct hocket__store_claim claim;
+    int rounds = getenv("HOCKET_TORTURE") ? 1000 : 40;
+    srandom(11);
+    fixture_init(&direct, &kind);
+    fixture_open(&direct);
+    for (int i = 0; i <= rounds; i++)
+        submit(&direct, i);
+    assert_int_equal(fixture_commit(&direct, NULL, HOCKET__STORE_WRITTEN), 0);
+    proxy_start();
+    the_host = proxy.dir;
+    fixture_open(f);
+    assert_true(take_next(f, &claim)); /* its statements are known */
+    int64_t size = proxy.passed;
+    assert_true(take_next(f, &claim));
+    size = proxy.passed - size;
+    for (int i = 2; i <= rounds; i++) {
+        proxy.left = cut_in(size, i);
+        assert_true(take_next(f, &claim));
+        fixture_append(f, &claim, 1);
+        assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
+    }
+    assert_false(take_next(f, &claim));
+    assert_true(proxy.cuts > (size_t) rounds / 4);
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
+    proxy.left = -1;
+    fixture_close(f);
+    proxy_end();
+    the_host = server();
+    fixture_deinit(&direct);
+}
+
+/* The version goes up by one each time, and each time there is a run more. */
+static void an_item_that_is_cut_off_is_put_once(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim claim;
+    int64_t version = 0, size = 0;
+    int rounds = getenv("HOCKET_TORTURE") ? 1000 : 40;
+    srandom(13);
+    proxy_start();
+    the_host = proxy.dir;
+    fixture_open(f);
+    for (int i = 0; i < rounds; i++) {
+        char json[16];
+        snprintf(json, sizeof(json), "%06d", i);
+        struct hocket__store_run run = fixture_run("01KANC3V0QZJ9E4W2X6T000000");
+        snprintf(run.id, sizeof(run.id), "01KANC3V0QZJ9E4W2X6T%06u", (unsigned) i % 1000000u);
+        run.state = HOCKET__STORE_QUEUED;
+        run.pool = STR("default");
+        struct hocket__store_item item = { .kind = STR("k"), .id = STR("i"), .json = STR(json) };
+        struct hocket__store_reply r = fixture_reply(f);
+        int64_t before = proxy.passed, last = version;
+        proxy.left = i > 2 ? cut_in(size, i) : -1;
+        assert_int_equal(
+            fixture_answer(f, hocket__store_item_put(f->s, &item, version, &run, &r, NULL)), 0);
+        version = fixture_row(f, 0).item.version;
+        assert_true(last == 0 || version == last + 1);
+        size = i > 2 ? size : proxy.passed - before;
+    }
+    proxy.left = -1;
+    for (int i = 0; i < rounds; i++)
+        assert_true(take_next(f, &claim));
+    assert_false(take_next(f, &claim));
+    assert_true(proxy.cuts > (size_t) rounds / 4);
+    fixture_close(f);
+    proxy_end();
+    the_host = server();
+}
+
+/* Anything but a notification is seen by what was written: so one is sent that comes with nothing. */
+static void a_hint_is_heard_and_given(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture other;
+    char script[64];
+    fixture_init(&other, &kind);
+    fixture_open(f);
+    fixture_open(&other);
+    hocket__store_watch(f->s, true);
+    for (int i = 0; i < 3; i++) { /* the first look says that all is new, and listens */
+        f->news[HOCKET__STORE_CHANGED] = 0;
+        snprintf(script, sizeof(script), "NOTIFY %s", the_schema);
+        while (f->news[HOCKET__STORE_CHANGED] == 0) {
+            sql(script);
+            assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+        }
+    }
+    f->news[HOCKET__STORE_CHANGED] = 0;
+    submit(f, 1); /* it is told of what itself has queued */
+    while (f->news[HOCKET__STORE_CHANGED] == 0)
+        assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    hocket__store_watch(f->s, false);
+    sql(script); /* nobody watches: it is heard, and the thread sleeps on */
+    fixture_deinit(&other);
+}
+
 static void a_session_that_was_ended_is_made_anew(void **state)
 {
     struct fixture *f = *state;
@@ -658,6 +783,9 @@ int main(void)
         TEST(any_bytes_survive),
         TEST(long_texts_are_shared_and_go_with_the_last),
         TEST(what_is_cut_off_is_there_once),
+        TEST(what_is_taken_and_cut_off_is_had),
+        TEST(an_item_that_is_cut_off_is_put_once),
+        TEST(a_hint_is_heard_and_given),
         TEST(a_session_that_was_ended_is_made_anew),
         TEST(a_server_may_be_away),
         TEST(a_number_that_is_given_again_is_not_ours),

@@ -111,6 +111,16 @@ void hocket__keeper_settled(struct hocket__keeper *k)
     }
 }
 
+void hocket__keeper_note(struct hocket__keeper *k, const struct hocket__claimed *c,
+    const struct hocket__store_command *cmd)
+{
+    const struct hocket__store_run *r = &cmd->row.run;
+    bool says = cmd->kind == HOCKET__STORE_UPDATE && (cmd->set & HOCKET__STORE_SET_STATE);
+    k->hint |= (cmd->kind == HOCKET__STORE_PUT && r->pool.n > 0)
+               || (says && r->state == HOCKET__STORE_QUEUED)
+               || (says && c->called && hocket__store_has_ended(r->state));
+}
+
 void hocket__claims_taken(
     struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_call *call)
 {

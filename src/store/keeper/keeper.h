@@ -43,6 +43,7 @@ struct hocket__claimed {
     bool dirty, released;
     bool changed; /* more than that it has grown: the time is to be exact */
     bool is_new;  /* put by this transaction; of a fork of run `parent` */
+    bool called;  /* it has a caller, who hears of its end */
     int64_t parent;
     int refusal; /* why nothing of it is written any more */
     enum hocket__store_command_kind refused_kind;
@@ -72,6 +73,8 @@ struct hocket__keeper_ops {
     /* NULL, or: waits so long for other things as well, till wake is called, from any thread. Only a hint. */
     void (*wait)(struct hocket__keeper *k, int64_t ms);
     void (*wake)(struct hocket__keeper *k);
+    /* NULL, or: tells others that there is something for them. A hint: it may fail. */
+    void (*hint)(struct hocket__keeper *k);
 };
 
 /* The thread's alone, but for `closing`. */
@@ -87,6 +90,7 @@ struct hocket__keeper {
     uint64_t commits, syncs;
     int64_t next_renewal_ms, next_sweep_ms, next_watch_ms;
     bool more_to_sweep, has_refusals;
+    bool hint; /* a run was queued, or spoken to: who watches is told at the end of the round */
     uint64_t pending; /* bytes; for those who ask */
     atomic_bool closing;
 };
@@ -107,6 +111,10 @@ void hocket__keeper_begun(struct hocket__keeper *k);
 void hocket__keeper_settled(struct hocket__keeper *k);
 /* Whether the claim is in this transaction for the first time, and is to be read; then it is in `touched`. */
 bool hocket__keeper_touch(struct hocket__keeper *k, struct hocket__claimed *c);
+
+/* Notes what others have to look at: a run that a command queues, or whose end a caller waits for. */
+void hocket__keeper_note(struct hocket__keeper *k, const struct hocket__claimed *c,
+    const struct hocket__store_command *cmd);
 
 struct hocket__claimed *hocket__claims_get(struct hocket__keeper *k, const char *id);
 /* The same, made when it is not there; NULL: out of memory. */

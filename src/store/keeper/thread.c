@@ -232,6 +232,22 @@ static void look_for_others(struct hocket__keeper_store *q)
     uv_async_send(&q->out);
 }
 
+/* After what was written is told: nobody waits for it. Of this store's own, too: who hands a run in may be who works. */
+static void give_hint(struct hocket__keeper_store *q, bool watching)
+{
+    if (!q->k->hint)
+        return;
+    q->k->hint = false;
+    if (watching) {
+        hocket__keeper_lock(q);
+        q->changed = true;
+        hocket__keeper_unlock(q);
+        uv_async_send(&q->out);
+    }
+    if (q->k->ops->hint)
+        q->k->ops->hint(q->k);
+}
+
 /* What nobody waits for. Failures are seen again when somebody does. */
 static void do_chores(struct hocket__keeper_store *q, bool watching)
 {
@@ -314,6 +330,7 @@ static bool serve(struct hocket__keeper_store *q, struct round *r)
     }
     hocket__buf_reset(&r->work);
     answer_all(q, &r->questions);
+    give_hint(q, r->watching);
     do_chores(q, r->watching);
     return true;
 }

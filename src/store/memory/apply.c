@@ -28,7 +28,7 @@ static int put(struct hocket__memory *m, const struct hocket__store_command *c)
     memcpy(r->caller, c->row.run.caller, sizeof(r->caller));
     r->state = c->row.run.state;
     r->due_ms = c->row.run.due_ms;
-    r->pooled = c->row.run.pool.n > 0;
+    m->hint |= r->pooled = c->row.run.pool.n > 0;
     size_t i = hocket__memory_place(m, id);
     memmove(m->runs + i + 1, m->runs + i, (m->n_runs - i) * sizeof(*m->runs));
     m->runs[i] = r;
@@ -61,7 +61,7 @@ static int update(
     const struct hocket__store_run *from = &c->row.run;
     hocket__memory_unpack(r->row, &row);
     if (c->set & HOCKET__STORE_SET_STATE)
-        r->state = from->state;
+        m->hint |= (r->state = from->state) == HOCKET__STORE_QUEUED;
     if (c->set & HOCKET__STORE_SET_WAITING_FOR)
         row.run.waiting_for = from->waiting_for;
     if (c->set & HOCKET__STORE_SET_GENERATION)
@@ -181,7 +181,7 @@ int hocket__memory_say(struct hocket__memory *m, struct hocket__memory_run *r,
     int rc = hocket__memory_insert(m, &r->messages, r->messages.count, &row, 0);
     if (rc < 0)
         return rc;
-    r->spoken = true;
+    m->hint = r->spoken = true;
     if (!r->owned)
         hocket__memory_let_go(r);
     return 0;

@@ -11,6 +11,15 @@ static struct hocket__memory *of(struct hocket__store_backend *b)
     return hocket__container_of(b, struct hocket__memory, base);
 }
 
+/* For who hands a run in and works at it, too: there is nobody else. */
+static void give_hint(struct hocket__memory *m)
+{
+    bool told = m->hint && m->base.store->watchers > 0;
+    m->hint = false;
+    if (told)
+        hocket__store_tell(m->base.store, HOCKET__STORE_CHANGED, NULL, NULL);
+}
+
 /* What was refused is said before that the batch is kept, as other stores do: whoever waits for the
  * batch sees the refusal first. */
 static void memory_submit(struct hocket__store_backend *b, struct hocket__buf *batch, uint64_t seq)
@@ -33,12 +42,14 @@ static void memory_submit(struct hocket__store_backend *b, struct hocket__buf *b
     }
     m->commits++;
     hocket__store_kept(b->store, seq, seq);
+    give_hint(m);
 }
 
 static void memory_ask(struct hocket__store_backend *b, struct hocket__store_call *c)
 {
     hocket__memory_answer(of(b), c);
     hocket__store_answer(b->store, c);
+    give_hint(of(b));
 }
 
 /* ---- Life -------------------------------------------------------------------------------------- */

@@ -40,6 +40,7 @@ struct hocket__memory {
     struct hocket__memory_lease *leases;
     struct hocket__blocks notes; /* the one that was written last is the last */
     uint64_t commits;
+    bool hint; /* a run was queued, or spoken to: who watches is told */
     char host[256];
 };
 

@@ -32,7 +32,8 @@ static int send_load(struct hocket__pg_keeper *k, struct hocket__claimed *c)
     hocket__pg_int(&k->db, k->base.self.pid);
     return hocket__pg_send(&k->db, PG_LOAD,
         "SELECT no, CASE WHEN owner_store = $2 AND owner_pid = $3 THEN fence ELSE 0 END, last_n,"
-        " last_seq, updated_ms FROM runs WHERE id = $1 FOR UPDATE");
+        " last_seq, updated_ms, (caller IS NOT NULL)::int::bigint FROM runs WHERE id = $1 FOR "
+        "UPDATE");
 }
 
 /* Of a run that is to be put: its number, and its parent's. */
@@ -76,6 +77,7 @@ static int read_row(struct hocket__pg_keeper *k, struct hocket__claimed *c)
     c->last_n = there ? (uint64_t) hocket__pg_int_of(d, 0, 2) : 0;
     c->last_seq = there ? (uint64_t) hocket__pg_int_of(d, 0, 3) : 0;
     c->updated_ms = there ? hocket__pg_int_of(d, 0, 4) : 0;
+    c->called = there && hocket__pg_int_of(d, 0, 5) != 0;
     if (rc < 0 || !c->is_new)
         return rc;
     rc = hocket__pg_next(d);
@@ -165,6 +167,7 @@ static int insert_run(struct hocket__pg_keeper *k, struct hocket__claimed *c,
     c->last_seq = parent ? r->at_seq : 0;
     c->updated_ms = hocket__pg_now(k);
     c->fence = 1;
+    c->called = r->caller[0] != 0;
     hocket__pg_new(d);
     bind_run(d, r, parent);
     hocket__pg_int(d, c->no);
@@ -247,7 +250,8 @@ static int update(struct hocket__pg_keeper *k, const struct hocket__claimed *c,
         " options = CASE WHEN $1 & 16 <> 0 THEN $7 ELSE options END,"
         " pool = CASE WHEN $1 & 32 <> 0 THEN $10 ELSE pool END,"
         " due_ms = CASE WHEN $1 & 32 <> 0 THEN $11 ELSE due_ms END WHERE no = $8");
-    return rc == 0 && (u->set & HOCKET__STORE_SET_STATE) && hocket__store_has_ended(r->state)
+    return rc == 0 && c->called && (u->set & HOCKET__STORE_SET_STATE)
+                   && hocket__store_has_ended(r->state)
                ? tell_caller(k, c, r->state)
                : rc;
 }
@@ -432,6 +436,7 @@ static int apply(struct hocket__pg_keeper *k, const struct hocket__store_command
     struct hocket__claimed *c = hocket__claims_get(&k->base, cmd->id);
     if (c->refusal)
         return 0;
+    hocket__keeper_note(&k->base, c, cmd);
     if (cmd->kind == HOCKET__STORE_PUT)
         return put(k, c, &cmd->row.run);
     if (c->no <= 0)

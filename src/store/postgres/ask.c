@@ -395,14 +395,16 @@ static int say(struct hocket__pg *d, struct hocket__store_call *c, int64_t *run)
 }
 
 /* What is there already wakes nobody: it is taken back whole. */
-static int insert_message(struct hocket__pg *d, struct hocket__store_call *c, bool again)
+static int insert_message(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool again)
 {
+    struct hocket__pg *d = &k->db;
     int64_t run = 0;
     bool same = false;
     int rc = hocket__pg_begin(d);
     if (rc == 0)
         rc = say(d, c, &run);
     rc = hocket__pg_finish(d, rc);
+    k->base.hint |= rc == 0 && run;
     if (rc == 0 && !run)
         c->status = hocket__store_not_found(c);
     if (rc != HOCKET_EEXIST)
@@ -475,7 +477,7 @@ static int answer(struct hocket__pg_keeper *k, struct hocket__store_call *c, boo
     case HOCKET__STORE_RECORDS: return list_rows(k, c);
     case HOCKET__STORE_FILES: return list_files(k, c);
     case HOCKET__STORE_MESSAGES: return list_messages(k, c);
-    case HOCKET__STORE_MESSAGE: return insert_message(&k->db, c, again);
+    case HOCKET__STORE_MESSAGE: return insert_message(k, c, again);
     case HOCKET__STORE_REMOVE: return remove_named(k, c, again);
     case HOCKET__STORE_STATS: return stats(k, c);
     case HOCKET__STORE_ITEM_PUT: return hocket__pg_item_put(k, c, again);

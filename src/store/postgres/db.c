@@ -151,10 +151,11 @@ static int flush(struct hocket__pg *d, int64_t until)
     return rc < 0 ? lose(d, d->lib->PQerrorMessage(d->conn)) : 0;
 }
 
+/* Those of our own are no news. */
 static void take_notices(struct hocket__pg *d)
 {
     for (PGnotify *n; (n = d->lib->PQnotifies(d->conn)); d->lib->PQfreemem(n))
-        d->notified = true;
+        d->notified |= n->be_pid != d->lib->PQbackendPID(d->conn);
 }
 
 static int wait_for_result(struct hocket__pg *d, int64_t until)

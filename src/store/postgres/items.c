@@ -148,6 +148,7 @@ static int change(struct hocket__pg_keeper *k, struct hocket__store_call *c, boo
         rc = body(k, c, again, &generation);
     hocket__buf_deinit(&generation);
     rc = hocket__pg_finish(&k->db, rc == 0 ? c->status : rc);
+    k->base.hint |= rc == 0 && c->vector.n > 0;
     return rc == c->status ? 0 : rc;
 }
 
@@ -163,7 +164,7 @@ int hocket__pg_item_del(struct hocket__pg_keeper *k, struct hocket__store_call *
 
 /* ---- Reading ----------------------------------------------------------------------------------- */
 
-#define AT_ONCE 200
+#define AT_ONCE 100
 
 /* Goes on behind the time and id of the last one of the piece before. */
 static int remember(struct hocket__store_call *c, const struct hocket__store_item *last)

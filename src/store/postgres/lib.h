@@ -7,6 +7,7 @@
 #include <libpq-fe.h>
 
 #define HOCKET__LIBPQ_MAP(X)                                                                       \
+    X(PQbackendPID)                                                                                \
     X(PQclear)                                                                                     \
     X(PQcmdTuples)                                                                                 \
     X(PQconnectPoll)                                                                               \

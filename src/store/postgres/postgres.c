@@ -117,8 +117,8 @@ static int look(struct hocket__keeper *base)
     if (rc < 0)
         return rc;
     struct hocket__str now = hocket__pg_bytes_of(&k->db, 0, 0);
-    bool changed = k->db.notified || !hocket__str_eq(now, hocket__cstr(k->snapshot));
-    k->db.notified = false;
+    bool changed = k->heard || k->db.notified || !hocket__str_eq(now, hocket__cstr(k->snapshot));
+    k->heard = k->db.notified = false;
     snprintf(k->snapshot, sizeof(k->snapshot), "%.*s", (int) now.n, now.p);
     return changed;
 }
@@ -127,8 +127,23 @@ static void wait_for_anything(struct hocket__keeper *base, int64_t ms)
 {
     struct hocket__pg_keeper *k = hocket__pg_of(base);
     hocket__pg_idle(&k->db, ms - hocket__keeper_clock());
-    if (k->db.notified && k->db.listening)
-        base->next_watch_ms = 0;
+    if (!k->db.notified)
+        return;
+    k->db.notified = false; /* or it would not wait again before somebody watches */
+    k->heard = true;
+    base->next_watch_ms = 0;
+}
+
+/* In a transaction of its own, behind the one that it tells of: such transactions are committed one at a time, and not
+ * while a disk is waited for. */
+static void hint(struct hocket__keeper *base)
+{
+    struct hocket__pg_keeper *k = hocket__pg_of(base);
+    if (!k->db.conn || k->db.lost)
+        return;
+    hocket__pg_new(&k->db);
+    hocket__pg_text(&k->db, hocket__cstr(k->db.schema));
+    hocket__pg_query(&k->db, PG_NOTIFY, "SELECT pg_notify($1, '')");
 }
 
 static void wake(struct hocket__keeper *base)
@@ -169,6 +184,7 @@ static const struct hocket__keeper_ops ops = {
     .free = free_keeper,
     .wait = wait_for_anything,
     .wake = wake,
+    .hint = hint,
 };
 
 int hocket__store_postgres_open(

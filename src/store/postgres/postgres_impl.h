@@ -12,6 +12,7 @@ struct hocket__pg_keeper {
     int64_t clock;     /* the server's, less ours */
     int64_t unsettled; /* a transaction of which nobody knows whether it is there; 0: none */
     char snapshot[64]; /* what the server had seen when others were looked for last */
+    bool heard;        /* others have said that there is something */
     bool unsure;       /* a run may be ours whose answer was lost */
 };
 
@@ -184,6 +185,7 @@ enum {
     PG_OWNERS,
     PG_BURY,
     PG_SPOKEN,
+    PG_NOTIFY,
     PG_ITEM_FIND,
     PG_ITEM_NEW,
     PG_ITEM_PUT,

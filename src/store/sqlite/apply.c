@@ -166,6 +166,7 @@ static int insert_run(struct hocket__sqlite_keeper *k, struct hocket__claimed *c
     hocket__db_bind_text_or_null(d, st, 30, r->project);
     int rc = hocket__db_run(d, st);
     c->no = d->lib->last_insert_rowid(d->db);
+    c->called = r->caller[0] != 0;
     c->fence = 1;
     return rc;
 }
@@ -261,7 +262,8 @@ static int update(struct hocket__sqlite_keeper *k, const struct hocket__claimed 
     hocket__db_bind_text_or_null(d, st, 10, r->pool);
     hocket__db_bind_int(d, st, 11, r->due_ms);
     int rc = hocket__db_run(d, st);
-    return rc == 0 && (u->set & HOCKET__STORE_SET_STATE) && hocket__store_has_ended(r->state)
+    return rc == 0 && c->called && (u->set & HOCKET__STORE_SET_STATE)
+                   && hocket__store_has_ended(r->state)
                ? tell_caller(k, c, r->state)
                : rc;
 }
@@ -407,8 +409,8 @@ static int load(struct hocket__sqlite_keeper *k, struct hocket__claimed *c)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_LOAD,
-        "SELECT no, iif(owner_store = ?2 AND owner_pid = ?3, fence, 0), last_n, last_seq, "
-        "updated_ms"
+        "SELECT no, iif(owner_store = ?2 AND owner_pid = ?3, fence, 0), last_n, last_seq,"
+        " updated_ms, caller IS NOT NULL"
         " FROM runs WHERE id = ?1");
     if (!st)
         return d->error.status;
@@ -421,6 +423,7 @@ static int load(struct hocket__sqlite_keeper *k, struct hocket__claimed *c)
     c->last_n = rc == 1 ? (uint64_t) hocket__db_int(d, st, 2) : 0;
     c->last_seq = rc == 1 ? (uint64_t) hocket__db_int(d, st, 3) : 0;
     c->updated_ms = rc == 1 ? hocket__db_int(d, st, 4) : 0;
+    c->called = rc == 1 && hocket__db_int(d, st, 5) != 0;
     hocket__db_reset(d, st);
     return rc < 0 ? rc : 0;
 }
@@ -457,6 +460,7 @@ static int apply(struct hocket__sqlite_keeper *k, const struct hocket__store_com
     int rc = touch(k, c, cmd->kind == HOCKET__STORE_PUT);
     if (rc < 0 || c->refusal)
         return rc;
+    hocket__keeper_note(&k->base, c, cmd);
     if (cmd->kind == HOCKET__STORE_PUT)
         return put(k, c, &cmd->row.run);
     if (!c->no)

@@ -358,6 +358,7 @@ static int put_message(struct hocket__sqlite_keeper *k, struct hocket__store_cal
     if (rc == 0)
         rc = insert_message(k, c);
     rc = hocket__sqlite_end(k, rc);
+    k->base.hint |= rc == 0 && c->status == 0;
     return rc < 0 ? rc : hocket__sqlite_write(k, HOCKET__STR(""), true);
 }
 

@@ -101,6 +101,7 @@ static int change(struct hocket__sqlite_keeper *k, struct hocket__store_call *c,
     if (rc == 0)
         rc = body(k, c, &generation);
     rc = hocket__sqlite_end(k, rc);
+    k->base.hint |= rc == 0 && c->status == 0 && c->vector.n > 0;
     hocket__buf_deinit(&generation);
     return rc < 0 ? rc : hocket__sqlite_write(k, HOCKET__STR(""), true);
 }
