@@ -71,6 +71,8 @@ static int read_row(struct hocket__pg_keeper *k, struct hocket__claimed *c)
 {
     struct hocket__pg *d = &k->db;
     int rc = hocket__pg_next(d);
+    if (rc < 0) /* what is known of it stays: it would be taken for one that nobody has */
+        return rc;
     bool there = rc == 0 && hocket__pg_rows(d) == 1;
     c->no = there ? hocket__pg_int_of(d, 0, 0) : 0;
     c->fence = there ? (uint64_t) hocket__pg_int_of(d, 0, 1) : 0;
