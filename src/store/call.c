@@ -109,6 +109,20 @@ int hocket__store_spoken(struct hocket__store *s, const struct hocket__store_rep
     return ask(s, &q, reply, call);
 }
 
+int hocket__store_pools(struct hocket__store *s, const struct hocket__store_reply *reply,
+    struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_POOLS };
+    return ask(s, &q, reply, call);
+}
+
+int hocket__store_blocked(struct hocket__store *s, size_t limit,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_BLOCKED, .limit = limit };
+    return limit > 0 ? ask(s, &q, reply, call) : HOCKET_EINVAL;
+}
+
 int hocket__store_runs(struct hocket__store *s, const struct hocket__store_filter *filter,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {

@@ -130,6 +130,16 @@ static void pack_drawn(struct hocket__buf *b, const struct hocket__store_drawn *
     hocket__pack_int(b, d->hungry);
 }
 
+static void pack_pool(struct hocket__buf *b, const struct hocket__store_pool *p)
+{
+    hocket__pack_str(b, p->pool);
+    hocket__pack_str(b, p->what);
+    hocket__pack_str(b, p->host);
+    hocket__pack_int(b, p->pid);
+    hocket__pack_int(b, p->n);
+    hocket__pack_int(b, p->since_ms);
+}
+
 /* One case for each kind here, and the same in unpack_fields: the order of the fields is the
  * format. */
 static void pack_fields(struct hocket__buf *b, const struct hocket__store_row *row)
@@ -157,6 +167,7 @@ static void pack_fields(struct hocket__buf *b, const struct hocket__store_row *r
     case HOCKET__STORE_ROW_NOTE: pack_note(b, &row->note); break;
     case HOCKET__STORE_ROW_ITEM: pack_item(b, &row->item); break;
     case HOCKET__STORE_ROW_DRAWN: pack_drawn(b, &row->drawn); break;
+    case HOCKET__STORE_ROW_POOL: pack_pool(b, &row->pool); break;
     }
 }
 
@@ -278,6 +289,16 @@ static void unpack_drawn(struct hocket__packed *in, struct hocket__store_drawn *
     d->hungry = hocket__unpack_int(in);
 }
 
+static void unpack_pool(struct hocket__packed *in, struct hocket__store_pool *p)
+{
+    p->pool = hocket__unpack_str(in);
+    p->what = hocket__unpack_str(in);
+    p->host = hocket__unpack_str(in);
+    p->pid = hocket__unpack_int(in);
+    p->n = hocket__unpack_int(in);
+    p->since_ms = hocket__unpack_int(in);
+}
+
 static void unpack_note(struct hocket__packed *in, struct hocket__store_note *n)
 {
     n->memory = hocket__unpack_str(in);
@@ -322,6 +343,7 @@ static void unpack_fields(struct hocket__packed *in, struct hocket__store_row *r
     case HOCKET__STORE_ROW_NOTE: unpack_note(in, &row->note); break;
     case HOCKET__STORE_ROW_ITEM: unpack_item(in, &row->item); break;
     case HOCKET__STORE_ROW_DRAWN: unpack_drawn(in, &row->drawn); break;
+    case HOCKET__STORE_ROW_POOL: unpack_pool(in, &row->pool); break;
     default: in->bad = true;
     }
 }

@@ -136,6 +136,16 @@ struct hocket__store_drawn {
     int64_t hungry;     /* others of these that have less than they want */
 };
 
+/* How many runs of a pool are what: "queued" (due, for any worker), "later" (at a time), "running", "waiting", "parked". */
+struct hocket__store_pool {
+    struct hocket__str pool, what;
+    struct hocket__str
+        host; /* of those that run: the machine and the process that have them; pid 0: nobody */
+    int64_t pid, n;
+    int64_t
+        since_ms; /* wall clock: since when the first is so; of "later": when the first is due */
+};
+
 /* Part of the format of an exported run, whose rows are in this order. */
 enum hocket__store_row_kind {
     HOCKET__STORE_ROW_RUN = 1,
@@ -147,6 +157,7 @@ enum hocket__store_row_kind {
     HOCKET__STORE_ROW_NOTE, /* this and those that follow: of no export */
     HOCKET__STORE_ROW_ITEM,
     HOCKET__STORE_ROW_DRAWN,
+    HOCKET__STORE_ROW_POOL,
 };
 
 struct hocket__store_row {
@@ -161,6 +172,7 @@ struct hocket__store_row {
         struct hocket__store_note note;
         struct hocket__store_item item;
         struct hocket__store_drawn drawn;
+        struct hocket__store_pool pool;
     };
 };
 

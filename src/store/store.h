@@ -180,6 +180,12 @@ int hocket__store_take_next(struct hocket__store *s, struct hocket__str pools,
 /* Rows RUN, of which id and fence alone are told: those of ours for which a message lies that was not taken. */
 int hocket__store_spoken(struct hocket__store *s, const struct hocket__store_reply *reply,
     struct hocket__store_call **call);
+/* Rows POOL: what lies in pools, in their order. It reads all runs of pools that have not ended. */
+int hocket__store_pools(struct hocket__store *s, const struct hocket__store_reply *reply,
+    struct hocket__store_call **call);
+/* Rows RUN, oldest first: runs of pools that have not ended, and wait for somebody, or that another run has called. */
+int hocket__store_blocked(struct hocket__store *s, size_t limit,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call);
 /* Rows RUN, newest first. */
 int hocket__store_runs(struct hocket__store *s, const struct hocket__store_filter *filter,
     const struct hocket__store_reply *reply, struct hocket__store_call **call);

@@ -23,6 +23,8 @@ enum hocket__store_call_kind {
     HOCKET__STORE_TAKE,
     HOCKET__STORE_TAKE_NEXT, /* key: pools */
     HOCKET__STORE_SPOKEN,
+    HOCKET__STORE_POOLS,
+    HOCKET__STORE_BLOCKED,
     HOCKET__STORE_RUNS, /* key: caller; message_id: pool; json: project */
     HOCKET__STORE_ENTRIES,
     HOCKET__STORE_RECORDS,

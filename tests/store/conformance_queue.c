@@ -3,6 +3,7 @@
 #include "store/export.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static const struct store_kind *the_kind;
 
@@ -561,6 +562,86 @@ static void items_have_names(void **state)
     assert_int_equal(hocket__store_items(f->s, STR(""), STR(""), &r, NULL), HOCKET_EINVAL);
 }
 
+/* The row at i says: of this pool so many are `what`, since then (-1: whenever). */
+static void assert_pool(
+    struct fixture *f, size_t i, const char *pool, const char *what, int64_t n, int64_t since)
+{
+    struct hocket__store_row row = fixture_row(f, i);
+    bool had = strcmp(what, "running") == 0;
+    assert_int_equal(row.kind, HOCKET__STORE_ROW_POOL);
+    assert_str(row.pool.pool, pool);
+    assert_str(row.pool.what, what);
+    assert_int_equal(row.pool.n, n);
+    assert_int_equal(row.pool.pid, had ? getpid() : 0);
+    assert_int_equal(row.pool.host.n > 0, had);
+    if (since >= 0)
+        assert_int_equal(row.pool.since_ms, since);
+}
+
+static size_t pools(struct fixture *f)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(fixture_answer(f, hocket__store_pools(f->s, &r, NULL)), 0);
+    return f->count;
+}
+
+static size_t blocked(struct fixture *f, size_t limit)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(fixture_answer(f, hocket__store_blocked(f->s, limit, &r, NULL)), 0);
+    return f->count;
+}
+
+static void what_lies_in_pools_is_counted(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim c;
+    struct hocket__store_run parked = { .state = HOCKET__STORE_PARKED };
+    submit(f, RUN_1, "a", 0);
+    submit(f, RUN_2, "a", NOW - 5);
+    submit(f, RUN_4, "a", NOW - 7);
+    submit(f, RUN_3, "b", NOW + 1000);
+    assert_string_equal(next(f, "a", &c), RUN_1);
+    assert_int_equal(pools(f), 3);
+    assert_pool(f, 0, "a", "queued", 2, NOW - 7);
+    assert_pool(f, 1, "a", "running", 1, -1);
+    assert_pool(f, 2, "b", "later", 1, NOW + 1000);
+    assert_int_equal(hocket__store_update(f->s, &c, HOCKET__STORE_SET_STATE, &parked), 0);
+    assert_int_equal(hocket__store_release(f->s, &c), 0);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(pools(f), 3);
+    assert_pool(f, 0, "a", "parked", 1, -1);
+    assert_pool(f, 1, "a", "queued", 2, NOW - 7);
+    assert_string_equal(next(f, "a", &c), RUN_4);
+    struct hocket__store_run done = { .state = HOCKET__STORE_DONE };
+    assert_int_equal(hocket__store_update(f->s, &c, HOCKET__STORE_SET_STATE, &done), 0);
+    assert_int_equal(hocket__store_release(f->s, &c), 0);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(pools(f), 3);
+    assert_pool(f, 1, "a", "queued", 1, NOW - 5);
+}
+
+static void who_waits_for_whom_is_listed(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim c;
+    struct hocket__store_run child = job(RUN_2, "a", 0), waits = { .state = HOCKET__STORE_WAITING };
+    assert_int_equal(
+        hocket__store_blocked(f->s, 0, &(struct hocket__store_reply){ 0 }, NULL), HOCKET_EINVAL);
+    submit(f, RUN_1, "a", 0);
+    memcpy(child.caller, RUN_1, sizeof(child.caller));
+    assert_string_equal(next(f, "a", &c), RUN_1);
+    submit_run(f, &child);
+    submit(f, RUN_3, "a", 0); /* waits for nobody but a worker */
+    assert_int_equal(hocket__store_update(f->s, &c, HOCKET__STORE_SET_STATE, &waits), 0);
+    assert_int_equal(hocket__store_release(f->s, &c), 0);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(blocked(f, 10), 2);
+    assert_string_equal(fixture_row(f, 0).run.id, RUN_1);
+    assert_string_equal(fixture_row(f, 1).run.caller, RUN_1);
+    assert_int_equal(blocked(f, 1), 1);
+}
+
 static void jobs_survive_their_store(void **state)
 {
     struct fixture *f = *state;
@@ -600,6 +681,8 @@ int conformance_queue(const struct store_kind *kind)
         TEST(an_item_brings_a_run),
         TEST(an_item_keeps_its_files),
         TEST(items_have_names),
+        TEST(what_lies_in_pools_is_counted),
+        TEST(who_waits_for_whom_is_listed),
         TEST(jobs_survive_their_store),
     };
     the_kind = kind;

@@ -320,7 +320,8 @@ static void a_damaged_one_is_refused(void **state)
 static void make_version_1(struct fixture *f)
 {
     make_store(f);
-    sql(f->path, "DROP INDEX runs_due; DROP INDEX runs_caller; ALTER TABLE runs DROP COLUMN pool;"
+    sql(f->path, "DROP INDEX runs_due; DROP INDEX runs_asleep; DROP INDEX runs_caller;"
+                 "ALTER TABLE runs DROP COLUMN pool;"
                  "ALTER TABLE runs DROP COLUMN due_ms; ALTER TABLE runs DROP COLUMN caller;"
                  "ALTER TABLE runs DROP COLUMN project; ALTER TABLE runs DROP COLUMN attempts;"
                  "ALTER TABLE runs DROP COLUMN taken_n; ALTER TABLE runs DROP COLUMN news;"

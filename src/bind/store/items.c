@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hash/hash.h"
 #include "bind/util.h"
@@ -112,6 +113,42 @@ int hocket__l_store_item_del(lua_State *L)
     struct hocket__store_reply reply = hocket__store_ask_reply(a);
     int rc = hocket__store_item_del(a->s, kind, id, expected, &reply, &a->call);
     return hocket__store_ask_wait(L, a, rc, -1, give_version);
+}
+
+/* pools() -> list of {pool, what, host, pid, n, since_ms}: struct hocket__store_pool */
+int hocket__l_store_pools(lua_State *L)
+{
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    a->limit = SIZE_MAX;
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    int rc = hocket__store_pools(a->s, &reply, &a->call);
+    return hocket__store_ask_wait(L, a, rc, -1, hocket__store_give_list);
+}
+
+/* blocked(limit) -> list of runs of pools that wait for somebody, or that another one has called */
+int hocket__l_store_blocked(lua_State *L)
+{
+    int64_t limit = luaL_checkinteger(L, 1);
+    luaL_argcheck(L, limit > 0, 1, "a limit");
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    a->limit = SIZE_MAX;
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    int rc = hocket__store_blocked(a->s, (size_t) limit, &reply, &a->call);
+    return hocket__store_ask_wait(L, a, rc, -1, hocket__store_give_list);
+}
+
+/* process() -> the machine's name, the process's number: as owners of runs are told */
+int hocket__l_store_process(lua_State *L)
+{
+    char host[256] = "";
+    gethostname(host, sizeof(host) - 1);
+    lua_pushstring(L, host);
+    lua_pushinteger(L, getpid());
+    return 2;
 }
 
 /* items(kind, id?) -> list of {kind, id, version, due_ms, at_ms, generation, json}, what is due first in front */

@@ -151,6 +151,17 @@ static void push_item(lua_State *L, const struct hocket__store_item *i)
     set_str(L, "json", i->json);
 }
 
+static void push_pool(lua_State *L, const struct hocket__store_pool *p)
+{
+    lua_createtable(L, 0, 6);
+    set_str(L, "pool", p->pool);
+    set_str(L, "what", p->what);
+    set_str(L, "host", p->host);
+    set_int(L, "pid", p->pid);
+    set_int(L, "n", p->n);
+    set_int(L, "since_ms", p->since_ms);
+}
+
 static void push_drawn(lua_State *L, const struct hocket__store_drawn *d)
 {
     lua_createtable(L, 0, 6);
@@ -174,6 +185,7 @@ static void push_row(lua_State *L, const struct hocket__store_row *row)
     case HOCKET__STORE_ROW_NOTE: hocket__store_push_note(L, &row->note); break;
     case HOCKET__STORE_ROW_ITEM: push_item(L, &row->item); break;
     case HOCKET__STORE_ROW_DRAWN: push_drawn(L, &row->drawn); break;
+    case HOCKET__STORE_ROW_POOL: push_pool(L, &row->pool); break;
     }
 }
 
@@ -452,6 +464,9 @@ static const luaL_Reg functions[] = {
     { "item_put", hocket__l_store_item_put },
     { "item_del", hocket__l_store_item_del },
     { "items", hocket__l_store_items },
+    { "pools", hocket__l_store_pools },
+    { "blocked", hocket__l_store_blocked },
+    { "process", hocket__l_store_process },
     { "export", hocket__l_store_export },
     { "import", hocket__l_store_import },
     { "fork", hocket__l_store_fork },

@@ -158,3 +158,32 @@ void hocket__claims_taken(
     "fence = fence + 1, state = 'running', due_ms = 0, news = 0, taken_n = last_n,"                \
     " attempts = CASE WHEN state <> 'running' THEN 0 WHEN last_n > taken_n + 1 THEN 1"             \
     " ELSE attempts + 1 END"
+
+/* ---- What lies in pools, for whoever looks ----------------------------------------------------- */
+
+/* One that waits for somebody, and for no time; what the index runs_asleep is made of. */
+#define HOCKET__QUEUE_SLEEPS                                                                       \
+    "removed = 0 AND pool IS NOT NULL AND state IN ('waiting', 'parked') AND owner_pid = 0"        \
+    " AND due_ms = 0"
+#define HOCKET__QUEUE_SLEEPS_INDEX                                                                 \
+    "CREATE INDEX runs_asleep ON runs(pool) WHERE " HOCKET__QUEUE_SLEEPS ";"
+
+#define HOCKET__QUEUE_HELD "owner_pid <> 0 AND lease_ms >= t.now"
+#define HOCKET__QUEUE_PIECE                                                                        \
+    "SELECT pool, CASE WHEN " HOCKET__QUEUE_HELD " THEN owner_host ELSE '' END AS host,"           \
+    " CASE WHEN " HOCKET__QUEUE_HELD " THEN owner_pid ELSE 0 END AS pid,"                          \
+    " CASE WHEN " HOCKET__QUEUE_HELD " THEN 'running' WHEN " HOCKET__QUEUE_SLEEPS " THEN state"    \
+    " WHEN " HOCKET__QUEUE_AT " <= t.now THEN 'queued' ELSE 'later' END AS what,"                  \
+    " CASE WHEN " HOCKET__QUEUE_HELD " THEN owner_since_ms"                                        \
+    " WHEN " HOCKET__QUEUE_AT " > 0 THEN " HOCKET__QUEUE_AT " ELSE updated_ms END AS since"        \
+    " FROM runs, t WHERE "
+/* The columns of struct hocket__store_pool. `now` is a row with one value, the time. */
+#define HOCKET__QUEUE_POOLS(now)                                                                   \
+    "WITH t AS " now ", o AS (" HOCKET__QUEUE_PIECE HOCKET__QUEUE_OPEN                             \
+    " UNION ALL " HOCKET__QUEUE_PIECE HOCKET__QUEUE_SLEEPS ")"                                     \
+    " SELECT pool, what, host, pid, count(*), min(since) FROM o GROUP BY 1, 2, 3, 4"               \
+    " ORDER BY 1, 2, 3, 4"
+/* Which runs are blocked, as numbers. */
+#define HOCKET__QUEUE_BLOCKED                                                                      \
+    "(SELECT no FROM runs WHERE " HOCKET__QUEUE_SLEEPS " UNION SELECT no FROM runs"                \
+    " WHERE caller IS NOT NULL AND " HOCKET__QUEUE_OPEN ")"

@@ -299,6 +299,8 @@ void hocket__memory_answer(struct hocket__memory *m, struct hocket__store_call *
         [HOCKET__STORE_TAKE] = take,
         [HOCKET__STORE_TAKE_NEXT] = hocket__memory_take_next,
         [HOCKET__STORE_SPOKEN] = hocket__memory_spoken,
+        [HOCKET__STORE_POOLS] = hocket__memory_pools,
+        [HOCKET__STORE_BLOCKED] = hocket__memory_blocked,
         [HOCKET__STORE_RUNS] = list_runs,
         [HOCKET__STORE_ENTRIES] = list_blocks,
         [HOCKET__STORE_RECORDS] = list_blocks,

@@ -92,6 +92,11 @@ void hocket__memory_let_go(struct hocket__memory_run *r);
 void hocket__memory_take_next(struct hocket__memory *m, struct hocket__store_call *c);
 void hocket__memory_spoken(struct hocket__memory *m, struct hocket__store_call *c);
 
+/* ---- pools.c ---- */
+
+void hocket__memory_pools(struct hocket__memory *m, struct hocket__store_call *c);
+void hocket__memory_blocked(struct hocket__memory *m, struct hocket__store_call *c);
+
 /* ---- ask.c ---- */
 
 /* Answers a question into the call. */

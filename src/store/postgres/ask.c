@@ -472,6 +472,8 @@ static int answer(struct hocket__pg_keeper *k, struct hocket__store_call *c, boo
     case HOCKET__STORE_TAKE: return hocket__pg_take(k, c);
     case HOCKET__STORE_TAKE_NEXT: return hocket__pg_take_next(k, c, again);
     case HOCKET__STORE_SPOKEN: return hocket__pg_spoken(k, c);
+    case HOCKET__STORE_POOLS: return hocket__pg_pools(k, c);
+    case HOCKET__STORE_BLOCKED: return hocket__pg_blocked(k, c);
     case HOCKET__STORE_RUNS: return list_runs(k, c);
     case HOCKET__STORE_ENTRIES:
     case HOCKET__STORE_RECORDS: return list_rows(k, c);

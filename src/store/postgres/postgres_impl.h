@@ -85,6 +85,11 @@ void hocket__pg_run_of(struct hocket__pg *d, int row, struct hocket__store_run *
 /* The run's number; 0 without an error: there is none. */
 int64_t hocket__pg_run_no(struct hocket__pg *d, struct hocket__str id, int *rc);
 
+/* ---- pools.c ---- */
+
+int hocket__pg_pools(struct hocket__pg_keeper *k, struct hocket__store_call *c);
+int hocket__pg_blocked(struct hocket__pg_keeper *k, struct hocket__store_call *c);
+
 /* ---- sweep.c ---- */
 
 /* Marks a run as removed, with what nobody else needs of it; its rows go in steps. */

@@ -417,6 +417,8 @@ int hocket__sqlite_answer(struct hocket__keeper *base, struct hocket__store_call
         [HOCKET__STORE_TAKE] = hocket__sqlite_take,
         [HOCKET__STORE_TAKE_NEXT] = hocket__sqlite_take_next,
         [HOCKET__STORE_SPOKEN] = hocket__sqlite_spoken,
+        [HOCKET__STORE_POOLS] = hocket__sqlite_pools,
+        [HOCKET__STORE_BLOCKED] = hocket__sqlite_blocked,
         [HOCKET__STORE_RUNS] = list_runs,
         [HOCKET__STORE_ENTRIES] = list_rows,
         [HOCKET__STORE_RECORDS] = list_rows,

@@ -15,6 +15,7 @@
 /* Of version 2, with the columns from `pool` on: what workers need. */
 #define QUEUE_TABLES                                                                               \
     HOCKET__QUEUE_INDEX                                                                            \
+    HOCKET__QUEUE_SLEEPS_INDEX                                                                     \
     "CREATE INDEX runs_caller ON runs(caller) WHERE caller IS NOT NULL;"                           \
     "CREATE TABLE items("                                                                          \
     " kind TEXT NOT NULL,"                                                                         \

@@ -88,6 +88,11 @@ enum {
 void hocket__row_run(struct hocket__db *d, sqlite3_stmt *st, struct hocket__store_run *run);
 int64_t hocket__run_no(struct hocket__sqlite_keeper *k, struct hocket__str id, int *rc);
 
+/* ---- pools.c ---- */
+
+int hocket__sqlite_pools(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);
+int hocket__sqlite_blocked(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);
+
 /* ---- sweep.c ---- */
 
 /* Marks a run as removed, with what nobody else needs of it; its rows go in steps. */
@@ -187,6 +192,8 @@ enum {
     ST_TAKE_NEXT,
     ST_TAKEN,
     ST_SPOKEN,
+    ST_POOLS,
+    ST_BLOCKED,
     ST_OWNERS,
     ST_BURY,
     ST_ITEM_FIND,
