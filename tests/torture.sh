@@ -3,7 +3,7 @@
 # program that says how many points it tried; ./dev test runs a short form of the same.
 #   torture.sh BUILD-DIRECTORY
 set -u
-build=$1 failed=0
+build=$1 failed=0 start=$(date +%s)
 
 torture() { # words, command…
     words=$1
@@ -25,6 +25,7 @@ pg="$(dirname "$0")/support/postgres.sh"
 if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
     torture "a database whose connections are cut at any byte" env HOCKET_TORTURE=1 sh "$pg" "$build/tests/store/test_store_postgres_faults"
     torture "processes and a server that are killed, stopped and cut off" sh "$pg" "$build/tests/store/test_store_postgres_history" --full
+    torture "workers and their database that are killed, stopped and cut off" env HOCKET="$(cd "$build" && pwd)/hocket" HOCKET_TEST_SEED="$start" sh "$pg" sh "$(dirname "$0")/cli/work_history.sh" 1000
 else
     echo "torture: skipped: there is no PostgreSQL server here (Debian package postgresql)"
 fi
