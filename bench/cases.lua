@@ -469,7 +469,7 @@ local function kept_resume(bed, o)
   return { what = what, unit = "ms", floor = measure.median(empty), ours = ours, value = ours, limit = 150 }
 end
 
--- The tool of "turns" may change the world, so that each call waits until the store has written that it begins.
+-- The tool of "turns" may change the world, so that each call begins when what was handed over is secured.
 local function kept(bed, o)
   local rounds, many = o.quick and 40 or 110, o.quick and 300 or 1000
   return {

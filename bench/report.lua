@@ -140,7 +140,7 @@ local meaning = [[
   to the file in batches. **In PostgreSQL**: the same beside a libpq connection that says the same statements one by one (`bench/bench_postgres.c`),
   on a server that syncs each commit.
 - **kept**: the same run without a store (the floor) and with one, in turn. The tool of the turn says nothing of what it does
-  to the world, so that each call waits until the store has written that it begins; the store's thread counts. Beside
+  to the world, so that each call begins when a file has what was handed over so far; the store's thread counts. Beside
   the conversation that goes on stands one that begins.
 - **200th turn to the 2nd**: CPU beyond what the floor takes to send the same bytes.
 - **10,000 streams**: in one process, by the transport alone and by an agent each, against the floor on one multi handle,

@@ -373,6 +373,13 @@ void hocket__store_tell(struct hocket__store *s, enum hocket__store_news news, c
     }
 }
 
+bool hocket__store_secure(struct hocket__store *s, const struct hocket__store_claim *claim)
+{
+    struct hocket__store_backend *b = s->backend;
+    return b->ops->secure && s->ready && !s->broken && !s->paused && !s->closing
+           && !refused_of(s, claim->id) && b->ops->secure(b, hocket__buf_str(&s->batch), s->handed);
+}
+
 bool hocket__store_is_behind(const struct hocket__store *s)
 {
     return s->handed > s->written;

@@ -299,6 +299,12 @@ int hocket__store_draw(struct hocket__store *s, const struct hocket__store_draw 
 /* No callback of it will be called; what was asked for may be done all the same. */
 void hocket__store_cancel(struct hocket__store *s, struct hocket__store_call *call);
 
+/* Whether all that was handed over for this claim survives the end of this process, now: what a commit of WRITTEN waits for. False
+ * says nothing: then it has to be waited for by a commit, at the first time for each claim, too, since a claim may be refused. Costs
+ * a write to a file, and not a transaction. In a turn of the loop that goes on, what comes behind is not kept together
+ * with it. */
+bool hocket__store_secure(struct hocket__store *s, const struct hocket__store_claim *claim);
+
 /* Whether something that was handed over is not written yet; of a store that broke: never will be. */
 bool hocket__store_is_behind(const struct hocket__store *s);
 

@@ -78,6 +78,9 @@ struct hocket__store_backend_ops {
     void (*submit)(struct hocket__store_backend *b, struct hocket__buf *batch, uint64_t seq);
     void (*want)(struct hocket__store_backend *b, uint64_t seq, enum hocket__store_kept kept);
     void (*ask)(struct hocket__store_backend *b, struct hocket__store_call *call);
+    /* NULL, or: whether this, and all that was submitted before it, survives the process now; it ends at `seq`,
+     * and is submitted later. */
+    bool (*secure)(struct hocket__store_backend *b, struct hocket__str batch, uint64_t seq);
     /* Whether somebody waits, for whom the loop has to stay alive. */
     void (*hold)(struct hocket__store_backend *b, bool on);
     void (*watch)(struct hocket__store_backend *b, bool on);

@@ -8,6 +8,7 @@
  * Each life is a process of its own; what it saw it leaves in memory that is shared with the one that judges it. */
 #include "host/kept/workflows.h"
 
+#include <glob.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/mman.h>
@@ -295,6 +296,12 @@ static void remove_store(void)
         snprintf(path, sizeof(path), "%s%s", store_file, endings[i]);
         unlink(path);
     }
+    glob_t ahead;
+    snprintf(path, sizeof(path), "%s-ahead-*", store_file);
+    if (glob(path, 0, NULL, &ahead) == 0)
+        for (size_t i = 0; i < ahead.gl_pathc; i++)
+            unlink(ahead.gl_pathv[i]);
+    globfree(&ahead);
 }
 
 static void new_world(void)

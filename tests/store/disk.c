@@ -163,7 +163,7 @@ bool disk_struck(void)
 }
 
 /* Whether this operation is one that fails. */
-static bool strikes(void)
+bool disk_strikes(void)
 {
     unsigned n = ++disk.done;
     if (disk.from == 0 || n < disk.from)
@@ -176,7 +176,12 @@ static bool strikes(void)
     return disk.fault != DISK_WELL;
 }
 
-static void kill_behind(bool struck)
+bool disk_kills_behind(void)
+{
+    return disk.fault == DISK_KILL_BEHIND;
+}
+
+void disk_done(bool struck)
 {
     if (struck && disk.fault == DISK_KILL_BEHIND)
         kill(getpid(), SIGKILL);
@@ -201,29 +206,29 @@ static int disk_read(sqlite3_file *f, void *p, int n, sqlite3_int64 at)
 
 static int disk_write(sqlite3_file *f, const void *p, int n, sqlite3_int64 at)
 {
-    bool struck = strikes();
+    bool struck = disk_strikes();
     if (struck && disk.fault != DISK_KILL_BEHIND)
         return disk.fault == DISK_FULL ? SQLITE_FULL : SQLITE_IOERR_WRITE;
     int rc = real(f)->pMethods->xWrite(real(f), p, n, at);
     note(((struct file *) f)->image, false, at, p, n);
-    kill_behind(struck);
+    disk_done(struck);
     return rc;
 }
 
 static int disk_truncate(sqlite3_file *f, sqlite3_int64 n)
 {
-    bool struck = strikes();
+    bool struck = disk_strikes();
     if (struck && disk.fault != DISK_KILL_BEHIND)
         return SQLITE_IOERR_TRUNCATE;
     int rc = real(f)->pMethods->xTruncate(real(f), n);
     note(((struct file *) f)->image, true, n, NULL, 0);
-    kill_behind(struck);
+    disk_done(struck);
     return rc;
 }
 
 static int disk_sync(sqlite3_file *f, int flags)
 {
-    bool struck = strikes();
+    bool struck = disk_strikes();
     if (struck && disk.fault != DISK_KILL_BEHIND && disk.fault != DISK_FULL)
         return SQLITE_IOERR_FSYNC;
     struct image *m = ((struct file *) f)->image;
@@ -231,7 +236,7 @@ static int disk_sync(sqlite3_file *f, int flags)
         put(m, c, c->n);
     clear(m);
     (void) flags; /* the machine does not fail: its cache is as good */
-    kill_behind(struck);
+    disk_done(struck);
     return SQLITE_OK;
 }
 

@@ -28,6 +28,10 @@ void disk_begin(enum disk_fault fault, unsigned n, unsigned count);
 /* How many there were; what was to fail did. */
 unsigned disk_count(void);
 bool disk_struck(void);
+/* An operation of another file of the store: whether it fails; and what comes behind it. */
+bool disk_strikes(void);
+void disk_done(bool struck);
+bool disk_kills_behind(void);
 /* Forgets all files: they are as they are. */
 void disk_forget(void);
 

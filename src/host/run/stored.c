@@ -150,7 +150,8 @@ static void on_file(void *ud, struct hocket__str name, struct hocket__str text)
     hocket__stored_file(ud, name, text);
 }
 
-/* An effect on the world begins when the log says so in the store. */
+/* An effect on the world begins when the log that says so survives this process. The first one of a life waits until the store has
+ * confirmed the claim. */
 struct hold {
     struct hocket__store_wait wait;
     struct hocket__kept *kept;
@@ -161,17 +162,28 @@ struct hold {
 static void on_committed(struct hocket__store_wait *w, int status, const struct hocket_error *err)
 {
     struct hold *hold = hocket__container_of(w, struct hold, wait);
-    const struct hocket__stored *s = hocket__kept_hooks(hold->kept)->hold_ud;
+    struct hocket__stored *s = hocket__kept_hooks(hold->kept)->hold_ud;
+    if (s && status >= 0)
+        s->confirmed = true;
     bool without = !s || s->off; /* a run that another process has must begin nothing */
     hocket__kept_release(hold->kept, hold->fiber, status < 0 && !without ? err : NULL);
     hocket__kept_unref(hold->kept);
     hocket__free(&hold->host->alloc, hold, sizeof(*hold));
 }
 
+static bool is_secure(const struct hocket__stored *s)
+{
+    return s->confirmed && s->claimed
+           && hocket__runtime_durability(s->run->host->rt) == HOCKET__STORE_WRITTEN
+           && hocket__store_secure(s->store, &s->claim);
+}
+
 static int on_hold(void *ud, uint64_t fiber)
 {
     struct hocket__stored *s = ud;
     struct hocket_host *h = s->run->host;
+    if (!s->off && is_secure(s))
+        return 0;
     struct hold *hold = s->off ? NULL : hocket__zero(&h->alloc, sizeof(*hold));
     if (!hold)
         return s->off ? 0 : HOCKET_ENOMEM;

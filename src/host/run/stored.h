@@ -40,6 +40,7 @@ struct hocket__stored {
     enum hocket__store_state state;
     int64_t due; /* the time of day that its row says that it waits for; 0: none */
     bool claimed;
+    bool confirmed;                  /* the store has written something for this claim */
     bool changed;                    /* what it waits for is not what its row says */
     bool may_park;                   /* it parks where it waits for a person */
     bool parked;                     /* it ends here, and is not over */

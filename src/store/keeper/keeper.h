@@ -70,6 +70,9 @@ struct hocket__keeper_ops {
     void (*close)(struct hocket__keeper *k);
     void (*free)(
         struct hocket__keeper *k); /* on the loop's thread; also of one that was never opened */
+    /* NULL, or: the path of the file of what is ahead of the database (ahead.h); asked on the loop's thread
+     * when it is open. What write is given then goes with k->ahead_to in one transaction. */
+    const char *(*ahead)(struct hocket__keeper *k);
     /* NULL, or: waits so long for other things as well, till wake is called, from any thread. Only a hint. */
     void (*wait)(struct hocket__keeper *k, int64_t ms);
     void (*wake)(struct hocket__keeper *k);
@@ -92,6 +95,8 @@ struct hocket__keeper {
     bool more_to_sweep, has_refusals;
     bool hint; /* a run was queued, or spoken to: who watches is told at the end of the round */
     uint64_t pending; /* bytes; for those who ask */
+    uint64_t
+        ahead_to; /* so far the transaction that is written comes, for whoever reads the file; 0: there is none */
     atomic_bool closing;
 };
 
@@ -116,6 +121,7 @@ bool hocket__keeper_touch(struct hocket__keeper *k, struct hocket__claimed *c);
 void hocket__keeper_note(struct hocket__keeper *k, const struct hocket__claimed *c,
     const struct hocket__store_command *cmd);
 
+void hocket__claims_free(struct hocket__keeper *k);
 struct hocket__claimed *hocket__claims_get(struct hocket__keeper *k, const char *id);
 /* The same, made when it is not there; NULL: out of memory. */
 struct hocket__claimed *hocket__claims_need(struct hocket__keeper *k, const char *id);
@@ -187,3 +193,13 @@ void hocket__claims_taken(
 #define HOCKET__QUEUE_BLOCKED                                                                      \
     "(SELECT no FROM runs WHERE " HOCKET__QUEUE_SLEEPS " UNION SELECT no FROM runs"                \
     " WHERE caller IS NOT NULL AND " HOCKET__QUEUE_OPEN ")"
+
+/* ---- What is ahead of the database (ahead.h) ------------------------------------------------- */
+
+/* Appends what a file has from a place on: nothing where it has none, or there is a gap. `closes`: whoever writes it may be alive,
+ * and is to secure no more. EIO; EUNSUPPORTED: another version wrote it; ENOMEM. */
+int hocket__ahead_read(const char *path, bool closes, uint64_t from, struct hocket__buf *out,
+    struct hocket_error *err);
+
+/* DATABASE-ahead-STORE */
+int hocket__ahead_path(struct hocket__buf *out, struct hocket__str database, int64_t store);

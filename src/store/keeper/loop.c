@@ -98,6 +98,7 @@ static void on_out_closed(uv_handle_t *handle)
     pthread_mutex_destroy(&q->lock);
     pthread_cond_destroy(&q->cond);
     hocket__buf_deinit(&q->incoming);
+    hocket__ahead_deinit(&q->ahead);
     free_keeper(q->k);
     hocket__free(s->o.alloc, q, sizeof(*q));
     hocket__store_closed(s);
@@ -134,6 +135,7 @@ static void keeper_submit(struct hocket__store_backend *b, struct hocket__buf *b
     struct hocket__keeper_store *q = of(b);
     hocket__keeper_lock(q);
     bool was_empty = q->incoming.len == 0, asleep = q->asleep;
+    hocket__ahead_gather(&q->ahead, hocket__buf_str(batch), seq, q->written);
     int rc = hocket__buf_add(&q->incoming, batch->data, batch->len);
     if (was_empty)
         q->incoming_ms = hocket__keeper_clock();
@@ -159,6 +161,23 @@ static void keeper_want(struct hocket__store_backend *b, uint64_t seq, enum hock
     hocket__keeper_unlock(q);
     if (news)
         wake(q);
+}
+
+/* In a process that was forked the file is the other's. */
+static bool keeper_secure(struct hocket__store_backend *b, struct hocket__str batch, uint64_t seq)
+{
+    struct hocket__keeper_store *q = of(b);
+    if (!q->k->ops->ahead || q->pid != getpid())
+        return false;
+    hocket__keeper_lock(q);
+    uint64_t written = q->written, noted = q->noted;
+    bool was_on = q->ahead_on, paused = q->paused || q->broken;
+    q->ahead_on = true;
+    hocket__keeper_unlock(q);
+    if (!was_on)
+        hocket__ahead_begin(&q->ahead, seq - batch.n);
+    hocket__ahead_gather(&q->ahead, batch, seq, written);
+    return was_on && !paused && hocket__ahead_secure(&q->ahead, q->k->ops->ahead(q->k), noted);
 }
 
 static void keeper_ask(struct hocket__store_backend *b, struct hocket__store_call *call)
@@ -211,6 +230,7 @@ static const struct hocket__store_backend_ops keeper_ops = {
     .name = "keeper",
     .submit = keeper_submit,
     .want = keeper_want,
+    .secure = keeper_secure,
     .ask = keeper_ask,
     .hold = keeper_hold,
     .watch = keeper_watch,
@@ -231,6 +251,7 @@ static void init(struct hocket__keeper_store *q, struct hocket__keeper *k, struc
     pthread_cond_init(&q->cond, &attr);
     pthread_condattr_destroy(&attr);
     hocket__buf_init(&q->incoming, &hocket__malloc, 0);
+    hocket__ahead_init(&q->ahead);
     hocket__list_init(&q->questions);
     hocket__list_init(&q->answers);
     hocket__list_init(&q->refusals);

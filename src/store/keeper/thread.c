@@ -80,6 +80,8 @@ static void tell_written(struct hocket__keeper_store *q, uint64_t seq, bool sync
 {
     hocket__keeper_lock(q);
     q->written = seq;
+    if (q->k->ahead_to)
+        q->noted = seq;
     if (sync)
         q->synced = seq;
     hocket__keeper_unlock(q);
@@ -314,6 +316,7 @@ static void take_round(struct hocket__keeper_store *q, struct round *r)
     q->incoming = empty;
     r->seq = q->incoming_seq;
     r->sync = q->wanted[HOCKET__STORE_SYNCED] > q->synced;
+    q->k->ahead_to = q->ahead_on && r->work.len > 0 ? r->seq : 0;
     r->closing = q->closing;
     r->watching = q->watching;
     q->k->pending = q->incoming_seq - q->written;

@@ -1,7 +1,7 @@
 /* The two sides of a store with a thread: loop.c on the loop's thread, thread.c on its own. */
 #pragma once
 
-#include "store/keeper/keeper.h"
+#include "store/keeper/ahead.h"
 
 #include <pthread.h>
 
@@ -25,17 +25,18 @@ struct hocket__keeper_store {
     int64_t incoming_ms; /* when the oldest of it came */
     uint64_t wanted[2];
     struct hocket__list questions;
-    bool closing, watching;
+    bool closing, watching, ahead_on;
     bool
         asleep; /* the thread's: it looks at nothing before somebody wakes it, or its own time comes */
     /* … and back. */
-    uint64_t written, synced;
+    uint64_t written, synced, noted;
     struct hocket__list answers, refusals;
     bool opened, broken, paused, changed, ended;
     struct hocket_error error; /* of broken or paused */
 
     /* The loop's. */
     uv_async_t out;
+    struct hocket__ahead ahead;
     uint64_t told_written, told_synced;
     bool told_paused, told_broken;
 
@@ -53,7 +54,6 @@ static inline void hocket__keeper_unlock(struct hocket__keeper_store *q)
 }
 
 /* The claims that are left at the end. */
-void hocket__claims_free(struct hocket__keeper *k);
 
 /* What the thread does, from the opening of the database to its close. */
 void *hocket__keeper_work(void *q);

@@ -503,13 +503,20 @@ static int write_dirty(struct hocket__sqlite_keeper *k)
     return rc;
 }
 
-static int apply_all(struct hocket__sqlite_keeper *k, struct hocket__str work)
+int hocket__sqlite_apply(struct hocket__sqlite_keeper *k, struct hocket__str work, const char *only)
 {
     struct hocket__store_command cmd;
     int rc = 0;
     while (rc == 0 && hocket__store_command_next(&work, &cmd))
-        rc = apply(k, &cmd);
+        if (!only || cmd.kind == HOCKET__STORE_FILE || strcmp(cmd.id, only) == 0)
+            rc = apply(k, &cmd);
     return rc == 0 ? write_dirty(k) : rc;
+}
+
+static int apply_all(struct hocket__sqlite_keeper *k, struct hocket__str work)
+{
+    int rc = hocket__sqlite_apply(k, work, NULL);
+    return rc == 0 && k->base.ahead_to ? hocket__ahead_note(k) : rc;
 }
 
 /* ---- Syncing ----------------------------------------------------------------------------------- */

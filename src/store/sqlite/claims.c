@@ -9,6 +9,9 @@
  * word elsewhere. */
 #include "store/sqlite/sqlite_impl.h"
 
+#include <stdio.h>
+#include <unistd.h>
+
 bool hocket__sqlite_is_held(struct hocket__sqlite_keeper *k, sqlite3_stmt *row)
 {
     struct hocket__db *d = &k->db;
@@ -76,7 +79,16 @@ static int claim(struct hocket__sqlite_keeper *k, int64_t no)
     return hocket__db_run(d, st);
 }
 
-static int take(struct hocket__sqlite_keeper *k, struct hocket__store_call *call)
+static void read_owner(struct hocket__db *d, sqlite3_stmt *row, struct hocket__ahead_of *of)
+{
+    struct hocket__str place = hocket__db_str(d, row, HOCKET__RUN_PLACE);
+    of->pid = hocket__db_int(d, row, HOCKET__RUN_OWNER);
+    of->start = hocket__db_int(d, row, HOCKET__RUN_PLACE + 1);
+    of->store = hocket__db_int(d, row, HOCKET__RUN_PLACE + 2);
+    snprintf(of->place, sizeof(of->place), "%.*s", (int) place.n, place.p);
+}
+
+static int take(struct hocket__sqlite_keeper *k, struct hocket__store_call *call, const char *id)
 {
     int rc;
     sqlite3_stmt *st = row_of(k, call->key, &rc);
@@ -85,10 +97,15 @@ static int take(struct hocket__sqlite_keeper *k, struct hocket__store_call *call
             call->status = hocket__store_not_found(call);
         return rc;
     }
+    struct hocket__ahead_of of;
     bool held = hocket__sqlite_is_held(k, st);
     int64_t no = hocket__db_int(&k->db, st, HOCKET__RUN_NO);
+    read_owner(&k->db, st, &of);
     hocket__db_reset(&k->db, st);
-    rc = held ? 0 : claim(k, no);
+    if (!held && of.pid)
+        rc = hocket__ahead_recover_run(k, &of, id);
+    if (!held && rc >= 0)
+        rc = claim(k, no);
     return rc < 0 ? rc : give(k, call, held);
 }
 
@@ -102,7 +119,7 @@ int hocket__sqlite_take(struct hocket__sqlite_keeper *k, struct hocket__store_ca
         return hocket__error_nomem(&k->db.error);
     int rc = hocket__sqlite_begin(k);
     if (rc == 0)
-        rc = take(k, call);
+        rc = take(k, call, id);
     rc = hocket__sqlite_end(k, rc);
     if (rc < 0 && call->status == 0)
         call->status = rc; /* for what is remembered of it; the answer's is set by the caller */
@@ -161,10 +178,17 @@ static int let_go(struct hocket__sqlite_keeper *k, const char *id)
 int hocket__sqlite_release(struct hocket__keeper *base)
 {
     struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
-    if (hocket__list_empty(&k->base.claims))
+    if (hocket__list_empty(&k->base.claims) && !k->has_noted) {
+        unlink(hocket__ahead_file(base)); /* another may have made it */
         return 0;
+    }
     int rc = hocket__sqlite_begin(k);
     for (struct hocket__list *l = k->base.claims.next; rc == 0 && l != &k->base.claims; l = l->next)
         rc = let_go(k, hocket__container_of(l, struct hocket__claimed, link)->id);
-    return hocket__sqlite_end(k, rc);
+    if (rc == 0)
+        rc = hocket__ahead_forget(k);
+    rc = hocket__sqlite_end(k, rc);
+    if (rc == 0)
+        unlink(hocket__ahead_file(base));
+    return rc;
 }

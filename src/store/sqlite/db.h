@@ -13,7 +13,7 @@ struct hocket__db {
     const struct hocket__sqlite *lib;
     sqlite3 *db;
     const char *path;
-    sqlite3_stmt *stmts[80];
+    sqlite3_stmt *stmts[96];
     struct hocket_error error; /* of the last call that failed … */
     int code;                  /* … and SQLite's extended code for it */
 };

@@ -14,10 +14,9 @@ static bool is_busy(const struct hocket__db *d)
 }
 
 /* Another process may be making the file just now. */
-static int open_file(struct hocket__keeper *base)
+static int open_database(struct hocket__sqlite_keeper *k)
 {
-    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
-    int rc = hocket__store_place(base->o.path, &k->path, &k->db.error);
+    int rc = hocket__store_place(k->base.o.path, &k->path, &k->db.error);
     for (int i = 0; rc >= 0 && i < OPEN_TRIES; i++) {
         rc = hocket__schema_open(&k->db, k->path.data);
         if (rc == 0)
@@ -27,6 +26,15 @@ static int open_file(struct hocket__keeper *base)
         uv_sleep(OPEN_GAP_MS);
         rc = i + 1 < OPEN_TRIES ? 0 : rc;
     }
+    return rc;
+}
+
+static int open_file(struct hocket__keeper *base)
+{
+    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
+    int rc = open_database(k);
+    if (rc == 0)
+        hocket__ahead_recover(k);
     return rc;
 }
 
@@ -58,6 +66,7 @@ static void free_keeper(struct hocket__keeper *base)
 {
     struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
     hocket__buf_deinit(&k->path);
+    hocket__buf_deinit(&k->ahead);
     hocket__free(&hocket__malloc, k, sizeof(*k));
 }
 
@@ -72,6 +81,7 @@ static const struct hocket__keeper_ops ops = {
     .look = look,
     .close = close_file,
     .free = free_keeper,
+    .ahead = hocket__ahead_file,
 };
 
 int hocket__store_sqlite_open(
@@ -85,5 +95,6 @@ int hocket__store_sqlite_open(
     k->base.ops = &ops;
     k->base.error = &k->db.error;
     hocket__buf_init(&k->path, &hocket__malloc, 0);
+    hocket__buf_init(&k->ahead, &hocket__malloc, 0);
     return hocket__keeper_start(&k->base, o, out, err);
 }

@@ -9,12 +9,14 @@
 struct hocket__sqlite_keeper {
     struct hocket__keeper base;
     struct hocket__db db;
-    struct hocket__buf path; /* where the file really is */
-    uint64_t unsynced;       /* transactions since the last that was synced */
-    bool sync_is_full;       /* how the connection stands */
-    bool sync_failed;        /* what was written before may not be what the disk has */
+    struct hocket__buf path;  /* where the file really is */
+    struct hocket__buf ahead; /* and what is ahead of it; the loop's when it is open */
+    uint64_t unsynced;        /* transactions since the last that was synced */
+    bool sync_is_full;        /* how the connection stands */
+    bool sync_failed;         /* what was written before may not be what the disk has */
     int64_t data_version;
     bool has_notes; /* their tables are there */
+    bool has_noted; /* what is ahead of the database */
 };
 
 static inline struct hocket__sqlite_keeper *hocket__sqlite_of(struct hocket__keeper *base)
@@ -33,6 +35,10 @@ int hocket__sqlite_write(struct hocket__sqlite_keeper *k, struct hocket__str wor
 /* Puts a run that nobody has; *status: why it cannot be. */
 int hocket__sqlite_put_free(
     struct hocket__sqlite_keeper *k, const struct hocket__store_run *run, int *status);
+
+/* The same as a part of a transaction; `only`: what is of this run, or of none. */
+int hocket__sqlite_apply(
+    struct hocket__sqlite_keeper *k, struct hocket__str work, const char *only);
 
 /* One that is there already stays: then nothing has changed. */
 int hocket__message_put(
@@ -60,6 +66,24 @@ int hocket__sqlite_release(struct hocket__keeper *base);
 /* These answer TAKE_NEXT and SPOKEN. */
 int hocket__sqlite_take_next(struct hocket__sqlite_keeper *k, struct hocket__store_call *call);
 int hocket__sqlite_spoken(struct hocket__sqlite_keeper *k, struct hocket__store_call *call);
+
+/* ---- ahead.c ---- */
+
+/* A store whose file may hold what the database has not. */
+struct hocket__ahead_of {
+    int64_t store, pid, start;
+    char place[400];
+};
+const char *hocket__ahead_file(struct hocket__keeper *base);
+/* All these within a transaction. How far it comes. */
+int hocket__ahead_note(struct hocket__sqlite_keeper *k);
+/* Writes what the one who has this run had handed over for it, before it is taken from there. */
+int hocket__ahead_recover_run(
+    struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of, const char *id);
+/* This store has written all. */
+int hocket__ahead_forget(struct hocket__sqlite_keeper *k);
+/* What those left that have ended; makes its transactions itself. What fails is tried again by the next who opens it. */
+void hocket__ahead_recover(struct hocket__sqlite_keeper *k);
 
 /* ---- ask.c ---- */
 
@@ -200,6 +224,10 @@ enum {
     ST_ITEM_PUT,
     ST_ITEM_DEL,
     ST_ITEMS,
+    ST_AHEAD,
+    ST_AHEAD_FIND,
+    ST_AHEAD_DEL,
+    ST_AHEAD_NEXT,
     ST_SLOTS
 };
 _Static_assert(ST_SLOTS <= sizeof(((struct hocket__db *) 0)->stmts) / sizeof(sqlite3_stmt *),

@@ -1,0 +1,269 @@
+/* The file of what is ahead of the database: a byte that others set, a head, records one behind the other. When the
+ * database has caught up the next record is written over the first: what is behind it then has another place, and does not
+ * count. So the file is neither cut nor made longer while all goes well, which is what a write costs most by. */
+#include "store/keeper/ahead.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/hash/hash.h"
+
+/* The file: MARK, then HEAD, then records. */
+enum { MARK = 1, HEAD = 64, FIRST = 80, RECORD = 24 };
+
+struct record {
+    uint64_t hash, from, n; /* the hash is of all behind it */
+};
+_Static_assert(sizeof(struct record) == RECORD, "it has no holes");
+
+struct head {
+    char magic[8], version[32];
+    uint8_t key[16];
+    uint64_t hash; /* of what stands before, by the key */
+};
+_Static_assert(sizeof(struct head) == HEAD, "it has no holes");
+
+/* The form of what is handed over is that of a version. */
+static void describe(struct head *h, const uint8_t key[16])
+{
+    uint64_t k[2];
+    memset(h, 0, sizeof(*h));
+    memcpy(h->magic, "ahead 1", 8);
+    snprintf(h->version, sizeof(h->version), "%s", HOCKET_VERSION);
+    memcpy(h->key, key, sizeof(h->key));
+    memcpy(k, key, sizeof(k));
+    h->hash = hocket__siphash(k, hocket__str((const char *) h, offsetof(struct head, hash)));
+}
+
+static uint64_t hash_of(const uint8_t key[16], struct hocket__str record)
+{
+    uint64_t k[2];
+    memcpy(k, key, sizeof(k));
+    return hocket__siphash(k, hocket__str(record.p + 8, record.n - 8));
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static void reset(struct hocket__ahead *a, uint64_t place)
+{
+    static const char room[RECORD];
+    a->from = place;
+    hocket__buf_reset(&a->bytes);
+    a->lost = hocket__buf_add(&a->bytes, room, sizeof(room)) < 0;
+}
+
+void hocket__ahead_init(struct hocket__ahead *a)
+{
+    memset(a, 0, sizeof(*a));
+    hocket__buf_init(&a->bytes, &hocket__malloc, 0);
+}
+
+void hocket__ahead_deinit(struct hocket__ahead *a)
+{
+    hocket__buf_deinit(&a->bytes);
+    if (a->fd > 0)
+        close(a->fd);
+    a->fd = 0;
+}
+
+void hocket__ahead_begin(struct hocket__ahead *a, uint64_t place)
+{
+    a->on = true;
+    reset(a, place);
+}
+
+static uint64_t gathered(const struct hocket__ahead *a)
+{
+    return a->lost ? 0 : a->bytes.len - RECORD;
+}
+
+/* What cannot be gathered leaves a gap, which is over when the database has passed it. */
+void hocket__ahead_gather(
+    struct hocket__ahead *a, struct hocket__str bytes, uint64_t to, uint64_t written)
+{
+    uint64_t first = to - bytes.n;
+    if (!a->on || a->off)
+        return;
+    if (written >= a->from + gathered(a))
+        reset(a, first > a->from ? first : a->from);
+    size_t skip = a->from + gathered(a) > first ? (size_t) (a->from + gathered(a) - first) : 0;
+    if (skip >= bytes.n)
+        return;
+    if (a->lost || a->bytes.len + bytes.n > HOCKET__AHEAD_MOST
+        || hocket__buf_add(&a->bytes, bytes.p + skip, bytes.n - skip) < 0) {
+        reset(a, to);
+        a->lost = true;
+    }
+}
+
+static bool open_file(struct hocket__ahead *a, const char *path)
+{
+    struct head h;
+    if (a->fd > 0)
+        return true;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd <= 0 || getrandom(a->key, sizeof(a->key), 0) != sizeof(a->key))
+        goto fail;
+    describe(&h, a->key);
+    if (pwrite(fd, &h, sizeof(h), FIRST - HEAD) != sizeof(h))
+        goto fail;
+    a->fd = fd;
+    a->at = FIRST;
+    return true;
+fail:
+    if (fd >= 0)
+        close(fd);
+    return false;
+}
+
+static bool is_closed(const struct hocket__ahead *a)
+{
+    char mark = 1;
+    return pread(a->fd, &mark, MARK, 0) != MARK || mark != 0;
+}
+
+static bool write_record(struct hocket__ahead *a)
+{
+    size_t n = a->bytes.len;
+    struct record r = { 0, a->from, n - RECORD };
+    memcpy(a->bytes.data, &r, sizeof(r));
+    r.hash = hash_of(a->key, hocket__buf_str(&a->bytes));
+    memcpy(a->bytes.data, &r.hash, sizeof(r.hash));
+    return pwrite(a->fd, a->bytes.data, n, (off_t) a->at) == (ssize_t) n;
+}
+
+/* Behind what the file has; or in its place, where the database has all of that, and says how far it has come. */
+static bool has_place(struct hocket__ahead *a, uint64_t noted)
+{
+    if (noted >= a->end && a->from <= noted) {
+        a->begin = a->end = a->from;
+        a->at = FIRST;
+    }
+    return a->end == a->from && a->at + a->bytes.len <= HOCKET__AHEAD_MOST;
+}
+
+bool hocket__ahead_secure(struct hocket__ahead *a, const char *path, uint64_t noted)
+{
+    if (a->off || a->lost || !open_file(a, path))
+        return false;
+    if (gathered(a) > 0) {
+        if (!has_place(a, noted) || !write_record(a))
+            return false;
+        a->at += a->bytes.len;
+        a->end = a->from + gathered(a);
+        reset(a, a->end);
+    } else if (a->end != a->from && noted < a->from) {
+        return false;
+    }
+    a->off = is_closed(a);
+    return !a->off;
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static int fail(struct hocket_error *err, const char *path)
+{
+    int rc = hocket__error(err, HOCKET_EIO, "%s: %s", path, strerror(errno));
+    err->retryable = true;
+    return rc;
+}
+
+static int read_all(int fd, const char *path, struct hocket__buf *out, struct hocket_error *err)
+{
+    char piece[16384];
+    ssize_t n;
+    off_t at = 0;
+    while ((n = pread(fd, piece, sizeof(piece), at)) > 0) {
+        at += n;
+        if (at > 2 * HOCKET__AHEAD_MOST)
+            break;
+        if (hocket__buf_add(out, piece, (size_t) n) < 0)
+            return hocket__error_nomem(err);
+    }
+    return n < 0 ? fail(err, path) : 0;
+}
+
+/* 1: it has records; 0: none was ever written. */
+static int check_head(
+    struct hocket__str all, const char *path, struct head *h, struct hocket_error *err)
+{
+    struct head ours;
+    if (all.n < FIRST)
+        return 0;
+    memcpy(h, all.p + FIRST - HEAD, sizeof(*h));
+    describe(&ours, h->key);
+    if (memcmp(h->magic, ours.magic, sizeof(h->magic)) != 0)
+        return 0;
+    if (memcmp(h, &ours, sizeof(ours)) == 0)
+        return 1;
+    h->version[sizeof(h->version) - 1] = 0;
+    hocket__error(err, HOCKET_EUNSUPPORTED,
+        "%s: the last that its process did was written by another hocket (%s, this one is %s): go "
+        "on with that one once",
+        path, h->version, ours.version);
+    return HOCKET_EUNSUPPORTED;
+}
+
+/* Records are read as long as each begins where the one before ended. */
+static void take_records(
+    struct hocket__str all, const uint8_t key[16], uint64_t from, struct hocket__buf *out)
+{
+    struct record r;
+    bool first = true;
+    uint64_t next = 0;
+    for (size_t at = FIRST; all.n - at >= RECORD; at += RECORD + (size_t) r.n) {
+        memcpy(&r, all.p + at, sizeof(r));
+        if (r.n > all.n - at - RECORD || (first ? r.from > from : r.from != next)
+            || hash_of(key, hocket__str(all.p + at, RECORD + (size_t) r.n)) != r.hash)
+            return;
+        first = false;
+        next = r.from + r.n;
+        uint64_t skip = from > r.from ? from - r.from : 0;
+        if (skip < r.n)
+            hocket__buf_add(out, all.p + at + RECORD + skip, (size_t) (r.n - skip));
+    }
+}
+
+static int take_file(
+    int fd, const char *path, uint64_t from, struct hocket__buf *out, struct hocket_error *err)
+{
+    struct hocket__buf all;
+    struct head h;
+    hocket__buf_init(&all, &hocket__malloc, 0);
+    int rc = read_all(fd, path, &all, err);
+    if (rc == 0)
+        rc = check_head(hocket__buf_str(&all), path, &h, err);
+    if (rc == 1)
+        take_records(hocket__buf_str(&all), h.key, from, out);
+    hocket__buf_deinit(&all);
+    if (rc >= 0)
+        rc = out->status < 0 ? hocket__error_nomem(err) : 0;
+    return rc;
+}
+
+int hocket__ahead_read(
+    const char *path, bool closes, uint64_t from, struct hocket__buf *out, struct hocket_error *err)
+{
+    int fd = open(path, O_CLOEXEC | O_NOFOLLOW | (closes ? O_RDWR | O_CREAT : O_RDONLY), 0600);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : fail(err, path);
+    int rc = closes && pwrite(fd, "\1", MARK, 0) != MARK ? fail(err, path) : 0;
+    if (rc == 0)
+        rc = take_file(fd, path, from, out, err);
+    close(fd);
+    return rc;
+}
+
+int hocket__ahead_path(struct hocket__buf *out, struct hocket__str database, int64_t store)
+{
+    hocket__buf_reset(out);
+    hocket__buf_addstr(out, database);
+    return hocket__buf_addf(out, "-ahead-%016" PRIx64, (uint64_t) store);
+}

@@ -1,0 +1,220 @@
+/* What is ahead of the database (keeper/ahead.h), as the database sees it: how far each store that writes such a file has come,
+ * in a row of `meta` that changes with the rest of a transaction, and what becomes of the file of one that has ended.
+ *
+ * It is written as that store would have written it, under its claims: what one of them lost meanwhile is refused,
+ * and what stands there already is not written twice, since the row says from where on it is missing. */
+#include "store/sqlite/sqlite_impl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define ROW "ahead %016" PRIx64 /* of meta: "PLACE PID START PROCESS" */
+
+static void name_of(char name[32], int64_t store)
+{
+    snprintf(name, 32, ROW, (uint64_t) store);
+}
+
+const char *hocket__ahead_file(struct hocket__keeper *base)
+{
+    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
+    if (k->ahead.len == 0)
+        hocket__ahead_path(&k->ahead, hocket__buf_str(&k->path), k->base.self.store);
+    return k->ahead.status == 0 ? k->ahead.data : "";
+}
+
+static int put_row(struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of, uint64_t to)
+{
+    struct hocket__db *d = &k->db;
+    char name[32], value[512];
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_AHEAD,
+        "INSERT INTO meta(name, value) VALUES(?1, ?2)"
+        " ON CONFLICT(name) DO UPDATE SET value = excluded.value");
+    if (!st)
+        return d->error.status;
+    name_of(name, of->store);
+    snprintf(value, sizeof(value), "%" PRIu64 " %" PRId64 " %" PRId64 " %s", to, of->pid, of->start,
+        of->place);
+    hocket__db_bind_text(d, st, 1, hocket__cstr(name));
+    hocket__db_bind_text(d, st, 2, hocket__cstr(value));
+    return hocket__db_run(d, st);
+}
+
+int hocket__ahead_note(struct hocket__sqlite_keeper *k)
+{
+    const struct hocket__self *self = &k->base.self;
+    struct hocket__ahead_of of = { self->store, self->pid, self->start, "" };
+    snprintf(of.place, sizeof(of.place), "%s", self->place);
+    k->has_noted = true;
+    return put_row(k, &of, k->base.ahead_to);
+}
+
+static int del(struct hocket__sqlite_keeper *k, int64_t store)
+{
+    char name[32];
+    sqlite3_stmt *st = hocket__db_stmt(&k->db, ST_AHEAD_DEL, "DELETE FROM meta WHERE name = ?1");
+    if (!st)
+        return k->db.error.status;
+    name_of(name, store);
+    hocket__db_bind_text(&k->db, st, 1, hocket__cstr(name));
+    return hocket__db_run(&k->db, st);
+}
+
+int hocket__ahead_forget(struct hocket__sqlite_keeper *k)
+{
+    return del(k, k->base.self.store);
+}
+
+/* ---- Of another store ------------------------------------------------------------------------ */
+
+static bool read_value(struct hocket__str value, uint64_t *to, struct hocket__ahead_of *of)
+{
+    char text[512];
+    snprintf(text, sizeof(text), "%.*s", (int) value.n, value.p);
+    return sscanf(text, "%" SCNu64 " %" SCNd64 " %" SCNd64 " %399s", to, &of->pid, &of->start,
+               of->place)
+           == 4;
+}
+
+/* 1: it has a row, and *to and *of say what that says; 0: it has none. */
+static int find(
+    struct hocket__sqlite_keeper *k, int64_t store, uint64_t *to, struct hocket__ahead_of *of)
+{
+    struct hocket__db *d = &k->db;
+    char name[32];
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_AHEAD_FIND, "SELECT value FROM meta WHERE name = ?1");
+    if (!st)
+        return d->error.status;
+    name_of(name, store);
+    hocket__db_bind_text(d, st, 1, hocket__cstr(name));
+    int rc = hocket__db_step(d, st);
+    if (rc == 1)
+        rc = read_value(hocket__db_str(d, st, 0), to, of);
+    hocket__db_reset(d, st);
+    of->store = store;
+    return rc;
+}
+
+static bool has_ended(const struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of)
+{
+    return hocket__self_sees_end(&k->base.self, hocket__cstr(of->place), of->pid, of->start);
+}
+
+static void be(struct hocket__self *self, const struct hocket__ahead_of *of)
+{
+    memset(self, 0, sizeof(*self));
+    self->store = of->store;
+    self->pid = of->pid;
+    self->start = of->start;
+    snprintf(self->place, sizeof(self->place), "%s", of->place);
+    snprintf(self->host, sizeof(self->host), "%.*s", (int) strcspn(of->place, "/"), of->place);
+}
+
+/* By a keeper that stands for the other one, over the same connection. */
+static int apply_as(struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of,
+    struct hocket__str work, const char *only)
+{
+    struct hocket__sqlite_keeper other = { .base = { .ops = k->base.ops, .o = k->base.o },
+        .db = k->db };
+    be(&other.base.self, of);
+    other.base.error = &other.db.error;
+    hocket__list_init(&other.base.claims);
+    hocket__list_init(&other.base.touched);
+    hocket__map_init(&other.base.claimed, &hocket__malloc);
+    hocket__keeper_begun(&other.base);
+    int rc = hocket__sqlite_apply(&other, work, only);
+    k->db = other.db;
+    hocket__claims_free(&other.base);
+    return rc;
+}
+
+static int recover(struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of,
+    uint64_t from, const char *only)
+{
+    struct hocket__buf path, bytes;
+    hocket__buf_init(&path, &hocket__malloc, 0);
+    hocket__buf_init(&bytes, &hocket__malloc, 0);
+    int rc = hocket__ahead_path(&path, hocket__buf_str(&k->path), of->store);
+    if (rc < 0)
+        hocket__error_nomem(&k->db.error);
+    else
+        rc = hocket__ahead_read(path.data, !has_ended(k, of), from, &bytes, &k->db.error);
+    if (rc == 0)
+        rc = apply_as(k, of, hocket__buf_str(&bytes), only);
+    hocket__buf_deinit(&path);
+    hocket__buf_deinit(&bytes);
+    return rc;
+}
+
+int hocket__ahead_recover_run(
+    struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of, const char *id)
+{
+    struct hocket__ahead_of noted;
+    uint64_t to = 0;
+    if (of->store == k->base.self.store) /* all that it has handed over comes before this */
+        return 0;
+    int rc = find(k, of->store, &to, &noted);
+    if (rc < 0 || (rc == 0 && has_ended(k, of)))
+        return rc;
+    if (rc == 0)
+        rc = put_row(k, of, 0); /* for who removes the file that is made now */
+    return rc < 0 ? rc : recover(k, of, to, id);
+}
+
+/* Another that recovers it at the same time finds no row any more. */
+static int recover_all(struct hocket__sqlite_keeper *k, int64_t store)
+{
+    struct hocket__ahead_of of;
+    uint64_t to;
+    int rc = find(k, store, &to, &of);
+    if (rc != 1 || !has_ended(k, &of))
+        return rc < 0 ? rc : 0;
+    rc = recover(k, &of, to, NULL);
+    return rc < 0 ? rc : del(k, store);
+}
+
+static int recover_once(struct hocket__sqlite_keeper *k, int64_t store)
+{
+    struct hocket__buf path;
+    int rc = hocket__sqlite_begin(k);
+    if (rc == 0)
+        rc = recover_all(k, store);
+    rc = hocket__sqlite_end(k, rc);
+    hocket__buf_init(&path, &hocket__malloc, 0);
+    if (rc == 0 && hocket__ahead_path(&path, hocket__buf_str(&k->path), store) == 0)
+        unlink(path.data);
+    hocket__buf_deinit(&path);
+    return rc;
+}
+
+/* The next store behind this one that has ended, as this process can see: 1, or 0, or a status. */
+static int next_ended(struct hocket__sqlite_keeper *k, char after[32], int64_t *store)
+{
+    struct hocket__db *d = &k->db;
+    struct hocket__ahead_of of;
+    uint64_t to;
+    int rc;
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_AHEAD_NEXT,
+        "SELECT name, value FROM meta WHERE name > ?1 AND name < 'ahead g' ORDER BY name");
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_text(d, st, 1, hocket__cstr(after));
+    while ((rc = hocket__db_step(d, st)) == 1) {
+        struct hocket__str name = hocket__db_str(d, st, 0);
+        snprintf(after, 32, "%.*s", (int) name.n, name.p);
+        if (sscanf(after, "ahead %" SCNx64, (uint64_t *) store) == 1
+            && read_value(hocket__db_str(d, st, 1), &to, &of) && has_ended(k, &of))
+            break;
+    }
+    hocket__db_reset(d, st);
+    return rc;
+}
+
+void hocket__ahead_recover(struct hocket__sqlite_keeper *k)
+{
+    char after[32] = "ahead ";
+    int64_t store;
+    while (next_ended(k, after, &store) == 1)
+        recover_once(k, store);
+}
