@@ -166,16 +166,49 @@ static int place_new(int from_dir, const char *from, int to_dir, const char *to,
     return unlinkat(from_dir, from, 0);
 }
 
-/* Undoes an exchange. When what comes out is not ours, somebody has put something newer in its
- * place between the two: that is to stay. */
+/* As often as somebody else may come in between. */
+#define MOST_TURNS 10000
+
+/* Opens what stands there, so that the number of its inode is nobody else's as long. */
+static int hold(int dir, const char *name, struct stat *st)
+{
+    int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, st) < 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
+
+/* Undoes an exchange, until what comes out is what was put in the time before: at first ours. Anything else was put there by
+ * somebody in between, is newer than what has just replaced it, and is to stay. Without a descriptor for it the number
+ * alone has to do. */
 static void put_back(
     int from_dir, const char *from, int to_dir, const char *to, const struct stat *ours)
 {
-    struct stat st;
-    if (rename_with(from_dir, from, to_dir, to, EXCHANGE) == 0
-        && fstatat(from_dir, from, &st, AT_SYMLINK_NOFOLLOW) == 0
-        && (st.st_ino != ours->st_ino || st.st_dev != ours->st_dev))
-        rename_with(from_dir, from, to_dir, to, EXCHANGE);
+    struct stat in, out, before = *ours;
+    int held = -1;
+    for (int i = 0; i < MOST_TURNS; i++) {
+        int next = hold(from_dir, from, &in);
+        if (next < 0 && fstatat(from_dir, from, &in, AT_SYMLINK_NOFOLLOW) < 0)
+            break;
+        bool over = rename_with(from_dir, from, to_dir, to, EXCHANGE) < 0
+                    || fstatat(from_dir, from, &out, AT_SYMLINK_NOFOLLOW) < 0
+                    || is_same(&out, &before);
+        if (held >= 0)
+            close(held);
+        held = next;
+        before = in;
+        if (over)
+            break;
+    }
+    if (held >= 0)
+        close(held);
 }
 
 static int exchange(int from_dir, const char *from, int to_dir, const char *to, const char *path,
@@ -202,13 +235,11 @@ static int place_over(int from_dir, const char *from, int to_dir, const char *to
     const unsigned char *expect, struct hocket_error *err)
 {
     struct stat ours;
-    int hold = openat(from_dir, from, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (hold < 0)
+    int held = hold(from_dir, from, &ours);
+    if (held < 0)
         return hocket__root_fail(err, "replace", path);
-    int rc = fstat(hold, &ours) < 0
-                 ? hocket__root_fail(err, "replace", path)
-                 : exchange(from_dir, from, to_dir, to, path, expect, &ours, err);
-    close(hold);
+    int rc = exchange(from_dir, from, to_dir, to, path, expect, &ours, err);
+    close(held);
     return rc;
 }
 
