@@ -210,6 +210,133 @@ static void who_takes_a_run_takes_what_is_ahead(void **state)
     end(g);
 }
 
+/* ---- Workers -------------------------------------------------------------------------------------- */
+
+static struct hocket__store_claim put_job(
+    struct fixture *f, const char *id, enum hocket__store_state state)
+{
+    struct hocket__store_run r = fixture_run(id);
+    struct hocket__store_claim c;
+    r.state = state;
+    r.pool = HOCKET__STR("default");
+    CHECK(hocket__store_put(f->s, &r, &c) == 0);
+    return c;
+}
+
+/* The id of what was taken, or "". */
+static const char *take_next(struct fixture *f, struct hocket__store_claim *c)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    memset(c, 0, sizeof(*c));
+    fixture_answer(f, hocket__store_take_next(f->s, HOCKET__STR("default"), &r, NULL));
+    if (f->status == 0 && f->count == 1) {
+        memcpy(c->id, fixture_row(f, 0).run.id, sizeof(c->id));
+        c->fence = fixture_row(f, 0).run.fence;
+    }
+    return c->id;
+}
+
+/* A worker's, that has two of them: what it says of the first is in the file alone. */
+static void work_on_two(struct fixture *f, enum hocket__store_state then)
+{
+    struct hocket__store_claim c = put_job(f, RUN_1, HOCKET__STORE_RUNNING),
+                               d = put_job(f, RUN_2, HOCKET__STORE_RUNNING);
+    struct hocket__store_run row = { .state = then };
+    fixture_entries(f, &c, 1, 3);
+    CHECK(fixture_commit(f, &c, HOCKET__STORE_WRITTEN) == 0);
+    fixture_append(f, &d, 1);
+    hocket__store_secure(f->s, &d);
+    CHECK(fixture_commit(f, &d, HOCKET__STORE_WRITTEN) == 0);
+    fixture_append(f, &c, 4);
+    if (then != HOCKET__STORE_RUNNING) {
+        hocket__store_update(f->s, &c, HOCKET__STORE_SET_STATE, &row);
+        if (then != HOCKET__STORE_FAILED)
+            hocket__store_release(f->s, &c);
+    }
+    fixture_append(f, &d, 2);
+    CHECK(hocket__store_secure(f->s, &d));
+}
+
+static void work(struct fixture *f)
+{
+    work_on_two(f, HOCKET__STORE_RUNNING);
+}
+
+static void end_one(struct fixture *f)
+{
+    work_on_two(f, HOCKET__STORE_DONE);
+}
+
+static void fail_one(struct fixture *f)
+{
+    work_on_two(f, HOCKET__STORE_FAILED);
+}
+
+static void park_one(struct fixture *f)
+{
+    work_on_two(f, HOCKET__STORE_PARKED);
+}
+
+/* `life` is that of a worker that was killed while this store, another worker's, was open. */
+static struct fixture *beside(void (*life)(struct fixture *f))
+{
+    struct fixture *f = begin(), *g = begin();
+    fixture_open(f);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    strcpy(g->path, f->path);
+    killed(g, life);
+    snprintf(g->path, sizeof(g->path), "%.200s/hocket/runs.db", g->dir);
+    end(g);
+    return f;
+}
+
+/* As long as the file is not seen by who opens the store next. */
+static void end_later(struct fixture *f)
+{
+    fixture_close(f);
+    fixture_open(f);
+    end(f);
+}
+
+static void a_worker_takes_what_is_ahead(void **state)
+{
+    struct fixture *f = beside(work);
+    struct hocket__store_claim c;
+    (void) state;
+    assert_string_equal(take_next(f, &c), RUN_1);
+    assert_int_equal(fixture_row(f, 0).run.last_n, 4);
+    assert_int_equal(entries(f, RUN_1), 4);
+    fixture_append(f, &c, 5);
+    assert_int_equal(fixture_commit(f, &c, HOCKET__STORE_WRITTEN), 0);
+    assert_string_equal(take_next(f, &c), RUN_2);
+    assert_int_equal(entries(f, RUN_2), 2);
+    assert_string_equal(take_next(f, &c), "");
+    end_later(f);
+}
+
+/* What says that it is over was handed over, and is in no database yet. */
+static void a_run_that_is_over_is_taken_by_nobody(void **state)
+{
+    void (*const lives[])(struct fixture *) = { end_one, fail_one, park_one };
+    static const enum hocket__store_state states[] = { HOCKET__STORE_DONE, HOCKET__STORE_FAILED,
+        HOCKET__STORE_PARKED };
+    (void) state;
+    for (size_t i = 0; i < 3; i++) {
+        struct fixture *f = beside(lives[i]);
+        struct hocket__store_claim c;
+        assert_string_equal(take_next(f, &c), RUN_2);
+        assert_int_equal(entries(f, RUN_2), 2);
+        assert_string_equal(take_next(f, &c), "");
+        assert_int_equal(entries(f, RUN_1), 4);
+        struct hocket__store_reply r = fixture_reply(f);
+        assert_int_equal(
+            fixture_answer(f, hocket__store_find(f->s, HOCKET__STR(RUN_1), &r, NULL)), 0);
+        assert_int_equal(fixture_row(f, 0).run.state, states[i]);
+        assert_int_equal(fixture_row(f, 0).run.owner.pid, 0);
+        end_later(f);
+    }
+}
+
 /* ---- Files that are not whole ------------------------------------------------------------------- */
 
 static void change_file(const char *path, off_t at, const char *text, size_t n)
@@ -451,6 +578,8 @@ int main(void)
         cmocka_unit_test(what_the_database_has_is_not_written_twice),
         cmocka_unit_test(all_that_stood_before_it_survives),
         cmocka_unit_test(who_takes_a_run_takes_what_is_ahead),
+        cmocka_unit_test(a_worker_takes_what_is_ahead),
+        cmocka_unit_test(a_run_that_is_over_is_taken_by_nobody),
         cmocka_unit_test(a_file_that_is_cut_off_counts_as_far_as_it_goes),
         cmocka_unit_test(a_record_that_was_changed_ends_it),
         cmocka_unit_test(a_file_behind_a_gap_does_not_count),

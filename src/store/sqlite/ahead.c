@@ -130,7 +130,7 @@ static int apply_as(struct hocket__sqlite_keeper *k, const struct hocket__ahead_
 }
 
 static int recover(struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of,
-    uint64_t from, const char *only)
+    uint64_t from, const char *only, bool *unreadable)
 {
     struct hocket__buf path, bytes;
     hocket__buf_init(&path, &hocket__malloc, 0);
@@ -140,6 +140,8 @@ static int recover(struct hocket__sqlite_keeper *k, const struct hocket__ahead_o
         hocket__error_nomem(&k->db.error);
     else
         rc = hocket__ahead_read(path.data, !has_ended(k, of), from, &bytes, &k->db.error);
+    if (unreadable)
+        *unreadable = rc < 0 && rc != HOCKET_ENOMEM;
     if (rc == 0)
         rc = apply_as(k, of, hocket__buf_str(&bytes), only);
     hocket__buf_deinit(&path);
@@ -147,8 +149,8 @@ static int recover(struct hocket__sqlite_keeper *k, const struct hocket__ahead_o
     return rc;
 }
 
-int hocket__ahead_recover_run(
-    struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of, const char *id)
+int hocket__ahead_recover_run(struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of,
+    const char *id, bool *unreadable)
 {
     struct hocket__ahead_of noted;
     uint64_t to = 0;
@@ -159,7 +161,7 @@ int hocket__ahead_recover_run(
         return rc;
     if (rc == 0)
         rc = put_row(k, of, 0); /* for who removes the file that is made now */
-    return rc < 0 ? rc : recover(k, of, to, id);
+    return rc < 0 ? rc : recover(k, of, to, id, unreadable);
 }
 
 /* Another that recovers it at the same time finds no row any more. */
@@ -170,7 +172,7 @@ static int recover_all(struct hocket__sqlite_keeper *k, int64_t store)
     int rc = find(k, store, &to, &of);
     if (rc != 1 || !has_ended(k, &of))
         return rc < 0 ? rc : 0;
-    rc = recover(k, &of, to, NULL);
+    rc = recover(k, &of, to, NULL, NULL);
     return rc < 0 ? rc : del(k, store);
 }
 

@@ -81,11 +81,24 @@ static int claim(struct hocket__sqlite_keeper *k, int64_t no)
 
 static void read_owner(struct hocket__db *d, sqlite3_stmt *row, struct hocket__ahead_of *of)
 {
+    memset(of, 0, sizeof(*of));
     struct hocket__str place = hocket__db_str(d, row, HOCKET__RUN_PLACE);
     of->pid = hocket__db_int(d, row, HOCKET__RUN_OWNER);
     of->start = hocket__db_int(d, row, HOCKET__RUN_PLACE + 1);
     of->store = hocket__db_int(d, row, HOCKET__RUN_PLACE + 2);
     snprintf(of->place, sizeof(of->place), "%.*s", (int) place.n, place.p);
+}
+
+int hocket__sqlite_owner(
+    struct hocket__sqlite_keeper *k, const char *id, struct hocket__ahead_of *of)
+{
+    int rc;
+    sqlite3_stmt *st = row_of(k, hocket__cstr(id), &rc);
+    if (!st)
+        return rc;
+    read_owner(&k->db, st, of);
+    hocket__db_reset(&k->db, st);
+    return of->pid != 0;
 }
 
 static int take(struct hocket__sqlite_keeper *k, struct hocket__store_call *call, const char *id)
@@ -103,7 +116,7 @@ static int take(struct hocket__sqlite_keeper *k, struct hocket__store_call *call
     read_owner(&k->db, st, &of);
     hocket__db_reset(&k->db, st);
     if (!held && of.pid)
-        rc = hocket__ahead_recover_run(k, &of, id);
+        rc = hocket__ahead_recover_run(k, &of, id, NULL);
     if (!held && rc >= 0)
         rc = claim(k, no);
     return rc < 0 ? rc : give(k, call, held);

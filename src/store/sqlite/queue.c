@@ -6,6 +6,7 @@
 /* The number of the next run that is due, or 0. */
 struct next {
     int64_t no, at_ms;
+    bool owned; /* by one that is gone */
     char id[HOCKET__STORE_ID + 1];
 };
 
@@ -14,7 +15,8 @@ static int next_of_pool(
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_NEXT,
-        "SELECT no, " HOCKET__QUEUE_AT ", id FROM runs WHERE pool = ?1 AND " HOCKET__QUEUE_OPEN
+        "SELECT no, " HOCKET__QUEUE_AT
+        ", id, owner_pid <> 0 FROM runs WHERE pool = ?1 AND " HOCKET__QUEUE_OPEN
         " AND " HOCKET__QUEUE_AT " <= ?2 ORDER BY " HOCKET__QUEUE_AT ", id LIMIT 1");
     if (!st)
         return d->error.status;
@@ -26,7 +28,8 @@ static int next_of_pool(
     if (id.n == HOCKET__STORE_ID
         && (!first->no || at_ms < first->at_ms
             || (at_ms == first->at_ms && memcmp(id.p, first->id, id.n) < 0))) {
-        *first = (struct next){ hocket__db_int(d, st, 0), at_ms, "" };
+        *first =
+            (struct next){ hocket__db_int(d, st, 0), at_ms, hocket__db_int(d, st, 3) != 0, "" };
         memcpy(first->id, id.p, id.n);
     }
     hocket__db_reset(d, st);
@@ -142,12 +145,74 @@ static int give(struct hocket__sqlite_keeper *k, struct hocket__store_call *call
     return rc < 0 ? rc : 0;
 }
 
+/* ---- What its owner left --------------------------------------------------------------------------- */
+
+/* For as long as nobody buries an owner (gone_of_pool): the others go on meanwhile. */
+static int put_off(struct hocket__sqlite_keeper *k, int64_t no)
+{
+    struct hocket__db *d = &k->db;
+    sqlite3_stmt *st =
+        hocket__db_stmt(d, ST_PUT_OFF, "UPDATE runs SET lease_ms = ?2 WHERE no = ?1");
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_int(d, st, 1, no);
+    hocket__db_bind_int(d, st, 2, hocket__sqlite_now(k) + 2 * k->base.o.lease_ms);
+    return hocket__db_run(d, st);
+}
+
+/* One that had ended by what was written now has nobody any more, or it would be written again by the next who looks. */
+static int settle(struct hocket__sqlite_keeper *k, int64_t no)
+{
+    struct hocket__db *d = &k->db;
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_SETTLE,
+        "UPDATE runs SET owner_pid = 0 WHERE no = ? AND NOT (" HOCKET__QUEUE_OPEN ")");
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_int(d, st, 1, no);
+    return hocket__db_run(d, st);
+}
+
+/* One whose file cannot be read is put off, or none behind it would ever be taken. */
+static int recover(
+    struct hocket__sqlite_keeper *k, const struct next *next, struct hocket__store_call *call)
+{
+    struct hocket__ahead_of of;
+    bool unreadable = false;
+    int rc = hocket__sqlite_owner(k, next->id, &of);
+    if (rc == 1)
+        rc = hocket__ahead_recover_run(k, &of, next->id, &unreadable);
+    if (unreadable) {
+        call->error = k->db.error;
+        return put_off(k, next->no);
+    }
+    return rc < 0 ? rc : settle(k, next->no);
+}
+
+/* What its owner had handed over is written first: after that it may have ended, or wait for something, and another is the next. */
+static int find_whole(
+    struct hocket__sqlite_keeper *k, struct hocket__store_call *call, struct next *next)
+{
+    int64_t whole = 0;
+    call->error.status = 0;
+    for (;;) {
+        int rc = find_next(k, call->key, next);
+        if (rc < 0 || !next->no || !next->owned || next->no == whole)
+            return rc;
+        whole = next->no;
+        rc = recover(k, next, call);
+        if (rc < 0)
+            return rc;
+    }
+}
+
 /* Another process may have taken it since it was seen: then there may be another one, or none. */
 static int take(
     struct hocket__sqlite_keeper *k, struct hocket__store_call *call, struct hocket__claimed **c)
 {
     struct next next;
-    int rc = find_next(k, call->key, &next);
+    int rc = find_whole(k, call, &next);
+    if (rc == 0 && !next.no)
+        call->status = call->error.status;
     if (rc < 0 || !next.no)
         return rc;
     if (!(*c = hocket__claims_need(&k->base, next.id)))

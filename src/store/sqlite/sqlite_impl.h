@@ -61,6 +61,11 @@ int hocket__sqlite_take(struct hocket__sqlite_keeper *k, struct hocket__store_ca
 int hocket__sqlite_renew(struct hocket__keeper *base);
 int hocket__sqlite_release(struct hocket__keeper *base);
 
+/* Who has the run: 1; 0: nobody. */
+struct hocket__ahead_of;
+int hocket__sqlite_owner(
+    struct hocket__sqlite_keeper *k, const char *id, struct hocket__ahead_of *of);
+
 /* ---- queue.c ---- */
 
 /* These answer TAKE_NEXT and SPOKEN. */
@@ -77,9 +82,10 @@ struct hocket__ahead_of {
 const char *hocket__ahead_file(struct hocket__keeper *base);
 /* All these within a transaction. How far it comes. */
 int hocket__ahead_note(struct hocket__sqlite_keeper *k);
-/* Writes what the one who has this run had handed over for it, before it is taken from there. */
-int hocket__ahead_recover_run(
-    struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of, const char *id);
+/* Writes what the one who has this run had handed over for it, before it is taken from there. *unreadable (or NULL): it failed,
+ * and because of the file alone; nothing was written. */
+int hocket__ahead_recover_run(struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of,
+    const char *id, bool *unreadable);
 /* This store has written all. */
 int hocket__ahead_forget(struct hocket__sqlite_keeper *k);
 /* What those left that have ended; makes its transactions itself. What fails is tried again by the next who opens it. */
@@ -220,6 +226,8 @@ enum {
     ST_BLOCKED,
     ST_OWNERS,
     ST_BURY,
+    ST_PUT_OFF,
+    ST_SETTLE,
     ST_ITEM_FIND,
     ST_ITEM_PUT,
     ST_ITEM_DEL,
