@@ -453,6 +453,14 @@ HOCKET_API int hocket_run_answer(hocket_host *host, uint64_t id, const char *que
 HOCKET_API int hocket_run_signal(
     hocket_host *host, uint64_t id, const char *name, const char *json, struct hocket_error *err);
 
+/* Says something to an agent at work: it stands before its next model call as the user's words, behind what its tools have returned;
+ * one that was about to answer goes on. `agent`: its name, the end of its path ("lead/writer"), or the id of its operation in events; NULL: whoever
+ * works at the run itself, or will next. A conversation that waits for input is given that. Events: user_message_received, _delivered, and
+ * _dropped of what nobody heard. len 0: strlen. ENOTFOUND: there is no such run, or no such agent at work; ESTATE when the agent has ended;
+ * EINVAL when several are meant, or the text is empty or no UTF-8; ELIMIT: over 64 KiB, or 100 wait to be heard. */
+HOCKET_API int hocket_run_say(hocket_host *host, uint64_t id, const char *agent, const char *text,
+    size_t len, struct hocket_error *err);
+
 /* A run with the option {"conversation": true} is a conversation: it answers its input (which may
  * be NULL), and then asks for the next with the event input_requested, which hocket_run_answer
  * answers. Each turn ends with the event turn_finished, also one that failed; with "deltas": true

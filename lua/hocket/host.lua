@@ -236,6 +236,15 @@ function Started:signal(name, value)
   return of_run(self, "signal", name, value)
 end
 
+--- Says something to one of its agents at work, which hears it before its next model call; one that was about to answer goes on.
+---@param text string
+---@param agent? string Its name, the end of its path ("lead/writer"), or its operation's id; nil: who works at the run itself.
+---@return string? id Of the message in its events.
+---@return hocket.Error? `not_found`, `state` when it has ended, `invalid`, `limit`.
+function Started:say(text, agent)
+  return of_run(self, "say", text, agent)
+end
+
 --- Ends what a conversation does just now; it then asks for the next input.
 ---@return boolean?
 ---@return hocket.Error?

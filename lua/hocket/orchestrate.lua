@@ -155,6 +155,7 @@ local function perform(step, job)
   local observer = step.run.observer
   local observed <close> = observer and observer:agent(step)
   local ended <close> = step
+  step.run.at_work[step.op], step.over = step, nil
   local reply, err = work(step)
   if reply and not opts.inner then
     reply.usage = job:usage() or reply.usage
@@ -348,6 +349,7 @@ end
 ---@return hocket.Error?
 function Step:give(def, input, trigger, extra)
   self:finish()
+  self.over = true
   local opts = {
     trigger = trigger, given = true, inner = true, request = extra.request, handoff = extra.handoff, subject = extra.subject or self:subject(),
   }

@@ -48,8 +48,10 @@ local SMALL = 4096
 ---@field package shown? integer Bytes of a tool's result that are shown whole.
 ---@field package shown_next? table[] What tools have returned that is no text, until their turn is over.
 ---@field package made? table[] What the model has made, for the answer under way.
+---@field package heard? boolean Whether something was said to it when it had its answer.
 ---@field package sources? table[] Where what the provider's own tools found is, for the answer under way.
 ---@field package choice? string What its model has to call, until it has called something.
+---@field package listener? {hear: fun(self: table): string?} Has what is said to it meanwhile.
 ---@field package closing? boolean Whether it has done with its tools, and the format of the answer is asked for.
 local Session = {}
 Session.__index = Session
@@ -117,7 +119,7 @@ end
 
 --- The same of what a session has of its own, and a spec that others have as well: it is not changed. The table becomes
 --- the session.
----@param own {model: hocket.Model, history: hocket.History, spec: table, emit: function, tell: userdata|function|false, permissions?: hocket.Permissions, tools: hocket.Tool[], request?: hocket.Request, context?: table, on_call?: function, max_turns?: integer}
+---@param own {model: hocket.Model, history: hocket.History, spec: table, emit: function, tell: userdata|function|false, listener?: table, permissions?: hocket.Permissions, tools: hocket.Tool[], request?: hocket.Request, context?: table, on_call?: function, max_turns?: integer}
 ---@return hocket.Session
 ---@internal
 function session.of(own)
@@ -259,23 +261,32 @@ local function add_user_message(self, news)
   return self.history:user(news)
 end
 
+local function hear(self)
+  local listener = self.listener
+  return listener and listener:hear()
+end
+
 local function news_for(self)
   local hook = self.spec.before_turn
-  return hook and hook(self)
+  local news, said = hook and hook(self), hear(self)
+  return said and (news and ("%s\n\n%s"):format(news, said) or said) or news
 end
 
 -- After an answer: whether it stands, or what makes the model go on.
 local function goes_on(self, reply)
-  local hook = self.spec.before_answer
-  local more = hook and hook(reply)
+  local hook, said = self.spec.before_answer, hear(self)
+  local more = said or hook and hook(reply)
   if not more then return false end
+  self.heard = said and true or nil
   self.emit("message", { content = reply.text })
   return add_user_message(self, more)
 end
 
 local function open_turn(self, text, list)
-  local news = news_for(self)
+  local hook = self.spec.before_turn
+  local news, said = hook and hook(self), hear(self)
   text = news and ("%s\n\n%s"):format(news, text) or text
+  text = said and ("%s\n\n%s"):format(text, said) or text
   if list and #list > 0 then return given.say(self, text, list) end
   return self.history:user(text)
 end
@@ -384,10 +395,12 @@ function Session:send(text, list)
   if not ok then return nil, err end
   self.was_empty, self.said, self.closing, self.sources, self.made, self.choice = nil, nil, nil, nil, nil, self.spec.first_choice
   local max = self.max_turns or self.spec.max_turns or MAX_TURNS
-  for left = max, 1, -1 do
+  local left = max
+  while left >= 1 do
     local reply, failed = take_turn(self, left, max)
     if reply then reply.sources, reply.made = self.sources, self.made end
     if reply ~= false then return reply, failed end
+    if self.heard then self.heard = nil else left = left - 1 end -- who had answered, and was told more, has that turn again
   end
   return final_answer.cut_off(self, { code = "budget", message = out_of_turns(max) })
 end

@@ -191,6 +191,21 @@ static void on_cut(const struct about *a)
     add_member(a, "message", SAID);
 }
 
+/* What a person said to an agent at work: the run's own terminal shows it as well. */
+static void on_user(const struct about *a)
+{
+    a->line->tone = CLI_ASK;
+    cli_buf_adds(text_of(a), "is told: ");
+    add_member(a, "text", SAID);
+}
+
+static void on_unheard(const struct about *a)
+{
+    a->line->tone = CLI_WARN;
+    cli_buf_adds(text_of(a), "not told: ");
+    add_member(a, "reason", SAID);
+}
+
 static void on_file(const struct about *a)
 {
     a->line->tone = CLI_DIM;
@@ -415,6 +430,8 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "facilitator_message", on_said },
         { "agent_message", on_said },
         { "agent_cut", on_cut },
+        { "user_message_received", on_user },
+        { "user_message_dropped", on_unheard },
         { "model_fallback", on_fallback },
         { "compaction_finished", on_compaction },
         { "run_reused", on_reused },

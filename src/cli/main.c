@@ -30,6 +30,7 @@ static const struct cli_command *const commands[] = {
     &cli_show,
     &cli_watch,
     &cli_answer_run,
+    &cli_say,
     &cli_signal,
     &cli_work,
     &cli_wait,

@@ -108,6 +108,7 @@ void hocket__host_close_now(struct hocket_host *h)
     h->closing = true;
     hocket__host_cancel_resuming(h);
     hocket__host_cancel_saves(h);
+    hocket__host_deafen(h);
     hocket_closed_cb on_closed = h->on_closed;
     void *ud = h->closed_ud;
     h->close_deferred = false;

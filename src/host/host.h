@@ -18,6 +18,7 @@ struct hocket__meter {
 struct hocket__run;
 struct hocket__delta;
 struct hocket__tools;
+struct hocket__store_call;
 
 struct hocket_host {
     struct hocket_allocator alloc;
@@ -41,9 +42,11 @@ struct hocket_host {
     struct hocket__list
         resting; /* runs in the store whose fibers rest, and that wait for somebody */
     bool store_optional, store_warned, store_ready;
-    uint64_t said;             /* to runs that sleep */
-    struct hocket__list saves; /* under way (run/save.c) */
-    bool saved_some;           /* this turn went on with one */
+    uint64_t said;                     /* to runs that sleep */
+    struct hocket__store_call *spoken; /* under way: to which runs others have said something */
+    bool spoken_again;                 /* others have written since it was asked */
+    struct hocket__list saves;         /* under way (run/save.c) */
+    bool saved_some;                   /* this turn went on with one */
     size_t n_runs;
     size_t max_runs;
     struct hocket__run *telling; /* whose callback is under way */
@@ -105,6 +108,8 @@ void hocket__host_look(struct hocket_host *host);
 void hocket__host_cancel_resuming(struct hocket_host *host);
 /* And saves, with an error (run/save.c). */
 void hocket__host_cancel_saves(struct hocket_host *host);
+/* The host closes: what others say is heard no more (run/hearing.c). */
+void hocket__host_deafen(struct hocket_host *host);
 /* Hears what the store tells of runs (run/waiting.c). */
 void hocket__host_hear_store(struct hocket_host *host);
 

@@ -168,6 +168,7 @@ static int l_stats(lua_State *L)
 
 static const luaL_Reg functions[] = {
     { "answer", bridge_answer },
+    { "say", bridge_say },
     { "signal", bridge_signal },
     { "array", bridge_array },
     { "call", bridge_call },

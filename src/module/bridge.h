@@ -33,6 +33,7 @@
     X(run_change)                                                                                  \
     X(run_interrupt)                                                                               \
     X(run_save)                                                                                    \
+    X(run_say)                                                                                     \
     X(run_signal)                                                                                  \
     X(run_start)                                                                                   \
     X(run_stop)                                                                                    \

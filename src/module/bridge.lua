@@ -407,6 +407,17 @@ function Run:answer(question, text)
   return core.answer(self.host.handle, self.id, question, text)
 end
 
+--- Says something to an agent at work, which hears it before its next model call.
+---@param agent? string Its name, the end of its path, or its operation's id; nil: who works at the run itself.
+---@return boolean? ok
+---@return table? err
+function Run:say(text, agent)
+  expect(text, "string", 1, "say")
+  local over = is_over(self)
+  if over then return nil, over end
+  return core.say(self.host.handle, self.id, agent, text)
+end
+
 --- Sends it a message: what hocket.signal(name) in it waits for, or is going to.
 ---@return boolean? ok
 ---@return table? err

@@ -47,6 +47,7 @@ int bridge_interrupt(lua_State *L);
 int bridge_change(lua_State *L);
 int bridge_run_tree(lua_State *L);
 int bridge_answer(lua_State *L);
+int bridge_say(lua_State *L);
 int bridge_signal(lua_State *L);
 int bridge_load_buffer(lua_State *L);
 int bridge_load_dir(lua_State *L);

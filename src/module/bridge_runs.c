@@ -73,6 +73,20 @@ int bridge_answer(lua_State *L)
     return bridge_done(L);
 }
 
+/* say(host, run, agent or nil, text) -> true | nil, err */
+int bridge_say(lua_State *L)
+{
+    struct bridge *b = bridge_check(L);
+    struct hocket_error err;
+    size_t len;
+    const char *text = luaL_checklstring(L, 4, &len);
+    if (bridge_hocket->run_say(
+            b->host, bridge_check_id(L, 2), luaL_optstring(L, 3, NULL), text, len, &err)
+        < 0)
+        return bridge_fail_with(L, &err);
+    return bridge_done(L);
+}
+
 /* signal(host, run, name, json) -> true | nil, err */
 int bridge_signal(lua_State *L)
 {

@@ -1,4 +1,4 @@
-/* `hocket answer` and `hocket signal`: what a run is told that nobody talks with. */
+/* `hocket answer`, `hocket say` and `hocket signal`: what a run is told from elsewhere. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,11 +11,12 @@
 #include "cli/story/story.h"
 #include "cli/text.h"
 
-enum { STORE = 1, ALLOW, DENY, ALWAYS, EDIT, JSON };
+enum { STORE = 1, ALLOW, DENY, ALWAYS, EDIT, JSON, TO };
 
 struct say {
     const char *store, *verdict; /* "allow", "deny", "always", "edit"; or NULL */
     const char *arguments;       /* of an edit */
+    const char *to;              /* the agent that is spoken to; NULL: not said */
     bool json;
 };
 
@@ -25,6 +26,14 @@ static const struct cli_option answer_options[] = {
     { ALWAYS, 0, "always", NULL, "yes, and each time that it asks for the same" },
     { EDIT, 0, "edit", "JSON", "yes, with these arguments in place of the tool call's own" },
     { JSON, 'j', "json", NULL, "what is open as one JSON object" },
+    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { 0 },
+};
+
+static const struct cli_option say_options[] = {
+    { TO, 0, "to", "AGENT",
+        "to the agent of this name, at the end of this path (lead/writer), or with this "
+        "operation's id" },
     { STORE, 0, "store", "FILE", CLI_STORE_HELP },
     { 0 },
 };
@@ -51,10 +60,10 @@ static int set_answer(void *ud, int id, const char *value)
     return 0;
 }
 
-static int set_signal(void *ud, int id, const char *value)
+static int set_other(void *ud, int id, const char *value)
 {
-    (void) id;
-    ((struct say *) ud)->store = value;
+    struct say *s = ud;
+    *(id == TO ? &s->to : &s->store) = value;
     return 0;
 }
 
@@ -193,6 +202,46 @@ const struct cli_command cli_answer_run = {
     .main = main_answer,
 };
 
+/* ---- say ---------------------------------------------------------------------------------------------- */
+
+static int main_say(const struct cli_command *self, int argc, char **argv)
+{
+    struct say s = { 0 };
+    struct cli_args args = { .ud = &s };
+    struct cli_buf text = { 0 }, json = { 0 };
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    if (args.count < 2)
+        return cli_usage("say", "expected the id of a run, and what to say");
+    if (!cli_stored_utf8("say", args.words, args.count)
+        || (s.to && !cli_stored_utf8("say", (char **) &s.to, 1)))
+        return CLI_EXIT_USAGE;
+    join(&text, args.words + 1, args.count - 1);
+    cli_buf_adds(&json, "{");
+    cli_stored_arg(&json, "id", args.words[0]);
+    if (s.to)
+        cli_stored_arg(&json, "to", s.to);
+    cli_stored_arg(&json, "text", text.p);
+    cli_buf_free(&text);
+    return send("say", &json, s.store);
+}
+
+const struct cli_command cli_say = {
+    .name = "say",
+    .usage = "ID [--to AGENT] TEXT…",
+    .summary = "say something to an agent at work",
+    .about =
+        "The agent hears it before its next model call; one that was about to answer goes on. "
+        "Without --to it\n"
+        "is for whoever works at the run itself. A conversation that waits for input is given it.",
+    .examples = "  hocket say 01KANC3V0Q leave out the museums\n"
+                "  hocket say 01KANC3V0Q --to writer 'no more than 200 words'\n",
+    .options = say_options,
+    .set = set_other,
+    .main = main_say,
+};
+
 /* ---- signal --------------------------------------------------------------------------------------------- */
 
 /* JSON where it is some, else a text. */
@@ -239,6 +288,6 @@ const struct cli_command cli_signal = {
     .examples = "  hocket signal 01KANC3V0Q paid\n"
                 "  hocket signal 01KANC3V0Q paid '{\"amount\": 12.50}'\n",
     .options = signal_options,
-    .set = set_signal,
+    .set = set_other,
     .main = main_signal,
 };

@@ -138,14 +138,15 @@ static void on_said(void *ud, int status, const struct hocket_error *err)
             h->rt, HOCKET_LOG_WARN, "what was said to a run that sleeps is lost: %s", err->message);
 }
 
+/* As hearing.c reads them. */
 static void write_message(
     struct hocket__buf *b, const char *wish, const char *a, struct hocket__str text)
 {
-    bool is_signal = strcmp(wish, "signal") == 0;
+    bool is_signal = strcmp(wish, "signal") == 0, is_answer = strcmp(wish, "answer") == 0;
     hocket__jw_open(b, '{');
     hocket__jw_key(b, "wish");
     hocket__jw_cstring(b, wish);
-    hocket__jw_key(b, is_signal ? "name" : "question");
+    hocket__jw_key(b, is_signal ? "name" : is_answer ? "question" : "to");
     hocket__jw_cstring(b, a);
     hocket__jw_key(b, is_signal ? "value" : "text");
     if (is_signal)
@@ -183,7 +184,7 @@ int hocket__asleep_say(struct hocket__run *r, const char *wish, const char *a,
     bool is_answer = strcmp(wish, "answer") == 0;
     if (is_answer && !asks(s, a))
         return hocket__error(err, HOCKET_ENOTFOUND, "the run does not ask '%.60s'", a);
-    if (!is_answer && strcmp(wish, "signal") != 0) {
+    if (!is_answer && strcmp(wish, "signal") != 0 && strcmp(wish, "say") != 0) {
         wake(s);
         return hocket__error(
             err, HOCKET_ESTATE, "the run has slept, and wakes now: say it again when it goes on");

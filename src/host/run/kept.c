@@ -9,6 +9,7 @@
 
 #include "bind/fiber/fiber.h"
 #include "core/log/log.h"
+#include "host/run/stored.h"
 
 /* A text without a NUL, a NUL, a text. */
 static void write_words(struct hocket__buf *out, struct hocket__str a, struct hocket__str b)
@@ -71,9 +72,12 @@ static void say_operator(struct hocket__run *r)
 
 static void on_live(void *ud)
 {
-    say_operator(ud);
-    hocket__run_mark_due(ud);
-    hocket__journal_wake(((struct hocket__run *) ud)->lua_journal); /* it can be spoken to */
+    struct hocket__run *r = ud;
+    say_operator(r);
+    hocket__run_mark_due(r);
+    if (r->stored)
+        hocket__hearing_live(r->stored);
+    hocket__journal_wake(r->lua_journal); /* it can be spoken to */
 }
 
 static bool owes(void *ud)

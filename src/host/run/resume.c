@@ -152,6 +152,7 @@ static int begin(struct hocket__resuming *g, struct hocket_error *err)
         hocket__buf_addstr(&s->fork, fork);
     if (g->replay)
         return hocket__stored_keep(s, g->kept, err);
+    s->resumed = true;
     s->may_park = hocket__json_find(hocket__buf_str(&g->options), "park", &park)
                   && hocket__str_is(park, "true");
     rc = hocket__stored_keep(s, g->kept, err);

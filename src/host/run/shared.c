@@ -1,78 +1,15 @@
 /* Runs that workers share: any of them may take such a run, end it half done, and another one goes on.
  *
- *     a message {"wish":"cancel"}   ──> heard within a second of being put, also by a run that is busy; it stays until the run
- *                                       has ended, so that whoever takes it over hears it, too
  *     drained                       ──> what is under way ends, nothing more is begun; then it is queued again
- *     the end of one with a pool    ──> its result is kept as a file of its own, for whoever waits for it */
+ *     the end of one with a pool    ──> its result is kept as a file of its own, for whoever waits for it
+ *
+ * How it is cancelled: hearing.c. */
 #include "host/run/stored.h"
 
 #include <string.h>
 
 #include "base/json/json.h"
 #include "bind/fiber/fiber.h"
-
-/* ---- Hearing ------------------------------------------------------------------------------------- */
-
-static bool wishes_cancel(struct hocket__str json)
-{
-    struct hocket__str wish;
-    return hocket__json_find(json, "wish", &wish) && hocket__str_is(wish, "\"cancel\"");
-}
-
-bool hocket__shared_cancels(struct hocket__stored *s, struct hocket__str json)
-{
-    if (!wishes_cancel(json))
-        return false;
-    if (!s->parked)
-        hocket_run_cancel(s->run->host, s->run->id);
-    return true;
-}
-
-static int on_message(void *ud, const struct hocket__store_row *row)
-{
-    hocket__shared_cancels(ud, row->message.json);
-    return 0;
-}
-
-static void on_messages(void *ud, int status, const struct hocket_error *err)
-{
-    struct hocket__stored *s = ud;
-    (void) status; /* it is asked again with the next news */
-    (void) err;
-    s->ear = NULL;
-    if (s->deaf)
-        hocket__shared_look(s);
-}
-
-void hocket__shared_look(struct hocket__stored *s)
-{
-    struct hocket__store_reply reply = { on_message, on_messages, s };
-    if (!s->listening || !s->claimed || s->run->ended)
-        return;
-    s->deaf = s->ear != NULL;
-    if (!s->ear)
-        hocket__store_messages(s->store, hocket__cstr(s->run->name), &reply, &s->ear);
-}
-
-void hocket__shared_listen(struct hocket__stored *s)
-{
-    if (s->off || s->listening)
-        return;
-    s->listening = true;
-    hocket__store_watch(s->store, true);
-    if (s->run->told_before > 0 || s->pool.len > 0) /* of one that begins nobody knows yet */
-        hocket__shared_look(s);
-}
-
-void hocket__shared_deafen(struct hocket__stored *s)
-{
-    if (s->ear)
-        hocket__store_cancel(s->store, s->ear);
-    if (s->listening && !s->off)
-        hocket__store_watch(s->store, false);
-    s->ear = NULL;
-    s->listening = false;
-}
 
 /* ---- Its end -------------------------------------------------------------------------------------- */
 

@@ -72,6 +72,7 @@ void hocket__stored_record(struct hocket__stored *s)
         if (!s->off && line.seq > s->recorded_before)
             taken(s, hocket__store_record(s->store, &s->claim, &row), &err); /* for showing alone */
         hocket__waiting_note(s, &line);
+        hocket__hearing_again(s);
     }
 }
 
@@ -218,7 +219,9 @@ int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct
     hooks->file_ud = s;
     hooks->rest = on_rest;
     hooks->rest_ud = s;
-    hocket__shared_listen(s);
+    hocket__hearing_listen(s);
+    if (!s->resumed) /* it is live at once */
+        hocket__hearing_live(s);
     return 0;
 }
 
@@ -444,8 +447,8 @@ void hocket__stored_end(struct hocket__stored *s)
 void hocket__stored_forsake(struct hocket__stored *s)
 {
     s->off = true;
-    s->claimed = s->watching = s->listening = false;
-    s->call = s->ear = NULL;
+    s->claimed = s->listening = false;
+    s->call = NULL;
 }
 
 void hocket__stored_free(struct hocket__stored *s)
@@ -454,7 +457,7 @@ void hocket__stored_free(struct hocket__stored *s)
         return;
     if (s->call)
         hocket__store_cancel(s->store, s->call);
-    hocket__shared_deafen(s);
+    hocket__hearing_end(s);
     hocket__buf_deinit(&s->pool);
     if (s->held) {
         hocket__store_forget(&s->opening);

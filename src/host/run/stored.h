@@ -44,16 +44,19 @@ struct hocket__stored {
     bool changed;                    /* what it waits for is not what its row says */
     bool may_park;                   /* it parks where it waits for a person */
     bool parked;                     /* it ends here, and is not over */
-    bool watching;                   /* it wants to hear what other processes say */
+    bool resumed;                    /* others may have said something before it was here */
     bool read;                       /* what was said to it was taken since it began to wait */
     bool off;                        /* the store cannot be used, and it goes on without */
     struct hocket__store_call *call; /* under way: loading, or reading what was said to it */
     struct hocket__store_wait opening;
     bool held;               /* it has ended, and the store is not open yet */
     struct hocket__buf pool; /* whose workers may take it; empty: nobody but who goes on with it */
-    struct hocket__store_call *ear; /* under way: whether it is to be cancelled (shared.c) */
-    bool listening, deaf;           /* to others; what came has not been looked at */
-    bool draining; /* it begins nothing more, and is put away once nothing is under way */
+    bool listening;          /* to others: the store is watched for it (hearing.c) */
+    bool
+        live; /* its log is used up: it hears all that is said, and not only that it is to be cancelled */
+    bool read_again; /* others may have said something since what is being read was asked for */
+    bool unheard;    /* something was said that could not be heard yet */
+    bool draining;   /* it begins nothing more, and is put away once nothing is under way */
 
     struct hocket__buf waits_for; /* of its row: for one that sleeps (asleep.c) */
     bool lazy, asleep, told_asleep, spoken_to;
@@ -112,6 +115,23 @@ void hocket__waiting_fork(struct hocket__stored *s);
 bool hocket__waiting_state(struct hocket__stored *s);
 void hocket__waiting_free(struct hocket__stored *s);
 
+/* ---- hearing.c ----------------------------------------------------------------------------- */
+
+/* The text of a member that is a string, or the JSON of any, in *out. False: there is none. */
+bool hocket__hearing_member(
+    struct hocket__str json, const char *name, bool as_json, struct hocket__buf *out);
+/* It is ours, and goes on: from here on it hears that it is to be cancelled. */
+void hocket__hearing_listen(struct hocket__stored *s);
+/* Its log is used up: from here on it hears all that others say, also while it works. */
+void hocket__hearing_live(struct hocket__stored *s);
+/* Takes what was said to it. Then s->read, and it is looked at (waiting.c). */
+void hocket__hearing_read(struct hocket__stored *s);
+/* Its journal has grown: what could not be heard before may be heard now. */
+void hocket__hearing_again(struct hocket__stored *s);
+void hocket__hearing_end(struct hocket__stored *s);
+/* Others have written: asks to whom, and those look, asleep or awake. */
+void hocket__hearing_ask(struct hocket_host *h);
+
 /* ---- asleep.c ------------------------------------------------------------------------------ */
 
 /* Whether a run of this row, gone on with under these options, may sleep until somebody says something to it. */
@@ -129,14 +149,6 @@ void hocket__asleep_free(struct hocket__stored *s);
 
 /* ---- shared.c ------------------------------------------------------------------------------ */
 
-/* It is ours, and goes on: from here on it hears that it is to be cancelled. */
-void hocket__shared_listen(struct hocket__stored *s);
-/* Others have written: there may be a word for it. */
-void hocket__shared_look(struct hocket__stored *s);
-void hocket__shared_deafen(struct hocket__stored *s);
-/* Whether a message says that it is to be cancelled: then that is begun, and the message stays until the run has ended, so
- * that whoever takes it over hears it, too. */
-bool hocket__shared_cancels(struct hocket__stored *s, struct hocket__str json);
 /* What its row is to say besides, when it ends here: its result is kept; one that was put away in the middle is queued
  * again. `over`: it has ended for good. */
 void hocket__shared_end(

@@ -126,6 +126,18 @@ int hocket_run_signal(
     return rc < 0 ? rc : tell(h, id, &t);
 }
 
+int hocket_run_say(hocket_host *h, uint64_t id, const char *agent, const char *text, size_t len,
+    struct hocket_error *err)
+{
+    if (!h || !text)
+        return hocket__error(err, HOCKET_EINVAL, "to say something needs a host and a text");
+    struct telling t = { .wish = "say",
+        .a = agent ? agent : "",
+        .b = hocket__str(text, len ? len : strlen(text)),
+        .err = err };
+    return tell(h, id, &t);
+}
+
 int hocket_run_change(hocket_host *h, uint64_t id, const char *options, struct hocket_error *err)
 {
     if (!h || !options)

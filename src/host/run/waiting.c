@@ -1,9 +1,7 @@
-/* What runs in the store wait for, and what others say to them.
+/* What runs in the store wait for.
  *
  *     question_asked, approval_requested, …  ──> open ──> its row: waiting_for, as soon as its fibers rest
- *     a message {"wish":"answer","question":"q1","text":"…"} ──> the run hears it, and the message is gone
- *
- * A message is taken in the turn of the loop in which the run's log says so: it is heard once, whatever ends when. */
+ *     and nothing was said to it (hearing.c) ──> it may be parked */
 #include "host/run/stored.h"
 
 #include <string.h>
@@ -86,14 +84,6 @@ static void add(struct hocket__stored *s, const char *kind, bool person, struct 
     s->changed = true;
 }
 
-static void set_watching(struct hocket__stored *s, bool on)
-{
-    if (s->watching == on || s->off)
-        return;
-    s->watching = on;
-    hocket__store_watch(s->store, on);
-}
-
 static void take_out(struct hocket__stored *s, struct hocket__str event)
 {
     struct hocket__str id;
@@ -106,7 +96,6 @@ static void take_out(struct hocket__stored *s, struct hocket__str event)
         free_open(s, o);
         break;
     }
-    set_watching(s, false);
     s->changed = true;
     if (!hocket__run_is_replayed(s->run))
         hocket__stored_set_state(s, HOCKET__STORE_RUNNING);
@@ -173,93 +162,8 @@ static bool waits_long(const struct hocket__stored *s)
 
 void hocket__waiting_free(struct hocket__stored *s)
 {
-    set_watching(s, false);
     while (!hocket__list_empty(&s->opens))
         free_open(s, hocket__container_of(s->opens.next, struct hocket__open, link));
-}
-
-/* ---- What is said to it ---------------------------------------------------------------------- */
-
-/* The text of a member that is a string, or the JSON of another, in *out. False: there is none. */
-static bool member(struct hocket__str json, const char *name, struct hocket__buf *out)
-{
-    struct hocket__str value;
-    struct hocket__json reader;
-    hocket__buf_reset(out);
-    if (!hocket__json_find(json, name, &value))
-        return false;
-    hocket__json_init(&reader, value);
-    if (hocket__json_next(&reader) == HOCKET__JSON_STRING)
-        hocket__json_decode(&reader, out);
-    else
-        hocket__buf_addstr(out, value);
-    return out->status == 0;
-}
-
-/* The JSON of a member. False: there is none. */
-static bool value_of(struct hocket__str json, const char *name, struct hocket__buf *out)
-{
-    struct hocket__str value;
-    hocket__buf_reset(out);
-    return hocket__json_find(json, name, &value) && hocket__buf_addstr(out, value) == 0;
-}
-
-/* What the run was told, or why it could not be: 0, or a status. */
-static int hear(struct hocket__stored *s, struct hocket__str json, struct hocket_error *err)
-{
-    const struct hocket_allocator *a = &s->run->host->alloc;
-    struct hocket__buf wish, first, second;
-    int rc = HOCKET_EINVAL;
-    hocket__buf_init(&wish, a, 0);
-    hocket__buf_init(&first, a, 0);
-    hocket__buf_init(&second, a, 0);
-    bool is_signal = member(json, "wish", &wish) && strcmp(wish.data, "signal") == 0;
-    if (member(json, is_signal ? "name" : "question", &first)
-        && (is_signal ? value_of(json, "value", &second) : member(json, "text", &second)))
-        rc = hocket__run_say(
-            s->run, is_signal ? "signal" : "answer", first.data, hocket__buf_str(&second), err);
-    else
-        hocket__error(err, rc, "it is no message that a run understands");
-    hocket__buf_deinit(&wish);
-    hocket__buf_deinit(&first);
-    hocket__buf_deinit(&second);
-    return rc;
-}
-
-static int on_message(void *ud, const struct hocket__store_row *row)
-{
-    struct hocket__stored *s = ud;
-    struct hocket_error err;
-    if (hocket__shared_cancels(s, row->message.json))
-        return 0;
-    int rc = hear(s, row->message.json, &err);
-    if (rc == HOCKET_ENOMEM || rc == HOCKET_ECALLBACK)
-        return rc; /* another time */
-    if (rc < 0)
-        hocket__runtime_log(s->run->host->rt, HOCKET_LOG_WARN,
-            "run %s: what was said to it was not taken: %s", s->run->name, err.message);
-    if (s->claimed)
-        hocket__store_message_del(s->store, &s->claim, row->message.id);
-    return 0;
-}
-
-static void on_messages(void *ud, int status, const struct hocket_error *err)
-{
-    struct hocket__stored *s = ud;
-    s->call = NULL;
-    s->read = true;
-    if (status < 0 && status != HOCKET_ECLOSED)
-        hocket__runtime_log(s->run->host->rt, HOCKET_LOG_WARN,
-            "run %s: what was said to it cannot be read: %s", s->run->name, err->message);
-    hocket__waiting_look(s);
-}
-
-static void read_messages(struct hocket__stored *s)
-{
-    struct hocket__store_reply reply = { on_message, on_messages, s };
-    if (!s->call
-        && hocket__store_messages(s->store, hocket__cstr(s->run->name), &reply, &s->call) < 0)
-        s->read = true;
 }
 
 /* ---- Forks ----------------------------------------------------------------------------------- */
@@ -276,7 +180,8 @@ static const char *open_input(const struct hocket__stored *s, struct hocket__buf
     hocket__buf_reset(id);
     for (struct hocket__list *l = s->opens.next; l != &s->opens; l = l->next) {
         const struct hocket__open *o = hocket__container_of(l, struct hocket__open, link);
-        if (!o->person && member(hocket__buf_str(&o->json), "id", id) && *id->data == 'i')
+        if (!o->person && hocket__hearing_member(hocket__buf_str(&o->json), "id", false, id)
+            && *id->data == 'i')
             return id->data;
     }
     return "";
@@ -318,9 +223,9 @@ void hocket__waiting_fork(struct hocket__stored *s)
     struct hocket__buf fork = s->fork;
     hocket__buf_init(&s->fork, &s->run->host->alloc, 0);
     hocket__buf_init(&text, &s->run->host->alloc, 0);
-    if (member(hocket__buf_str(&fork), "model", &text))
+    if (hocket__hearing_member(hocket__buf_str(&fork), "model", false, &text))
         change_model(s, hocket__buf_str(&text));
-    if (member(hocket__buf_str(&fork), "input", &text))
+    if (hocket__hearing_member(hocket__buf_str(&fork), "input", false, &text))
         give_input(s, hocket__buf_str(&text));
     hocket__buf_deinit(&text);
     hocket__buf_deinit(&fork);
@@ -390,14 +295,12 @@ void hocket__waiting_look(struct hocket__stored *s)
         return;
     }
     if (!s->read) {
-        read_messages(s);
+        hocket__hearing_read(s);
         return;
     }
     hocket__waiting_state(s);
     if (is_to_be_parked(s))
         hocket_run_park(s->run->host, s->run->id);
-    else
-        set_watching(s, waits_for_others(s));
 }
 
 void hocket__host_look(struct hocket_host *h)
@@ -447,15 +350,9 @@ static void on_news(
             hocket__stored_break(s, err);
         if (news == HOCKET__STORE_REFUSED && strcmp(s->claim.id, id) == 0)
             lose(s);
-        if (news == HOCKET__STORE_CHANGED && s->asleep)
-            hocket__asleep_look(s);
-        if (news == HOCKET__STORE_CHANGED)
-            hocket__shared_look(s);
-        if (news != HOCKET__STORE_CHANGED || !s->watching)
-            continue;
-        s->read = false;
-        hocket__waiting_look(s);
     }
+    if (news == HOCKET__STORE_CHANGED)
+        hocket__hearing_ask(h);
     if (!told) /* those that are over cannot fail any more */
         hocket__runtime_store_lost(h->rt, err);
 }

@@ -147,6 +147,9 @@ function DeskRun:answer(question, text) return of_run(self, "answer", question, 
 --- Sends a message to `hocket.signal` in it.
 function DeskRun:signal(name, value) return of_run(self, "signal", name, value) end
 
+--- Says something to an agent at work in it.
+function DeskRun:say(text, agent) return of_run(self, "say", text, agent) end
+
 --- Ends what a conversation does just now.
 function DeskRun:interrupt() return of_run(self, "interrupt") end
 

@@ -121,7 +121,7 @@ local paths = {
   ["/api/runs/{id}/files"] = { get = operation("Files that the run has read of its program", "listFiles", "200", answer("All of them.", object { ["files!"] = list_of(object { ["path!"] = text, ["hash!"] = text, ["bytes!"] = whole }) })) },
   ["/api/runs/{id}/files/{hash}"] = { get = operation("One of these files", "getFile", "200", answer("Its text, as it was.", text, "text/plain")) },
   ["/api/runs/{id}/answers"] = { post = command("Answer a question or an approval", "answer", "202", told, object({ ["question!"] = text, ["text!"] = { type = "string", minLength = 1 } }, false)) },
-  ["/api/runs/{id}/say"] = { post = command("Say something to a conversation that waits for it", "say", "202", told, object({ ["text!"] = { type = "string", minLength = 1 } }, false)) },
+  ["/api/runs/{id}/say"] = { post = command("Say something to an agent at work, or to a conversation that waits for it", "say", "202", told, object({ ["text!"] = { type = "string", minLength = 1 }, agent = text }, false)) },
   ["/api/runs/{id}/signals"] = { post = command("Send a message to hocket.signal", "signal", "202", told, object({ ["name!"] = text, value = {} }, false)) },
   ["/api/runs/{id}/stop"] = { post = command("Let a run finish its turn, and answer", "stop", "202", told) },
   ["/api/runs/{id}/interrupt"] = { post = command("End what a conversation does just now", "interrupt", "202", told) },

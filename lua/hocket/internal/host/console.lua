@@ -10,6 +10,7 @@ local json = require "hocket.json"
 local known = require "hocket.internal.host.known"
 local runner = require "hocket.internal.runner.run_agent"
 local runs = require "hocket.internal.run.run"
+local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steering"
 local suggest = require "hocket.internal.base.suggest"
 local failed = require("hocket.internal.core.system").error
 
@@ -202,9 +203,29 @@ local function turn_of(run, cursor)
   end
 end
 
+-- To an agent at work, which hears it before its next model call.
+local function steer(run, to, text)
+  local id, err = run:say(text, to)
+  if not id then return nil, err end
+  return { text = id == "" and "It was said." or ("%s hears it before its next model call."):format(to or ("#%d"):format(run.number)), value = { run = run.number, message = id } }
+end
+
+-- The run in which an agent of a name, or a path, is at work; nil and no error: there is none.
+local function at_work(name)
+  local found = {}
+  for _, run in ipairs(runs.all()) do
+    local step, err = steering.addressee(run, name)
+    if step or err and err.code == "invalid" then found[#found + 1] = run end
+  end
+  if #found < 2 then return found[1] end
+  local words = {}
+  for i, run in ipairs(found) do words[i] = ("#%d/%s"):format(run.number, name) end
+  return failure("invalid", "'%s' is at work in several runs: say which: %s", name, table.concat(words, ", "))
+end
+
 local function say_to(run, name, text)
   local id = known.input_of(run)
-  if not id then return failure("state", "'%s' is at work in a turn of run #%d: say it again when that is over", name, run.number) end
+  if not id then return steer(run, name, text) end
   local cursor = run.journal:last()
   local ok, err = run:answer(id, text)
   if not ok then return nil, err end
@@ -223,8 +244,17 @@ end
 
 local function say(_, name, text)
   if not name or not text then return failure("invalid", "expected: say AGENT TEXT") end
+  local number, to = name:match "^(#%d+)/?(.*)$"
+  if number then
+    local run, err = known.run(number)
+    if not run then return nil, err end
+    return steer(run, to ~= "" and to or nil, text)
+  end
   local open = conversation_with(name)
   if open then return say_to(open, name, text) end
+  local busy, several = at_work(name)
+  if several then return nil, several end
+  if busy then return steer(busy, name, text) end
   local list = known.agents()
   local one = list.by_name[name]
   if not one or not (one.agent or one.target) then
@@ -260,7 +290,7 @@ local commands = {
   { name = "events", usage = "[RUN|off]", help = "shows events as they come, of all runs or of one; off ends that", words = 1, completes = "runs" },
   { name = "questions", help = "what is asked, and waits for an answer", run = list_questions },
   { name = "stats", help = "memory, and how much goes on", run = show_stats },
-  { name = "say", usage = "AGENT TEXT", help = "says it in a conversation with the agent, or begins a run of it; shows the answer", words = 1, completes = "agents", acts = true, run = say },
+  { name = "say", usage = "AGENT TEXT", help = "says it to the agent at work or in a conversation, or begins a run of it; #3/AGENT: in that run", words = 1, completes = "agents", acts = true, run = say },
   { name = "answer", usage = "RUN QUESTION TEXT", help = "answers a question", words = 1, completes = "runs", acts = true, run = answer },
   { name = "signal", usage = "RUN NAME [VALUE]", help = "sends a message to a run: JSON, or a text", words = 1, completes = "runs", acts = true, run = signal },
   { name = "stop", usage = "[RUN]", help = "lets a run give its last answers", words = 1, completes = "runs", acts = true, run = stop },

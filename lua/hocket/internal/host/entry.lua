@@ -47,6 +47,7 @@ local operations = {
   follow = "hocket.internal.commands.follow",
   page = "hocket.internal.commands.page",
   answer = "hocket.internal.commands.answer",
+  say = "hocket.internal.commands.say",
   signal = "hocket.internal.commands.signal",
   submit = "hocket.internal.runner.submit",
   work = "hocket.internal.commands.work",
@@ -126,12 +127,17 @@ local wishes = {
     return run:change(changes)
   end,
   interrupt = function(run) return run:interrupt() end,
+  mail = function(run, to, text) return require("hocket.internal.run.steering").deliver(run, text, to) end,
+  say = function(run, to, text)
+    local id, err = run:say(text, to)
+    return id ~= nil, err
+  end,
   signal = function(run, name, value) return run:signal(name, (json.decode(value))) end,
   tree = function(run) return json.encode(run:tree()) end,
 }
 
 --- Passes a wish on to the run that writes a journal. See hocket_run_answer, _change, _interrupt.
----@param wish "answer"|"change"|"interrupt"|"signal"|"tree"
+---@param wish "answer"|"change"|"interrupt"|"mail"|"say"|"signal"|"tree"
 ---@param journal userdata
 ---@param a? string
 ---@param b? string

@@ -8,6 +8,7 @@ local json = require "hocket.json"
 local media = require "hocket.internal.base.lazy" "hocket.internal.base.media"
 local messages = require "hocket.internal.base.lazy" "hocket.internal.run.messages"
 local shortfall = require "hocket.internal.base.lazy" "hocket.internal.run.shortfall"
+local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steering"
 local system = require "hocket.internal.core.system"
 local numbered, failed = system.numbered, system.error
 
@@ -54,6 +55,7 @@ function run.new(spec)
     questions = {}, asked = 0, always = {},
     answered = {}, -- by id: whether the model that answered is a simulated one
     accounts = accounts.new(), waiting = {}, -- who waits for a model call to end
+    at_work = {}, -- by operation: agents at work
     started = fiber.now(),
   }, Run)
   made.adopted = setmetatable({}, { __mode = "k" })
@@ -165,6 +167,16 @@ end
 ---@return hocket.Error? `invalid`, or `limit` when too many wait to be taken.
 function Run:signal(name, value)
   return messages.send(self, name, value)
+end
+
+--- Says something to an agent at work, which hears it before its next model call; one that was about to answer goes on.
+--- A conversation that waits for its next input is given that.
+---@param text string
+---@param to? string The agent's name, the end of its path ("lead/writer"), or its operation's id; nil: who works at the run itself.
+---@return string? id Of the message in its events; "" of an input.
+---@return hocket.Error? `not_found`, `state` when it has ended, `invalid`, or `limit` when too many wait to be heard.
+function Run:say(text, to)
+  return steering.say(self, text, to)
 end
 
 -- What can change while a run goes on, and how its value is checked.

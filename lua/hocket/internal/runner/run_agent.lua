@@ -13,6 +13,7 @@ local media = require "hocket.internal.base.lazy" "hocket.internal.base.media"
 local orchestrate = require "hocket.orchestrate"
 local runs = require "hocket.internal.run.run"
 local shortfall = require "hocket.internal.base.lazy" "hocket.internal.run.shortfall"
+local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steering"
 local system = require "hocket.internal.core.system"
 
 local runner = {}
@@ -139,6 +140,7 @@ function runner.workflow(run, input, work)
   if not ok then reply, err = nil, reply end
   broker.shared():close_run(run) -- what still runs in the background ends with the run
   account.close(run)
+  if run.steering and not run.parked then steering.finish(run) end
   tell_reused(run)
   if fiber.self():cancelled() then
     run:emit("error", run.parked and { message = "the run waits until " .. run.parked, code = "parked" } or { message = "cancelled", code = "cancelled" })

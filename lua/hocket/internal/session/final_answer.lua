@@ -54,7 +54,8 @@ end
 ---@return hocket.Error?
 function final_answer.finish(self, ask, why)
   self.emit("agent_cut", { reason = why.reason, message = why.message })
-  local ok, err = self.history:user(notice:format(why.message))
+  local said, last = self.listener and self.listener:hear(), notice:format(why.message)
+  local ok, err = self.history:user(said and ("%s\n\n%s"):format(said, last) or last)
   if not ok then
     self.asker:release()
     return nil, err

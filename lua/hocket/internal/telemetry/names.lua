@@ -82,7 +82,8 @@ names.events = {
   routed = { 9, "to" }, handoff = { 9, "from", "to" }, team_finished = { 9, "reason", "rounds" }, replanned = { 13, "count" }, task_stalled = { 13, "stalls" },
   compaction_finished = { 9, "reason", "strategy", "tokens_before", "tokens_after" }, run_reused = { 9, "replayed", "run_anew" },
   question_asked = { 9, "id", "kind" }, question_answered = { 9, "id" }, question_withdrawn = { 9, "id" }, approval_requested = { 9, "id", "tool" },
-  approval_answered = { 9, "id", "tool", "decision" }, turn_finished = { 9, "turn", "ok", "finish" }, task_failed = { 13, "task" },
+  approval_answered = { 9, "id", "tool", "decision" }, turn_finished = { 9, "turn", "ok", "finish" },
+  user_message_received = { 9, "id" }, user_message_dropped = { 13, "id" }, task_failed = { 13, "task" },
 }
 
 --- Records that begin a wait for a person or a message, what it is for, and those that end one.

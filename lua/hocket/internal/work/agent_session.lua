@@ -306,7 +306,7 @@ local function prepare(step, extra)
   return session.of {
     history = history, emit = emit, tell = step.writer, tools = nothing, model = chosen, spec = spec, request = known and known.request,
     permissions = entry, context = env, watch = watch_of(step), on_call = env and opts.trigger and function(call, i) step.job:progress(call:preview(i)) end,
-    counted = true, max_turns = extra.turns or run.options.max_turns,
+    counted = true, listener = step, max_turns = extra.turns or run.options.max_turns,
   }, kept, is_alike
 end
 

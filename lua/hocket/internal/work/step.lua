@@ -2,6 +2,7 @@
 --- are made by orchestrate.lua alone.
 local account = require "hocket.internal.models.account"
 local agent_session = require "hocket.internal.work.agent_session"
+local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steering"
 
 ---@class hocket.Step
 ---@field run hocket.Run
@@ -23,6 +24,7 @@ local agent_session = require "hocket.internal.work.agent_session"
 ---@field package own? {board: hocket.Board, document?: hocket.Document} Those that were made for it, and end with it.
 ---@field package via? hocket.Observed|false The tool that it was called by, where the run has an observer.
 ---@field package finished? boolean Whether its own part is over.
+---@field package over? boolean Whether it has given its work away.
 local Step = {}
 Step.__index = Step
 
@@ -102,6 +104,17 @@ function Step:finish()
   self.writer:write("agent_finished", "display_name", self.def.display_name)
 end
 
-Step.__close = Step.finish -- also when its fiber is cancelled
+--- What was said to it since it last listened, for its conversation; nil: nothing.
+---@return string?
+function Step:hear()
+  return self.run.steering and steering.hear(self)
+end
+
+-- Also when its fiber is cancelled.
+function Step:__close()
+  self:finish()
+  self.run.at_work[self.op] = nil
+  if self.run.steering then steering.leave(self) end
+end
 
 return Step

@@ -5,6 +5,7 @@
 local answer = require "hocket.internal.commands.answer"
 local api_runs = require "hocket.internal.endpoints.api.runs"
 local json = require "hocket.json"
+local say = require "hocket.internal.commands.say"
 local signal = require "hocket.internal.commands.signal"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
@@ -76,21 +77,18 @@ local function post_answer(server, request)
   return say_answer(server, request.params.id, body.question, body.text)
 end
 
-local function open_input(list)
-  for _, one in ipairs(list) do
-    if one.id:match "^i%d+$" then return one.id end
-  end
-end
-
--- What a conversation hears next.
-local function say(server, request)
-  local body, err = fields(request, { { "text", "string", true } })
+-- To a conversation its next input, and else to an agent at work.
+local function post_say(server, request)
+  local body, err = fields(request, { { "text", "string", true }, { "agent", "string" } })
   if not body then return nil, err end
-  local one, wrong = api_runs.find(server, request.params.id)
-  if not one then return nil, wrong end
-  local question = open_input(one.waiting_for)
-  if not question then return nil, { code = "state", message = ("the run %s waits for no input just now"):format(one.id) } end
-  return say_answer(server, one.id, question, body.text)
+  local run, row, wrong = find(server, request.params.id)
+  if wrong then return nil, wrong end
+  if not run then return by_store(server, row, say, { id = row.id, to = body.agent, text = body.text }) end
+  if not run:live() then return nil, { code = "state", message = "the run has ended" } end
+  local id
+  id, err = run:say(body.text, body.agent)
+  if not id then return nil, err end
+  return { id = run.name, here = true, message = id ~= "" and id or nil }, 202
 end
 
 local function post_signal(server, request)
@@ -184,7 +182,7 @@ end
 function api_say.add(server, command)
   server.router:on("GET", "/api/inbox", function(request, response) return inbox(server, request, response) end)
   command("POST", "/api/runs/{id}/answers", post_answer)
-  command("POST", "/api/runs/{id}/say", say)
+  command("POST", "/api/runs/{id}/say", post_say)
   command("POST", "/api/runs/{id}/signals", post_signal)
   command("POST", "/api/runs/{id}/stop", here(function(run) return run:stop() end))
   command("POST", "/api/runs/{id}/interrupt", here(function(run) return run:interrupt() end))

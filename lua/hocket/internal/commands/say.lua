@@ -1,0 +1,42 @@
+--- `hocket say`: what a person says to an agent at work. It is in the store until the run hears it; a conversation that waits for its
+--- input is answered so.
+local answer = require "hocket.internal.commands.answer"
+local json = require "hocket.json"
+local store = require "hocket.internal.core.store"
+local stored = require "hocket.internal.commands.stored"
+local system = require "hocket.internal.core.system"
+
+local MAX_TEXT, MAX_NAME = 64 * 1024, 1024
+
+local ended = { done = true, failed = true, cancelled = true }
+
+-- The input that a conversation waits for.
+local function open_input(row)
+  for _, one in ipairs(stored.open(row)) do
+    if one.id:find "^i%d+$" then return one.id end
+  end
+end
+
+local function check(row, to, text)
+  if ended[row.state] then return stored.failure("state", "run %s has ended (%s): nobody hears what is said", row.id, row.state) end
+  if not text:find "%S" then return stored.failure("invalid", "what is said has at least one letter") end
+  if not utf8.len(text) or not utf8.len(to) then return stored.failure("invalid", "what is said is UTF-8") end
+  if #to > MAX_NAME or to:find "[%c\127]" then return stored.failure("invalid", "an agent is named by its name, a path of names (lead/writer), or its operation's id") end
+  return true
+end
+
+---@async
+---@param args {id: string, to?: string, text: string}
+return function(args)
+  local row, err = stored.find(args.id)
+  if not row then return nil, err end
+  local to, text = tostring(args.to or ""), tostring(args.text or "")
+  local ok, wrong = check(row, to, text)
+  if not ok then return nil, wrong end
+  local input = to == "" and open_input(row)
+  if input then return answer { id = row.id, question = input, text = text } end
+  if #text > MAX_TEXT then return stored.failure("limit", "what is said to an agent at work has at most %d bytes", MAX_TEXT) end
+  ok, wrong = store.message(row.id, { id = "say " .. system.run_id(), json = json.encode { wish = "say", to = to, text = text } })
+  if not ok then return nil, wrong end
+  return { id = row.id, to = to ~= "" and to or nil, state = stored.state(row) }
+end

@@ -1,0 +1,220 @@
+/* What other processes say to runs of ours, by messages in the store.
+ *
+ *     {"wish":"answer","question":"q1","text":"…"}  ──> the run hears it, and the message is gone
+ *     {"wish":"signal","name":"n","value":…}
+ *     {"wish":"say","to":"writer","text":"…"}       ──> one at work hears it as well
+ *     {"wish":"cancel"}                             ──> heard also by one that is still being replayed; it stays until the run
+ *                                                       has ended, so that whoever takes it over hears it, too
+ *
+ * Others have written ──> the store is asked once to which of our runs (spoken) ──> those read their messages. A message is
+ * taken in the turn of the loop in which the run's log says so: it is heard once, whatever ends when. */
+#include <string.h>
+
+#include "base/json/json.h"
+#include "bind/store/store.h"
+#include "host/run/stored.h"
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+/* What messages can wish, as what the run hears it, and their members. `json`: the second as it stands, and not its text. */
+static const struct wish {
+    const char *name, *heard_as, *first, *second;
+    bool json;
+} wishes[] = {
+    { "answer", "answer", "question", "text", false },
+    { "signal", "signal", "name", "value", true },
+    { "say", "mail", "to", "text", false },
+};
+
+bool hocket__hearing_member(
+    struct hocket__str json, const char *name, bool as_json, struct hocket__buf *out)
+{
+    struct hocket__str value;
+    struct hocket__json reader;
+    hocket__buf_reset(out);
+    if (!hocket__json_find(json, name, &value))
+        return false;
+    hocket__json_init(&reader, value);
+    if (!as_json && hocket__json_next(&reader) == HOCKET__JSON_STRING)
+        hocket__json_decode(&reader, out);
+    else
+        hocket__buf_addstr(out, value);
+    return out->status == 0;
+}
+
+static const struct wish *wish_of(struct hocket__str json, struct hocket__buf *scratch)
+{
+    for (size_t i = 0; hocket__hearing_member(json, "wish", false, scratch) && i < COUNT(wishes); i++)
+        if (hocket__str_is(hocket__buf_str(scratch), wishes[i].name))
+            return &wishes[i];
+    return NULL;
+}
+
+/* What the run was told, or why it could not be: 0, or a status. */
+static int hear(struct hocket__stored *s, struct hocket__str json, struct hocket_error *err)
+{
+    const struct hocket_allocator *a = &s->run->host->alloc;
+    struct hocket__buf first, second;
+    int rc = HOCKET_EINVAL;
+    hocket__buf_init(&first, a, 0);
+    hocket__buf_init(&second, a, 0);
+    const struct wish *w = wish_of(json, &first);
+    if (w && hocket__hearing_member(json, w->first, false, &first)
+        && hocket__hearing_member(json, w->second, w->json, &second))
+        rc = hocket__run_say(
+            s->run, w->heard_as, first.len ? first.data : "", hocket__buf_str(&second), err);
+    else
+        hocket__error(err, rc, "it is no message that a run understands");
+    hocket__buf_deinit(&first);
+    hocket__buf_deinit(&second);
+    return rc;
+}
+
+/* That is begun, and the message stays. */
+static bool cancels(struct hocket__stored *s, struct hocket__str json)
+{
+    struct hocket__str wish;
+    if (!hocket__json_find(json, "wish", &wish) || !hocket__str_is(wish, "\"cancel\""))
+        return false;
+    if (!s->parked)
+        hocket_run_cancel(s->run->host, s->run->id);
+    return true;
+}
+
+/* Whether it has to be heard another time. */
+static bool is_early(const struct hocket__stored *s, int rc)
+{
+    return rc == HOCKET_ENOMEM || rc == HOCKET_ECALLBACK
+           || (rc == HOCKET_ENOTFOUND && hocket__journal_last(s->run->journal) == 0);
+}
+
+static int on_message(void *ud, const struct hocket__store_row *row)
+{
+    struct hocket__stored *s = ud;
+    struct hocket_error err;
+    if (cancels(s, row->message.json) || !s->live)
+        return 0;
+    int rc = hear(s, row->message.json, &err);
+    s->unheard = is_early(s, rc);
+    if (s->unheard)
+        return 1;
+    if (rc < 0)
+        hocket__runtime_log(s->run->host->rt, HOCKET_LOG_WARN,
+            "run %s: what was said to it was not taken: %s", s->run->name, err.message);
+    if (s->claimed)
+        hocket__store_message_del(s->store, &s->claim, row->message.id);
+    return 0;
+}
+
+static void on_messages(void *ud, int status, const struct hocket_error *err)
+{
+    struct hocket__stored *s = ud;
+    s->call = NULL;
+    if (status < 0 && status != HOCKET_ECLOSED)
+        hocket__runtime_log(s->run->host->rt, HOCKET_LOG_WARN,
+            "run %s: what was said to it cannot be read: %s", s->run->name, err->message);
+    if (s->read_again) {
+        hocket__hearing_read(s);
+        return;
+    }
+    s->read = true;
+    hocket__waiting_look(s);
+}
+
+void hocket__hearing_read(struct hocket__stored *s)
+{
+    struct hocket__store_reply reply = { on_message, on_messages, s };
+    s->read_again = s->call != NULL;
+    if (!s->call
+        && hocket__store_messages(s->store, hocket__cstr(s->run->name), &reply, &s->call) < 0)
+        s->read = true;
+}
+
+void hocket__hearing_again(struct hocket__stored *s)
+{
+    if (!s->unheard || !s->claimed || s->run->ended)
+        return;
+    s->unheard = false;
+    hocket__hearing_read(s);
+}
+
+/* ---- From when to when ------------------------------------------------------------------------ */
+
+/* Of one that begins nobody knows yet. */
+static bool may_be_known(const struct hocket__stored *s)
+{
+    return s->run->told_before > 0 || s->pool.len > 0;
+}
+
+void hocket__hearing_listen(struct hocket__stored *s)
+{
+    if (s->off || s->listening)
+        return;
+    s->listening = true;
+    hocket__store_watch(s->store, true);
+    if (s->claimed && may_be_known(s))
+        hocket__hearing_read(s);
+}
+
+void hocket__hearing_live(struct hocket__stored *s)
+{
+    if (s->replays || s->off)
+        return;
+    s->live = true;
+    if (s->resumed)
+        hocket__hearing_read(s);
+}
+
+void hocket__hearing_end(struct hocket__stored *s)
+{
+    if (s->listening && !s->off)
+        hocket__store_watch(s->store, false);
+    s->listening = false;
+}
+
+/* ---- To whom others have spoken ---------------------------------------------------------------- */
+
+static int on_spoken(void *ud, const struct hocket__store_row *row)
+{
+    struct hocket_host *h = ud;
+    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
+        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
+        struct hocket__stored *s = r->stored;
+        if (!s || !s->claimed || r->ended || strcmp(s->claim.id, row->run.id) != 0)
+            continue;
+        if (s->asleep)
+            hocket__asleep_look(s);
+        else if (s->listening)
+            hocket__hearing_read(s);
+        return 0;
+    }
+    return 0;
+}
+
+static void on_all_spoken(void *ud, int status, const struct hocket_error *err)
+{
+    struct hocket_host *h = ud;
+    (void) status; /* it is asked again with the next news */
+    (void) err;
+    h->spoken = NULL;
+    if (h->spoken_again)
+        hocket__hearing_ask(h);
+}
+
+void hocket__hearing_ask(struct hocket_host *h)
+{
+    struct hocket__store_reply reply = { on_spoken, on_all_spoken, h };
+    struct hocket_error err;
+    struct hocket__store *store = h->closing ? NULL : hocket__runtime_store(h->rt, &err);
+    h->spoken_again = h->spoken != NULL;
+    if (store && !h->spoken)
+        hocket__store_spoken(store, &reply, &h->spoken);
+}
+
+void hocket__host_deafen(struct hocket_host *h)
+{
+    struct hocket_error err;
+    if (h->spoken)
+        hocket__store_cancel(hocket__runtime_store(h->rt, &err), h->spoken);
+    h->spoken = NULL;
+}

@@ -1,0 +1,73 @@
+# What a person says to an agent at work: from another process, to a run that waits, and again in each of its lives.
+. "$(dirname "$0")/lib.sh"
+HOCKET_STORE=$PWD/state/runs.db; export HOCKET_STORE
+id_in() { grep -oE '01[0-9A-Z]{24}' "$1" | head -n 1; }
+cp "$ROOT/tests/host/kept/scripts/sim.lua" .
+
+# Two agents, the inner of which digs until somebody lets it.
+cat >dig.lua <<'E'
+local hocket = require "hocket"
+local dir = ...
+local dig = hocket.tool { name = "dig", description = "Digs.", effects = { "read" }, run = function()
+  while not hocket.fs.info(dir .. "/go") do hocket.flow.sleep(0.02) end
+  return "dug"
+end }
+local team = {}
+team.digger = hocket.agent { name = "digger", prompt = "You dig.", tools = { dig } }
+return assert(hocket.run(team.digger, "call dig {}\nsay nothing was said")).text
+E
+
+start() { rm -f go; : >ev; : >ev2; "$HOCKET" run -q --events ev dig.lua "$PWD" >out 2>err & pid=$!; until_true grep -q '"model_reply"' ev; id=$(id_in ev); }
+ends() { wait $pid; code=$?; what="the run"; }
+
+# Said from another process while it works; heard behind the tool's result, before the next call.
+start
+run hocket say "$id" --to digger say I heard it; expect 0; has err "kept for $id, whose process takes it"
+until_true grep -q '"user_message_received"' ev
+run hocket say "$id" --to diger hello; expect 0
+until_true grep -q '"user_message_dropped"' ev
+grep '"user_message_dropped"' ev >dropped; has dropped "did you mean 'digger'?"; has dropped '"text":"hello"'
+: >go; ends; expect 0; has out "I heard it"; hasnt out "nothing was said"
+grep -n '"type"' ev | grep -oE 'user_message_[a-z]*|model_re[a-z]*|tool_call"' | tr '\n' ' ' >order
+has order "user_message_delivered model_request"
+run hocket show "$id"; expect 0; has out "I heard it"
+run hocket replay "$id"; expect 0; has err "all as they were told"
+run hocket say "$id" too late; expect 1; has err "has ended"
+
+# Killed between saying and hearing: it is heard in the next life, once, at the same step.
+start
+run hocket say "$id" say once more; expect 0
+until_true grep -q '"user_message_received"' ev
+kill -KILL $pid; wait $pid 2>/dev/null
+: >go; run hocket resume -q --events ev2 "$id"; expect 0; has out "once more"
+same "$(grep -c '"user_message_delivered"' ev2)" 1
+run hocket replay "$id"; expect 0; has err "all as they were told"
+
+# Said while nobody had the run: heard when it goes on.
+start
+kill -KILL $pid; wait $pid 2>/dev/null
+run hocket say "$id" say better late; expect 0; has err "hocket resume $id"
+: >ev2; "$HOCKET" resume -q --events ev2 "$id" >out 2>err & pid=$!
+until_true grep -q '"user_message_received"' ev2
+: >go; ends; expect 0; has out "better late"
+
+# A run that waits for a person, and is told something else: it waits on, and has both.
+cat >ask.lua <<'E'
+local hocket = require "hocket"
+local ask = hocket.tool { name = "ask", description = "Asks.", steps = true, run = function() return assert(hocket.ask "Which city?") end }
+local desk = hocket.agent { name = "desk", prompt = "You ask.", tools = { ask } }
+return assert(hocket.run(desk, "call ask {}\nsay nothing was said")).text
+E
+run hocket run -q ask.lua; expect 75; id=$(id_in err)
+run hocket say "$id" say in spring; expect 0
+run hocket resume -q --events ev3 "$id"; expect 75; has ev3 '"user_message_received"'; hasnt ev3 '"user_message_delivered"'
+run hocket answer "$id" "$(grep -oE '"id":"q[0-9]+"' ev3 | head -n 1 | grep -oE 'q[0-9]+')" Porto; expect 0
+run hocket resume -q "$id"; expect 0; has out "in spring"
+
+
+# Mistakes.
+run hocket say "$id"; expect 2
+run hocket say "$id" --to; expect 2
+run hocket say 01ZZZZ hello; expect 1
+run hocket say "$id" " "; expect 1
+finish
