@@ -57,6 +57,11 @@ function call:preview(i) end
 ---@return string? why
 function call:arguments(i, schema) end
 
+--- Tells of a call that is about to be made: the event `tool_started`.
+---@param i integer
+---@param tell hocket.EventWriter|fun(type: string, payload: table)|false
+function call:begins(i, tell) end
+
 --- Tells of a call that was made: the event `tool_call`.
 ---@param i integer
 ---@param tell hocket.EventWriter|fun(type: string, payload: table)|false

@@ -251,10 +251,23 @@ static int l_arguments(lua_State *L)
     return hocket__schema_read(L, 3, arguments_of(c));
 }
 
+enum { SHOWN = 500 }; /* bytes of the texts in the events of a call */
+
+/* call:begins(i, tell): the event of a tool call that is about to be made */
+static int l_begins(lua_State *L)
+{
+    const struct hocket__call *c = call_at(L, 2, hocket__check_answer(L, 1));
+    struct hocket__event t;
+    hocket__event_begin(&t, L, 3, HOCKET__STR("tool_started"));
+    hocket__event_text(
+        &t, HOCKET__STR("arguments"), hocket__text_cut(hocket__buf_str(&c->arguments), SHOWN));
+    hocket__event_text(&t, HOCKET__STR("tool"), hocket__buf_str(&c->name));
+    return hocket__event_end(&t, 0);
+}
+
 /* call:tell(i, tell, text, is_error): the event of a tool call that was made */
 static int l_tell(lua_State *L)
 {
-    enum { SHOWN = 500 }; /* bytes of the texts in it */
     const struct hocket__call *c = call_at(L, 2, hocket__check_answer(L, 1));
     struct hocket__str result = hocket__check_str(L, 4);
     struct hocket__event t;
@@ -436,6 +449,7 @@ void hocket__open_answer(lua_State *L)
         { "id", l_id },
         { "preview", l_preview },
         { "arguments", l_arguments },
+        { "begins", l_begins },
         { "tell", l_tell },
         { "result", l_result },
         { "remark", l_remark },

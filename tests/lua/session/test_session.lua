@@ -248,6 +248,14 @@ t.test("parallel calls overlap, results come back in their order", function()
   t.same(order, { 5, 4, 3, 2, 1 })
   t.ok(flow.now() - begin < 0.14, "they ran one after the other")
   t.equal(#model.of(events, "tool_call"), 5)
+  local told = {}
+  for _, event in ipairs(events) do
+    if event.type:find "^tool_" then told[#told + 1] = event.type .. " " .. event.tool .. " " .. event.arguments end
+  end
+  for i = 1, 5 do -- all begin before the first ends, which is the last that began
+    t.equal(told[i], ('tool_started slow {"n":%d}'):format(i))
+    t.equal(told[5 + i], ('tool_call slow {"n":%d}'):format(6 - i))
+  end
   check_history(s.history)
 end)
 
@@ -478,6 +486,7 @@ t.test("quiet tools give no event", function()
   local s, events = model.session(m, { tools = { simple("x", function() return "r" end, { quiet = true }) } })
   assert(s:send "x")
   t.equal(#model.of(events, "tool_call"), 0)
+  t.equal(#model.of(events, "tool_started"), 0)
 end)
 
 -- ---- Wrong calls -----------------------------------------------------------------------------
@@ -492,6 +501,7 @@ local function bounded_repair(wrong, tools, told)
   t.has(m.requests[2].last.text, told)
   t.has(m.requests[3].last.text, told)
   t.equal(#model.of(events, "tool_call"), 3)
+  t.equal(#model.of(events, "tool_started"), 0)
   for _, event in ipairs(model.of(events, "tool_call")) do -- with what was wrong, for whoever looks on
     t.equal(event.error, true)
     if type(wrong.arguments) == "string" then t.equal(event.arguments, wrong.arguments) end

@@ -208,7 +208,7 @@ local takes = {
 local silent = {
   workflow_started = true, workflow_finished = true, task_pending = true, task_running = true, task_completed = true, final_answer = true,
   model_request = true, agent_finished = true, tasks_created = true, task_updated = true, document_updated = true, input_requested = true,
-  tool_progress = true, task_progress = true, user_message_delivered = true,
+  tool_started = true, tool_progress = true, task_progress = true, user_message_delivered = true,
 }
 
 local dropped = { run = true, op = true, agent = true, generation = true }

@@ -190,6 +190,7 @@ local function execute(self, call, i, one, args)
     return nil
   end
   if self.on_call then self.on_call(call, i) end
+  if not one.quiet then call:begins(i, self.tell) end
   local text, is_error, list = run_tool(self, one, changed or args, call:id(i))
   if one.fence and not call.whole then text = fence.result(one.fence, text, is_error) end
   if list and #list > 0 then text = given.take(self, one.name, text, list) end
@@ -215,6 +216,10 @@ function ScriptCall:arguments(_, schema)
   if schema then ok, why = schema:check(self.args) end
   if not ok then return nil, "fit", why end
   return self.args
+end
+
+function ScriptCall:begins()
+  self.emit("tool_started", { tool = self.tool, arguments = truncate(json.encode(self.args), 500), by = "lua" })
 end
 
 function ScriptCall:tell(_, _, text, is_error)
