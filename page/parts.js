@@ -21,8 +21,13 @@ export function who(name, shown) {
 }
 
 const marks = Object.assign(Object.create(null), {
-  queued: "…", running: "●", working: "●", waiting: "◐", parked: "❚❚", done: "✓", finished: "✓", completed: "✓", failed: "✕", cancelled: "⊘", cut_off: "⚡", skipped: "↷", pending: "○", stopped: "■",
+  queued: "…", running: "●", working: "●", waiting: "◐", parked: "❚❚", done: "✓", finished: "✓", completed: "✓", failed: "✕", cancelled: "⊘", cut_off: "⚡", skipped: "↷", pending: "○", stopped: "■", asks: "◐",
 });
+
+/** An agent's state as a person sees it: one that waits for somebody does nothing. */
+export function stateOf(agent) {
+  return agent.state === "working" && agent.waits.size > 0 && agent.tools.length <= agent.waits.size ? "asks" : agent.state;
+}
 
 /** A state, told by its words and a sign, and not by its colour alone. */
 export function chip(state) {

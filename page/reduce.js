@@ -15,7 +15,7 @@ const whole = (value, otherwise) => (Number.isInteger(value) ? value : otherwise
 export function newState() {
   return {
     at: 0, time: null, began: null, ended: null, message: "", answer: null, error: null, simulated: false, stopped: false, outcome: null,
-    agents: [], byOp: new Map(), boards: [], documents: [], jobs: new Map(), open: new Map(), usage: newUsage(), models: new Map(),
+    agents: [], byOp: new Map(), boards: [], documents: [], jobs: new Map(), open: new Map(), said: new Map(), usage: newUsage(), models: new Map(),
     notes: [], streams: new Map(), talk: null, turns: 0, types: new Map(),
   };
 }
@@ -26,7 +26,7 @@ function newAgent(state, record) {
   const agent = {
     op: record.op, number: state.agents.length, name: text(record.agent) ?? record.op, display: undefined, caller: undefined, trigger: undefined, message: undefined,
     began: state.time, ended: null, last: state.time, state: "waiting", model: undefined, usage: newUsage(), spans: [], items: [], call: null, ready: state.time,
-    waits: new Map(), children: [], error: undefined, answer: undefined, doing: "", board: undefined, taskIds: [], turns: 0, retries: 0, cut: undefined,
+    waits: new Map(), tools: [], children: [], error: undefined, answer: undefined, doing: "", board: undefined, taskIds: [], turns: 0, retries: 0, cut: undefined,
   };
   state.agents.push(agent);
   state.byOp.set(record.op, agent);
@@ -83,6 +83,8 @@ function closeSpans(state, agent) {
   agent.call = null;
   for (const wait of agent.waits.values()) wait.to ??= state.time;
   agent.waits.clear();
+  for (const tool of agent.tools) tool.to = state.time;
+  agent.tools = [];
   state.streams.delete(agent.op);
 }
 
@@ -143,14 +145,30 @@ function retryModel(state, agent, record) {
   agent.doing = "tries again: " + (text(record.reason) ?? "");
 }
 
+// What it does, as far as anything is known: a wait for a person first, then a tool.
+function doingNow(agent) {
+  const wait = [...agent.waits.values()].at(-1), tool = agent.tools.at(-1);
+  return wait ? wait.doing : tool ? "runs " + tool.name : "";
+}
+
+function startTool(state, agent, record) {
+  if (!agent) return;
+  agent.tools.push(span(agent, "tool", state.time, null, record, { name: text(record.tool) ?? "tool" }));
+  agent.doing = doingNow(agent);
+}
+
+// Calls have no ids: of those that are alike the first ends first. In records of older versions none has begun: calls of one answer are side by
+// side, and each began when the answer was there, or when what it waited for was.
 function callTool(state, agent, record) {
   state.usage.toolCalls++;
   if (!agent) return void state.notes.push(record);
   agent.usage.toolCalls++;
-  // Calls of one answer are side by side: each began when the answer was there, or when what it waited for was.
-  span(agent, "tool", agent.ready, state.time, record, { name: text(record.tool) ?? "tool", failed: record.error === true });
+  const at = agent.tools.findIndex((one) => one.record.tool === record.tool && one.record.arguments === record.arguments);
+  const [begun] = at < 0 ? [] : agent.tools.splice(at, 1);
+  if (begun) Object.assign(begun, { to: state.time, record, seq: record.seq, failed: record.error === true });
+  else span(agent, "tool", agent.ready, state.time, record, { name: text(record.tool) ?? "tool", failed: record.error === true });
   agent.items.push(record);
-  agent.doing = "";
+  agent.doing = doingNow(agent);
 }
 
 function ask(kind) {
@@ -160,8 +178,9 @@ function ask(kind) {
     state.open.set(id, { id, kind, record, op: agent?.op });
     if (!agent) return void state.notes.push(record);
     agent.items.push(record);
-    agent.waits.set(id, span(agent, "wait", state.time, null, record, { name: text(record.tool) ?? kind }));
-    agent.doing = kind === "approval" ? "waits for leave" : "waits for an answer";
+    const doing = kind === "approval" ? "waits for leave" + (text(record.tool) ? " to call " + record.tool : "") : kind === "signal" ? "waits for a message" : kind === "tool" ? "waits for its caller's tool" : "waits for an answer";
+    agent.waits.set(id, span(agent, "wait", state.time, null, record, { name: text(record.tool) ?? kind, doing }));
+    agent.doing = doing;
   };
 }
 
@@ -176,7 +195,30 @@ function answered(state, agent, record) {
   who.waits.delete(id);
   who.items.push(record);
   who.ready = state.time;
-  who.doing = "";
+  who.doing = doingNow(who);
+}
+
+// ---- What a person says to agents at work ----------------------------------------------------------------------------
+
+// It stands in the transcript where it was heard; until then it waits.
+function receive(state, agent, record) {
+  const id = text(record.id);
+  if (id) state.said.set(id, { id, op: agent?.op, record });
+}
+
+function deliver(state, agent, record) {
+  for (const id of list(record.ids)) {
+    const one = state.said.get(id);
+    if (one) (agent?.items ?? state.notes).push(one.record);
+    if (one && state.talk && agent?.caller === undefined) state.talk.push(one.record);
+    state.said.delete(id);
+  }
+}
+
+function drop(state, agent, record) {
+  const one = state.said.get(text(record.id));
+  state.said.delete(one?.id);
+  (agent?.items ?? state.talk ?? state.agents[0]?.items ?? state.notes).push(one ? { ...record, text: one.record.text } : record);
 }
 
 // ---- Boards, documents --------------------------------------------------------------------------------------------
@@ -327,7 +369,11 @@ const takes = {
   model_request: askModel,
   model_reply: replyOfModel,
   model_retry: retryModel,
+  tool_started: startTool,
   tool_call: callTool,
+  user_message_received: receive,
+  user_message_delivered: deliver,
+  user_message_dropped: drop,
   tool_denied(state, agent, record) {
     if (agent) span(agent, "tool", agent.ready, state.time, record, { name: text(record.tool) ?? "tool", failed: true });
     say(state, agent, record);

@@ -1,5 +1,5 @@
 // One operation whole: an agent, a call of a model, of a tool, a wait.
-import { agentName, button, chip, verbatim, who } from "../parts.js";
+import { agentName, button, chip, stateOf, verbatim, who } from "../parts.js";
 import { address } from "../route.js";
 import { h } from "../view.js";
 import { knownCost } from "../usage.js";
@@ -16,7 +16,7 @@ const section = (words, ...content) => h("section", { key: words }, h("h4", null
 function ofAgent(app, agent) {
   const { usage } = agent, until = agent.ended ?? app.session.state.time;
   return [
-    facts([["state", chip(agent.state)], ["called as", format.words(agent.trigger)], ["model", agent.model], ["time", format.span(until - agent.began)], ["calls", usage.calls], ["tool calls", usage.toolCalls || undefined],
+    facts([["state", chip(stateOf(agent))], ["called as", format.words(agent.trigger)], ["model", agent.model], ["time", format.span(until - agent.began)], ["calls", usage.calls], ["tool calls", usage.toolCalls || undefined],
       ["input", format.count(usage.input)], ["cached", format.count(usage.cached)], ["output", format.count(usage.output)], ["cost", format.cost(knownCost(usage))], ["retries", agent.retries || undefined], ["cut short", agent.cut], ["tasks", agent.taskIds.join(", ")]]),
     agent.message ? section("It was asked", markdown(agent.message)) : null,
     agent.error ? section("Error", h("p.bad", null, agent.error)) : null,
@@ -40,7 +40,7 @@ function ofModel(app, agent, span) {
 function ofTool(app, agent, span) {
   const { record } = span;
   return [
-    facts([["tool", h("code", null, span.name)], ["time", format.span(span.to - span.from)], ["called by", record.by], ["failed", span.failed ? "yes" : undefined], ["reason", record.reason]]),
+    facts([["tool", h("code", null, span.name)], ["time", format.span((span.to ?? app.session.state.time) - span.from)], ["state", span.to === null ? "runs" : undefined], ["called by", record.by], ["failed", span.failed ? "yes" : undefined], ["reason", record.reason]]),
     record.arguments !== undefined ? section("Arguments", verbatim(format.pretty(record.arguments))) : null,
     record.result !== undefined ? section(span.failed ? "Error" : "Result", verbatim(format.pretty(record.result))) : null,
   ];

@@ -1,5 +1,5 @@
 // A run at a glance: what it waits for, who is at work on what, and what came of it.
-import { agentName, chip, empty, who } from "../parts.js";
+import { agentName, chip, empty, stateOf, who } from "../parts.js";
 import { address } from "../route.js";
 import { h } from "../view.js";
 import { markdown } from "../markdown.js";
@@ -23,8 +23,8 @@ function card(app, agent) {
   const { session } = app, stream = session.state.streams.get(agent.op);
   const said = stream?.text || stream?.reasoning || agent.answer || "";
   const until = agent.ended ?? session.state.time;
-  return h("a.card.agent-card", { key: agent.op, class: "is-" + agent.state + (stream ? " speaks" : ""), href: address("run", session.id, "transcript") + "?op=" + encodeURIComponent(agent.op) },
-    h("header", null, who(agent.name, agentName(agent)), chip(agent.state)),
+  return h("a.card.agent-card", { key: agent.op, class: "is-" + stateOf(agent) + (stream ? " speaks" : ""), href: address("run", session.id, "transcript") + "?op=" + encodeURIComponent(agent.op) },
+    h("header", null, who(agent.name, agentName(agent)), chip(stateOf(agent))),
     h("p.said", null, format.line(said.slice(-400), 220) || (agent.error ? format.line(agent.error, 200) : format.line(agent.message, 160))),
     h("footer", null, h("span.doing", null, agent.doing), h("span.grow", null), h("span", null, format.span(until - agent.began)), h("span", null, format.count(agent.usage.input + agent.usage.output)), agent.retries ? h("span.attention-words", null, `${agent.retries}×`) : null));
 }

@@ -1,10 +1,11 @@
 // What one agent was told, has said and done, as it comes: messages, calls with their results, questions, and the text that is being written.
 import { Scroll, windowed } from "../list.js";
-import { agentName, chip, empty, unified, verbatim, who } from "../parts.js";
+import { agentName, chip, empty, stateOf, unified, verbatim, who } from "../parts.js";
 import { h } from "../view.js";
 import { inTree } from "../agents.js";
 import { markdown } from "../markdown.js";
 import { openCard } from "./answer.js";
+import { canSay, said, sayField, unheard, waitsToBeHeard } from "./say.js";
 import { runName } from "./runs.js";
 import * as format from "../format.js";
 import { text } from "../format.js";
@@ -85,6 +86,8 @@ const shows = {
   task_completed: (app, agent, record) => bubble("said final", [who(agent.name, agentName(agent)), h("span.tag", null, "answer")], markdown(text(record.result))),
   task_failed: (app, agent, record) => bubble("said bad", who(agent.name, agentName(agent)), h("p", null, text(record.error))),
   input_received: (app, agent, record) => bubble("told", "you", markdown(text(record.text))),
+  user_message_received: (app, agent, record) => said(record),
+  user_message_dropped: (app, agent, record) => said(record, "was not heard"),
   question_asked: (app, agent, record) => bubble("asks", [who(agent.name, agentName(agent)), h("span.tag.attention", null, "asks")], (Array.isArray(record.questions) ? record.questions : []).map((one) => markdown(text(one)))),
   question_answered: (app, agent, record) => bubble("told", "the answer", markdown(text(record.text))),
   approval_requested: (app, agent, record) => bubble("asks", [h("span.tag.attention", null, "wants leave"), h("code.tool", null, text(record.tool))], record.reason ? h("p.about", null, text(record.reason)) : null, change(record), verbatim(format.pretty(text(record.arguments)))),
@@ -128,7 +131,7 @@ function side(app, now) {
   return windowed("nav.agents-side", view.side, rows.length, (i) => {
     const { agent, depth } = rows[i];
     return h("button.agent-pick", { type: "button", class: agent.op === now.op ? "chosen" : "", style: { "padding-left": 10 + Math.min(depth, 8) * 12 + "px" }, aria: { current: agent.op === now.op ? "true" : undefined }, onclick: () => look(app, agent) },
-      who(agent.name, agentName(agent)), h("span.grow", null), app.session.state.streams.has(agent.op) ? h("span.pulse", { aria: { label: "writes" } }) : null, chip(agent.state));
+      who(agent.name, agentName(agent)), h("span.grow", null), app.session.state.streams.has(agent.op) ? h("span.pulse", { aria: { label: "writes" } }) : null, chip(stateOf(agent)));
   }, { key: (i) => rows[i].agent.op, aria: { label: "Agents" } });
 }
 
@@ -147,13 +150,15 @@ export function transcript(app) {
     Object.assign(view, { of, scroll: new Scroll({ estimate: 90, measured: true, atEnd: state.ended === null && agent.ended === null }) });
   }
   const speaker = agent.speaker ?? agent, stream = state.streams.get(speaker.op), first = agent.caller === undefined && agent.number === 0 && agent.items[0]?.type !== "agent_started" ? 1 : 0;
-  const count = agent.items.length + first + (stream ? 1 : 0);
+  const waiting = session.at === null ? unheard(state, speaker) : [], told = agent.items.length + first;
+  const count = told + waiting.length + (stream ? 1 : 0);
   const row = (i) => {
     if (first && i === 0) return h("div.item", null, bubble("told", ["to ", who(agent.name, agentName(agent))], markdown(state.message)));
-    return i - first < agent.items.length ? item(app, agent, agent.items[i - first]) : speaking(app, speaker, stream);
+    if (i < told) return item(app, agent, agent.items[i - first]);
+    return stream && i === told ? speaking(app, speaker, stream) : waitsToBeHeard(waiting[i - told - (stream ? 1 : 0)]);
   };
   return h("div.transcript", null, side(app, agent),
     h("select.agent-select", { value: agent.op, aria: { label: "Agent" }, onchange: (e) => { const one = state.byOp.get(e.target.value); if (one) look(app, one); } }, rowsOf(state).slice(0, 500).map((one) => h("option", { value: one.agent.op }, "\u00a0".repeat(one.depth * 2) + agentName(one.agent)))),
-    count === 0 ? empty("It has said nothing yet", agent.doing) : windowed("div.items", view.scroll, count, row, { key: (i) => i, of, aria: { label: "Transcript of " + agentName(agent) } }), yourTurn(app));
+    count === 0 ? empty("It has said nothing yet", agent.doing) : windowed("div.items", view.scroll, count, row, { key: (i) => i, of, aria: { label: "Transcript of " + agentName(agent) } }), yourTurn(app) ?? (canSay(app, speaker) ? sayField(app, speaker) : null));
 }
 

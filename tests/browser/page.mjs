@@ -222,6 +222,28 @@ test("a run is put away and gone on with, and cancelled", async ({ browser, serv
   await page.close();
 });
 
+test("something is said to an agent at work, and heard before its next call", async ({ browser, server }) => {
+  const page = await enter({ browser, server });
+  const id = await server.begin("guide", call("ask_user", { question: "Which city?" }, "nothing was said"));
+  await look(page, id);
+  await page.shows("asks", ".agent-card");
+  await page.shows("waits for an answer", ".agent-card");
+  await look(page, id, "transcript");
+  await page.type("say I was told so", "form.say textarea");
+  await page.click("form.say button", "Say it");
+  await page.shows("waits to be heard", ".items");
+  await look(page, id);
+  await page.type("Lisbon", "main.run form.answer textarea");
+  await page.click("main.run form.answer button", "Answer");
+  await server.state(id, "done");
+  await look(page, id, "transcript");
+  await page.shows("I was told so", ".items");
+  await page.until(() => !document.querySelector(".items").innerText.includes("waits to be heard") && !document.querySelector("form.say"));
+  same((await page.text(".said-item.final")).trim().split("\n").at(-1), "I was told so", "its answer:");
+  clean(page, server);
+  await page.close();
+});
+
 test("all by keys", async ({ browser, server }) => {
   const page = await enter({ browser, server });
   await page.until(() => document.querySelectorAll(".runs-list a, .runs-list button, .runs-list [role=row]").length > 0);

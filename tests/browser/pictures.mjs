@@ -23,8 +23,9 @@ try {
   const talk = await server.begin("guide", "say ## Hello\n");
   await server.state(talk, "done");
   const open = await server.begin("guide", call("write_file", { path: "notes/lisbon.md", content: "# Lisbon\n\nGrilled sardines at noon.\n" }));
-  await server.begin("guide", call("ask_user", { question: "Which **city** is it, and how many days?" }));
-  const places = { runs: "#/", inbox: "#/inbox", new: "#/new", begin: "#/new/guide", waiting: `#/run/${open}` };
+  const asked = await server.begin("guide", call("ask_user", { question: "Which **city** is it, and how many days?" }));
+  await server.ask("POST", `/api/runs/${open}/say`, { text: "Put **Porto** in as well, and no museums." });
+  const places = { runs: "#/", inbox: "#/inbox", new: "#/new", begin: "#/new/guide", waiting: `#/run/${open}`, saying: `#/run/${open}/transcript`, asking: `#/run/${asked}/timeline` };
   for (const view of ["overview", "board", "document", "timeline", "tree", "transcript", "cost", "events"]) places[view] = `#/run/${trip}/${view === "overview" ? "" : view}`;
   for (const dark of [false, true]) {
     for (const [width, height] of sizes) {

@@ -4,6 +4,7 @@ import { fold, foldDelta, newState } from "../page/reduce.js";
 import { Session } from "../page/session.js";
 import { criticalPath } from "../page/critical.js";
 import { inTree } from "../page/agents.js";
+import { stateOf } from "../page/parts.js";
 
 const began = Date.parse("2026-11-21T09:00:00.000Z");
 
@@ -39,6 +40,43 @@ const trip = numbered([
   [4000, "workflow_finished", { tasks: [], usage: {} }],
 ]);
 
+test("a tool is seen from its beginning, a wait is one, and what a person says stands where it was heard", () => {
+  const at = (n) => all(talking.slice(0, n)).agents[0];
+  const talking = numbered([
+    [0, "workflow_started", { message: "Dig" }],
+    [0, "task_running", { ...o1, task: 1 }],
+    [10, "model_request", { ...o1, model: "sim/a", turn: 1 }],
+    [20, "model_reply", { ...o1, model: "sim/a", finish: "tool_calls", calls: 3, usage: {} }],
+    [30, "approval_requested", { ...o1, id: "a1", tool: "cut", arguments: "{}" }],
+    [40, "tool_started", { ...o1, tool: "dig", arguments: "{}" }],
+    [50, "tool_started", { ...o1, tool: "dig", arguments: "{}" }],
+    [60, "user_message_received", { ...o1, id: "u1", text: "Deeper" }],
+    [70, "user_message_received", { id: "u2", text: "Whoever" }],
+    [80, "tool_call", { ...o1, tool: "dig", arguments: "{}", result: "a" }],
+    [90, "approval_answered", { ...o1, id: "a1", decision: "deny" }],
+    [95, "tool_call", { ...o1, tool: "dig", arguments: "{}", result: "b", error: true }],
+    [96, "user_message_delivered", { ...o1, ids: ["u1"] }],
+    [97, "user_message_dropped", { id: "u2", reason: "the run ended" }],
+    [98, "workflow_finished", {}],
+  ]);
+  assert.equal(stateOf(at(5)), "asks");
+  assert.equal(at(5).doing, "waits for leave to call cut");
+  assert.equal(stateOf(at(7)), "working");
+  assert.deepEqual(at(7).spans.filter((one) => one.kind === "tool").map((one) => [one.from - began, one.to]), [[40, null], [50, null]]);
+  const state = all(talking.slice(0, 12)), [agent] = state.agents;
+  assert.deepEqual(agent.spans.filter((one) => one.kind === "tool").map((one) => [one.from - began, one.to - began, one.failed]), [[40, 80, false], [50, 95, true]]);
+  assert.equal(agent.doing, "");
+  assert.deepEqual([...state.said.keys()], ["u1", "u2"]);
+  assert.ok(!agent.items.some((one) => one.type === "user_message_received"), "not heard yet");
+  const ended = all(talking), items = ended.agents[0].items.map((one) => one.type);
+  assert.equal(ended.said.size, 0);
+  assert.deepEqual(items.slice(-2), ["user_message_received", "user_message_dropped"]);
+  assert.equal(ended.agents[0].items.at(-1).text, "Whoever");
+  for (const hostile of [{ id: 3 }, { ids: "u1" }, { ids: [null, {}] }, { id: "u9" }]) {
+    for (const type of ["user_message_received", "user_message_delivered", "user_message_dropped", "tool_started", "tool_call"]) all([...talking, { seq: 99, type, op: "o1", ...hostile }]);
+  }
+});
+
 test("a run from its first record to its last", () => {
   const state = all(trip), [chief, food] = state.agents;
   assert.equal(state.message, "Lisbon");
@@ -68,7 +106,7 @@ test("a run from its first record to its last", () => {
 test("what is open in the middle", () => {
   const state = all(trip.slice(0, 14)), food = state.byOp.get("o2");
   assert.deepEqual([...state.open.keys()], ["a1"]);
-  assert.equal(food.doing, "waits for leave");
+  assert.equal(food.doing, "waits for leave to call write_file");
   assert.equal(food.waits.size, 1);
   const withdrawn = fold(state, { seq: 15, time: trip[14].time, type: "question_withdrawn", op: "o2", id: "a1" });
   assert.equal(withdrawn.open.size, 0);
