@@ -40,7 +40,9 @@ mv project gone
 worker 1
 run "$HOCKET" wait "$script"; expect 0; same "$(cat out)" "$(cat whole)"; empty err
 run "$HOCKET" wait --timeout 60 "$script" "$agents"; expect 0; has out "heard"
-run "$HOCKET" wait --json "$agents"; expect 0; has out '"ok":true'; has out '"usage"'
+run "$HOCKET" wait --json "$agents"; expect 0; has out '"ok":true'; has out '"usage"'; cp out whole
+echo 'local f <close> = assert(io.open(...)); print(assert(require("hocket.json").decode(f:read "a")).run)' >parse.lua
+run "$HOCKET" run -q --store off parse.lua whole; expect 0; same "$(cat out)" "$agents"
 run "$HOCKET" show "$script"; has out done
 mv gone project
 

@@ -57,15 +57,11 @@ static void print_text(struct wait *w, const hocket_json *found)
         cli_answer(&w->screen, text, n);
 }
 
-/* The object behind a member, as it stands in the text. */
-static void print_result(const struct cli_result *result)
+static void print_json(const hocket_json *found)
 {
-    static const char mark[] = "\"result\":";
-    const char *at = result->json.n > 0 ? strstr(result->json.p, mark) : NULL;
-    if (at)
-        cli_out_line(at + sizeof(mark) - 1, strlen(at) - sizeof(mark));
-    else
-        cli_out_line(cli_buf_text(&result->json), result->json.n);
+    size_t n = 0;
+    const char *text = hocket_json_text(hocket_json_get(found, "json"), "", &n);
+    cli_out_line(text, n);
 }
 
 static void add_shown(struct cli_buf *line, const char *text, size_t columns)
@@ -129,8 +125,8 @@ static void say_error(const struct cli_result *result)
 static void show(struct wait *w, const struct cli_result *result)
 {
     hocket_json *found = hocket_json_parse(cli_buf_text(&result->json), result->json.n, NULL);
-    if (w->json && hocket_json_get(found, "result"))
-        print_result(result);
+    if (w->json && hocket_json_get(found, "json"))
+        print_json(found);
     else if (!w->json)
         print_text(w, found);
     if (result->status == HOCKET_EPARKED)

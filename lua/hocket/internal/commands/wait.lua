@@ -49,7 +49,7 @@ local function result_of(row)
   if row.state ~= "done" and type(result.error) ~= "table" then
     result.error = { code = row.state == "cancelled" and "cancelled" or "state", message = row.state }
   end
-  return { id = row.id, state = row.state, result = result, output = json.array(output) }
+  return { id = row.id, state = row.state, result = result, json = json.encode(result), output = json.array(output) }
 end
 
 -- It waits for a person, and for how long nobody knows.
