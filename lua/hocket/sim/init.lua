@@ -23,6 +23,7 @@
 --- As the real ones do, it refuses conversations in which something does not come back as it went:
 --- results without calls, calls without results, signatures that are missing or do not fit.
 local caught = require "hocket.internal.base.caught"
+local effects = require "hocket.internal.base.effects"
 local delivery = require "hocket.internal.sim.delivery"
 local faults = require "hocket.internal.sim.faults"
 local fiber = require "hocket.internal.core.fiber"
@@ -231,11 +232,18 @@ local function plan_for(state, http)
   return error_plan(routes[1][3], 404, ("nothing is served at %s %s"):format(http.method, path))
 end
 
+-- It is served for all runs: what it draws is no run's.
+local function new_seed()
+  local seed
+  effects.aside(function() seed = random.hash(system.token(32)) end)
+  return seed
+end
+
 local function new_state(script, options)
   local chosen, wrong = faults.parse(options.fault or script.fault or "")
   if not chosen then return nil, { code = "invalid", message = wrong } end
   return { script = script, options = options, seed = options.seed or script.seed, faults = chosen, counts = {}, counted = 0,
-    random = random.new(random.hash(system.token(32))) }
+    random = random.new(new_seed()) }
 end
 
 -- A request that raises, memory being out, is over: its client would wait for ever.
