@@ -314,6 +314,18 @@ static int l_left(lua_State *L)
     return 1;
 }
 
+/* a:least(id, kind) -> what is left of the tightest limit on it, its own or one above; nil where there is none */
+static int l_least(lua_State *L)
+{
+    static const char *const kinds[] = { "turns", "tool_calls", "tokens", "cost", NULL };
+    enum hocket__budget_kind kind = (enum hocket__budget_kind) luaL_checkoption(L, 3, NULL, kinds);
+    int64_t least = hocket__budget_tightest(check(L), id_at(L, 2), kind);
+    if (least == HOCKET__NO_LIMIT)
+        return 0;
+    push_amount(L, kind, least);
+    return 1;
+}
+
 /* a:stop() */
 static int l_stop(lua_State *L)
 {
@@ -351,6 +363,7 @@ static const luaL_Reg methods[] = {
     { "tools", l_tools },
     { "warning", l_warning },
     { "left", l_left },
+    { "least", l_least },
     { "stop", l_stop },
     { "usage", hocket__account_l_usage },
     { "tree", hocket__account_l_tree },

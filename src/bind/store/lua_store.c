@@ -359,6 +359,15 @@ static int l_remove(lua_State *L)
     return list_all(L, hocket__store_remove, give_one);
 }
 
+static void on_told(void *ud, int status, const struct hocket_error *err)
+{
+    struct hocket__store_ask *a = ud;
+    struct hocket__runtime *rt = a->rt;
+    hocket__store_ask_reply(a).done(ud, status, err);
+    if (status == 0)
+        hocket__runtime_store_told(rt);
+}
+
 /* message(id, {id=, json=}) -> true, when it is on the disk */
 static int l_message(lua_State *L)
 {
@@ -371,6 +380,7 @@ static int l_message(lua_State *L)
     if (!a)
         return 2;
     struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    reply.done = on_told;
     return hocket__store_ask_wait(
         L, a, hocket__store_message(a->s, id, &m, &reply, &a->call), -1, give_one);
 }

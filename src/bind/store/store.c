@@ -121,6 +121,12 @@ static void on_news(
         hocket__runtime_store_lost(s->rt, err);
 }
 
+void hocket__runtime_store_told(struct hocket__runtime *rt)
+{
+    if (rt->store && rt->store->store && !rt->closing)
+        on_news(rt->store, HOCKET__STORE_CHANGED, NULL, NULL);
+}
+
 void hocket__runtime_store_lost(struct hocket__runtime *rt, const struct hocket_error *err)
 {
     if (hocket__store_is_behind(rt->store->store))

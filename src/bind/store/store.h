@@ -25,6 +25,10 @@ struct hocket__store *hocket__runtime_store(struct hocket__runtime *rt, struct h
 int hocket__runtime_store_hear(
     struct hocket__runtime *rt, uint64_t fiber, struct hocket_error *err);
 
+/* This process has written what runs of its own may wait for: they hear of it as of what others write. Called when no Lua
+ * runs. */
+void hocket__runtime_store_told(struct hocket__runtime *rt);
+
 /* What an effect on the world waits for. */
 enum hocket__store_kept hocket__runtime_durability(const struct hocket__runtime *rt);
 

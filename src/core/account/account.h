@@ -161,5 +161,9 @@ bool hocket__budget_warning(
 int64_t hocket__budget_left(
     const struct hocket__accounts *s, uint64_t account, enum hocket__budget_kind kind);
 
+/* The same of the tightest limit that holds for an account, its own or one above. */
+int64_t hocket__budget_tightest(
+    const struct hocket__accounts *s, uint64_t account, enum hocket__budget_kind kind);
+
 /* From now on every agent makes one more call at most: its last answer. */
 void hocket__budget_stop(struct hocket__accounts *s);

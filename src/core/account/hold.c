@@ -191,3 +191,11 @@ int64_t hocket__budget_left(
                ? hocket__at_least_0(hocket__budget_rest(&s->list[n], (int) kind))
                : HOCKET__NO_LIMIT;
 }
+
+int64_t hocket__budget_tightest(
+    const struct hocket__accounts *s, uint64_t account, enum hocket__budget_kind kind)
+{
+    uint32_t n = hocket__account_find(s, account);
+    int64_t least = hocket__budget_least(s, n ? n : 1, (int) kind);
+    return least == INT64_MAX ? HOCKET__NO_LIMIT : least;
+}

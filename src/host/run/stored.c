@@ -441,6 +441,8 @@ void hocket__stored_end(struct hocket__stored *s)
     hocket__store_update(s->store, &s->claim, set, &row);
     hocket__store_release(s->store, &s->claim);
     s->claimed = false;
+    if (over && s->pool.len > 0) /* what a process writes is news for others alone */
+        hocket__hearing_ask(s->run->host);
     hold_until_open(s);
 }
 

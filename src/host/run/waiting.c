@@ -23,13 +23,15 @@ static const struct {
     { "approval_requested", "approval", true },
     { "input_requested", "input", false },
     { "signal_requested", "signal", false },
+    { "run_awaited", "run", false },
+    { "caller_awaited", "caller", false },
 };
 static const char *const closing[] = { "question_answered", "question_withdrawn",
-    "approval_answered", "input_received", "signal_received" };
+    "approval_answered", "input_received", "signal_received", "run_returned", "caller_returned" };
 
 /* Members of an event that somebody needs who is to answer. */
 static const char *const shown[] = { "id", "agent", "questions", "tool", "arguments", "reason",
-    "always", "name" };
+    "always", "name", "child", "pool", "caller" };
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
@@ -134,19 +136,33 @@ static bool has_word(const struct hocket__open *o, const char *word)
     return memmem(o->json.data, o->json.len, word, strlen(word)) != NULL;
 }
 
+/* For another run: one that it has called, or its caller. */
+static bool is_for_run(const struct hocket__open *o)
+{
+    return has_word(o, "\"kind\":\"run\"") || has_word(o, "\"kind\":\"caller\"");
+}
+
+static bool waits_for_run(const struct hocket__stored *s)
+{
+    for (struct hocket__list *l = s->opens.next; l != &s->opens; l = l->next)
+        if (is_for_run(hocket__container_of(l, struct hocket__open, link)))
+            return true;
+    return false;
+}
+
 /* Its next input is given by whoever has it. */
 static bool waits_for_others(const struct hocket__stored *s)
 {
     for (struct hocket__list *l = s->opens.next; l != &s->opens; l = l->next) {
         const struct hocket__open *o = hocket__container_of(l, struct hocket__open, link);
-        if (o->person || has_word(o, "\"kind\":\"signal\""))
+        if (o->person || has_word(o, "\"kind\":\"signal\"") || is_for_run(o))
             return true;
     }
     return false;
 }
 
-/* The same, but for the ends of runs that it has submitted, which come by themselves: who runs it here waits for them.
- * A worker has others to run meanwhile. */
+/* The same, but for other runs: the ends of those that it has submitted, and what its agents' calls say, come by themselves:
+ * who runs it here waits for them. A worker has others to run meanwhile. */
 static bool waits_long(const struct hocket__stored *s)
 {
     if (s->pool.len > 0)
@@ -276,7 +292,7 @@ static bool is_to_be_parked(const struct hocket__stored *s)
 {
     int64_t due = hocket__kept_wall_due(s->run->kept);
     bool near = due != 0 && due - hocket__wall_ms() < NEAR_MS;
-    return s->may_park && !near && (waits_long(s) || due != 0);
+    return s->may_park && !near && (waits_long(s) || (due != 0 && !waits_for_run(s)));
 }
 
 void hocket__waiting_look(struct hocket__stored *s)

@@ -87,6 +87,8 @@ local function check(row, question, text)
     return stored.failure("not_found", "run %s does not ask '%s'%s", row.id, question, #ids > 0 and (": it waits for " .. ids) or "")
   elseif one.kind == "signal" then
     return stored.failure("invalid", "'%s' is a signal: hocket signal %s %s", question, row.id, tostring(one.name))
+  elseif one.kind == "run" or one.kind == "caller" then
+    return stored.failure("invalid", "'%s' waits for the run %s: that is what it hears of", question, tostring(one.child or one.caller))
   elseif one.kind == "approval" and one.tool and not is_decision(text) then
     return stored.failure("invalid", "leave to call a tool is answered with allow, deny (and a reason, if you like)%s or edit and its arguments as one JSON object", one.always and ", always" or "")
   elseif one.kind == "approval" and one.tool and not one.always and ask.verdict(text) == "always" then

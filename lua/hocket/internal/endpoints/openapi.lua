@@ -37,7 +37,7 @@ local options = object({
   priority = { type = "integer", minimum = -100, maximum = 100 }, conversation = flag, interactive = flag, deltas = flag,
 }, false)
 
-local open = object { ["id!"] = text, ["kind!"] = one_of("question", "approval", "input", "signal"), agent = text, questions = list_of(text), tool = text,
+local open = object { ["id!"] = text, ["kind!"] = one_of("question", "approval", "input", "signal", "run", "caller"), agent = text, child = text, caller = text, questions = list_of(text), tool = text,
   arguments = text, reason = text, always = text, name = text, change = any }
 
 local schemas = {

@@ -1,0 +1,105 @@
+--- What one run and another say to each other: messages in the store, each known by an id, so that what is said twice is
+--- heard once. Both sides have it in their logs: sending is an effect, and what comes is told to a run as a signal is.
+local broker = require "hocket.broker"
+local effects = require "hocket.internal.base.effects"
+local fiber = require "hocket.internal.core.fiber"
+local json = require "hocket.json"
+local messages = require "hocket.internal.run.messages"
+local store = require "hocket.internal.core.store"
+local failed = require("hocket.internal.core.system").error
+
+local mail = {}
+
+--- Seconds after which a run that waits may be put away until there is something for it. Before, it stays at hand.
+local AT_HAND = 1
+
+-- Said before, or said to somebody who does not hear any more: both are fine.
+local heard = { exists = true, not_found = true }
+
+--- Says something to another run, once.
+---@async
+---@param to string The run's id.
+---@param name string What that waits for.
+---@param id string Of what is said: among all that is said to that run.
+---@param value any Data.
+---@return boolean? said
+---@return hocket.Error?
+function mail.send(to, name, id, value)
+  local said = json.encode { wish = "signal", name = name, value = value }
+  local function put()
+    local ok, err = store.message(to, { id = id, json = said })
+    if not ok and not heard[err.code] then return nil, err end
+    return true
+  end
+  return effects.run("message", { to = to, id = id, said = said }, put, { again = put })
+end
+
+-- Nothing came for as long as a run stays at hand.
+local function look(taker, late)
+  if not late then return nil end
+  local value, seconds = late()
+  if value ~= nil and not taker.came then taker.came, taker.value = true, value end
+  return seconds and fiber.now() + seconds or nil
+end
+
+local function wait(taker, late)
+  local due = fiber.now() + AT_HAND
+  while not taker.came do
+    local left = due and due - fiber.now()
+    if left and left <= 0 then due = look(taker, late) else fiber.park_for_program(left) end
+  end
+end
+
+-- Names are taken once as a rule: nothing is left of them.
+local function withdraw(self, taker)
+  local list = self.takers[taker.name]
+  for i, one in ipairs(list) do
+    if one == taker then table.remove(list, i) end
+  end
+  if #list == 0 then self.takers[taker.name] = nil end
+end
+
+--- Waits for what is said under a name: each message once, in their order.
+---@async
+---@param run hocket.Run
+---@param name string
+---@param late? fun(): any, number? Is called when it has waited for a second: what is to be taken in its place, or nil; and after how many more it is called again.
+---@return any value
+function mail.take(run, name, late)
+  local self = messages.of(run)
+  local first = messages.take(self, name)
+  if first then return first.value end
+  local taker = { name = name, fiber = fiber.self() }
+  self.takers[name] = self.takers[name] or {}
+  table.insert(self.takers[name], taker)
+  local open <close> = setmetatable({}, { __close = function() withdraw(self, taker) end })
+  broker.shared():aside(wait, taker, late)
+  return taker.value
+end
+
+--- A wait that whoever looks at the run is shown (`waiting_for`), until the handle is closed: events `KIND_awaited`, and
+--- `KIND_returned` with what the handle has by then as `more`.
+---@param run hocket.Run
+---@param kind "run"|"caller"
+---@param about table For the events: whom it waits for.
+---@param agent? string
+---@param op? string
+---@return table handle To be closed.
+---@return hocket.Error? untold Nobody would ever wake it.
+function mail.show(run, kind, about, agent, op)
+  run.shown = (run.shown or 0) + 1
+  local id = kind:sub(1, 1) .. run.shown
+  local function event(type, more)
+    local payload = { id = id }
+    for name, value in pairs(about) do payload[name] = value end
+    for name, value in pairs(more or {}) do payload[name] = value end
+    return run:emit(kind .. type, payload, agent, op)
+  end
+  local _, untold = event "_awaited"
+  local handle = setmetatable({}, { __close = function(self)
+    if not run.parked then event("_returned", self.more) end
+  end })
+  return handle, untold and failed(untold)
+end
+
+return mail
