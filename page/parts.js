@@ -1,5 +1,6 @@
 // Small things that several views show.
 import { h } from "./view.js";
+import { address } from "./route.js";
 import * as format from "./format.js";
 
 const HUES = 12;
@@ -33,6 +34,14 @@ export function stateOf(agent) {
 export function chip(state) {
   return h("span.chip", { class: "is-" + (marks[state] ? state : "other") }, h("span.mark", { aria: { hidden: "true" } }, marks[state] ?? "·"), h("span.chip-words", null, format.words(state)));
 }
+
+/** Another run: one that an agent's call became, or the one that made the call. */
+export function runLink(id) {
+  return h("a", { href: address("run", format.text(id)), title: format.text(id) }, format.shortId(id));
+}
+
+/** Whether a run waits for another one: nobody has to answer it. */
+export const isForRun = (open) => open.kind === "run" || open.kind === "caller";
 
 export function empty(title, text, ...more) {
   return h("div.empty", null, h("p.empty-title", null, title), text ? h("p", null, text) : null, more);

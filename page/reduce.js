@@ -5,7 +5,7 @@
 //
 // It knows no page and no clock. A record costs what is new in it, so that 100,000 of them take a moment: lists grow at their ends, what is
 // looked for stands in maps, and nothing is copied. Records are a stranger's: a member that is of another type is none.
-import { addReply, newUsage } from "./usage.js";
+import { addReply, addRun, newUsage } from "./usage.js";
 
 const text = (value) => (typeof value === "string" ? value : undefined);
 const list = (value) => (Array.isArray(value) ? value : []);
@@ -221,6 +221,23 @@ function drop(state, agent, record) {
   (agent?.items ?? state.talk ?? state.agents[0]?.items ?? state.notes).push(one ? { ...record, text: one.record.text } : record);
 }
 
+// For another run: nobody has to answer it.
+function awaitRun(words) {
+  return (state, agent, record) => {
+    const id = text(record.id);
+    if (!agent || !id) return void state.notes.push(record);
+    agent.items.push(record);
+    agent.waits.set(id, span(agent, "wait", state.time, null, record, { name: text(record.pool) ?? "caller" }));
+    agent.doing = words;
+  };
+}
+
+function runReturned(state, agent, record) {
+  addRun(state.usage, record.usage);
+  if (agent) addRun(agent.usage, record.usage);
+  answered(state, agent, record);
+}
+
 // ---- Boards, documents --------------------------------------------------------------------------------------------
 
 function numbered(all, number, make) {
@@ -391,6 +408,10 @@ const takes = {
   question_withdrawn: answered,
   approval_answered: answered,
   signal_received: answered,
+  run_awaited: awaitRun("works in a run of its own"),
+  run_returned: runReturned,
+  caller_awaited: awaitRun("waits for its caller"),
+  caller_returned: answered,
   input_received: answered,
   // What is said in a conversation is of several operations, one for each turn: it has a list of its own.
   conversation_started(state, agent, record) {

@@ -20,6 +20,23 @@ export function addReply(sum, reply) {
   else sum.unpriced++;
 }
 
+const whole = (value) => (Number.isInteger(value) && value > 0 ? value : 0);
+
+/** Adds the sum of another run, as `run_returned` has it. */
+export function addRun(sum, usage) {
+  const used = usage !== null && typeof usage === "object" ? usage : {};
+  sum.calls += whole(used.calls);
+  sum.toolCalls += whole(used.tool_calls);
+  sum.input += number(used.input);
+  sum.output += number(used.output);
+  sum.cached += number(used.cached);
+  sum.cacheWrite += number(used.cache_write);
+  sum.reasoning += number(used.reasoning);
+  sum.ms += number(used.seconds) * 1000;
+  sum.cost += number(used.cost_known ?? used.cost);
+  sum.unpriced += whole(used.unpriced);
+}
+
 /** What is known of the cost: null where not all of it is. */
 export function knownCost(sum) {
   return sum.unpriced > 0 ? null : sum.cost;

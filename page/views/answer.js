@@ -1,5 +1,5 @@
 // What a run waits for, and the answer to it: a question, leave for a call with all that it would do, what a conversation hears next.
-import { button, unified, verbatim, who } from "../parts.js";
+import { button, runLink, unified, verbatim, who } from "../parts.js";
 import { h } from "../view.js";
 import { markdown } from "../markdown.js";
 import * as format from "../format.js";
@@ -128,7 +128,12 @@ function signal(app, open) {
     h("div.actions", null, h("button.button", { type: "submit", disabled: draft.busy === true }, "Send")));
 }
 
-const bodies = new Map([["approval", approval], ["question", question], ["input", question], ["signal", signal]]);
+function otherRun(app, open) {
+  return h("p", null, open.kind === "run" ? "Its work is done by another run, " : "It has asked the run that called it, ", runLink(open.child ?? open.caller),
+    open.pool ? [", of the pool ", h("b", null, format.text(open.pool))] : null, ".");
+}
+
+const bodies = new Map([["approval", approval], ["question", question], ["input", question], ["signal", signal], ["run", otherRun], ["caller", otherRun]]);
 
 function body(app, open) {
   const show = bodies.get(open.kind);

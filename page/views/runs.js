@@ -1,7 +1,7 @@
 // All runs: state, who, what was asked, age, cost. Search and states narrow the list; arrows walk in it.
 import { Scroll, windowed } from "../list.js";
 import { address, go } from "../route.js";
-import { button, chip, empty, who } from "../parts.js";
+import { button, chip, empty, isForRun, who } from "../parts.js";
 import { h } from "../view.js";
 import * as format from "../format.js";
 
@@ -41,7 +41,7 @@ function tools(app) {
 }
 
 function row(app, run, i) {
-  const waiting = run.waiting_for?.filter((one) => one.kind !== "input").length ?? 0;
+  const waiting = run.waiting_for?.filter((one) => one.kind !== "input" && !isForRun(one)).length ?? 0;
   return h("a.run-row", { href: address("run", run.id), class: i === chosen ? "chosen" : "", onfocus: () => { chosen = i; } },
     chip(run.state),
     h("span.run-main", null, h("span.run-input", null, format.line(run.input) || h("em", null, "no request")),

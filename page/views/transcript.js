@@ -1,6 +1,6 @@
 // What one agent was told, has said and done, as it comes: messages, calls with their results, questions, and the text that is being written.
 import { Scroll, windowed } from "../list.js";
-import { agentName, chip, empty, stateOf, unified, verbatim, who } from "../parts.js";
+import { agentName, chip, empty, runLink, stateOf, unified, verbatim, who } from "../parts.js";
 import { h } from "../view.js";
 import { inTree } from "../agents.js";
 import { markdown } from "../markdown.js";
@@ -100,6 +100,10 @@ const shows = {
   tasks_created: (app, agent, record) => bubble("done", "plans", h("ul", null, (Array.isArray(record.tasks) ? record.tasks : []).slice(0, 100).map((one) => h("li", null, text(one?.text ?? one?.description), one?.assigned_to ? [" ", who(text(one.assigned_to))] : null)))),
   routed: (app, agent, record) => note(record, "goes to ", who(text(record.to)), " ", text(record.reason)),
   handoff: (app, agent, record) => note(record, who(text(record.from)), " hands on to ", who(text(record.to))),
+  run_awaited: (app, agent, record) => note(record, "works in the pool ", h("b", null, text(record.pool)), ", as the run ", runLink(record.child)),
+  run_returned: (app, agent, record) => note(record, "its run is ", h("b", { class: record.ended === "done" ? "" : "bad" }, text(record.ended)), ": ", runLink(record.child)),
+  caller_awaited: (app, agent, record) => note(record, "asks its caller, the run ", runLink(record.caller)),
+  caller_returned: (app, agent, record) => note(record, "has heard of its caller"),
   team_message: (app, agent, record) => bubble("said", [who(text(record.member)), h("span.of", null, `round ${text(record.round)}`)], markdown(text(record.content))),
   team_vote: (app, agent, record) => note(record, who(text(record.member)), record.ready === true ? " is ready: " : " is not ready: ", text(record.reason)),
   labels_added: (app, agent, record) => note(record, "reads ", (Array.isArray(record.labels) ? record.labels : []).map((one) => h("span.tag", null, text(one))), " by ", h("code", null, text(record.tool))),

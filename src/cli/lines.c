@@ -388,6 +388,15 @@ static void on_handoff(const struct about *a)
     add_member(a, "to", DETAIL);
 }
 
+static void on_awaited(const struct about *a)
+{
+    a->line->tone = CLI_DIM;
+    cli_buf_adds(text_of(a), "works in the pool ");
+    add_member(a, "pool", DETAIL);
+    cli_buf_adds(text_of(a), ", as run ");
+    add_member(a, "child", DETAIL);
+}
+
 static void on_round(const struct about *a)
 {
     a->line->tone = CLI_DIM;
@@ -450,6 +459,7 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "document_updated", on_document },
         { "routed", on_routed },
         { "handoff", on_handoff },
+        { "run_awaited", on_awaited },
         { "round_started", on_round },
         { "team_finished", on_team_end },
     };

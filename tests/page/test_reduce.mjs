@@ -222,6 +222,18 @@ test("records twice, out of order or with gaps", () => {
   clearTimeout(session.asking);
 });
 
+test("an agent that works in a run of its own", () => {
+  const awaited = [1000, "run_awaited", { ...o2, id: "r1", child: "01M", pool: "gpu" }];
+  const waiting = all(numbered([[0, "agent_started", o2], awaited]));
+  assert.equal(waiting.open.size, 0, "nobody has to answer it");
+  assert.deepEqual(waiting.agents[0].spans.map((span) => [span.kind, span.name, span.from - began, span.to]), [["wait", "gpu", 1000, null]]);
+  const usage = { calls: 3, tool_calls: 2, input: 420, output: 61, cached: 20, cache_write: 0, reasoning: 5, cost: null, cost_known: 0.25, unpriced: 1, seconds: 7.2 };
+  const state = all(numbered([[0, "agent_started", o2], awaited, [9000, "run_returned", { ...o2, id: "r1", child: "01M", pool: "gpu", ended: "done", usage }]]));
+  assert.equal(state.agents[0].spans[0].to - began, 9000);
+  for (const sum of [state.usage, state.agents[0].usage])
+    assert.deepEqual([sum.calls, sum.toolCalls, sum.input, sum.output, sum.cached, sum.reasoning, sum.cost, sum.unpriced, sum.ms], [3, 2, 420, 61, 20, 5, 0.25, 1, 7200]);
+});
+
 test("100,000 records of 1,000 agents", () => {
   const records = many(1000, 100000), state = all(records);
   assert.equal(state.at, 100000);
@@ -232,7 +244,7 @@ test("100,000 records of 1,000 agents", () => {
 
 test("whatever stands in a record, nothing breaks", () => {
   const bad = [null, 0, -1, 1e300, "", "__proto__", "constructor", [], [[]], {}, { length: -1 }, true, ["x", null, {}], { toString: null }, NaN];
-  const types = [...new Set(trip.map((record) => record.type)), "plan_started", "agent_cut", "tool_denied", "turn_finished", "input_requested", "team_message", "task_skipped", "toString", "__proto__", "hasOwnProperty", "constructor"];
+  const types = [...new Set(trip.map((record) => record.type)), "plan_started", "agent_cut", "tool_denied", "turn_finished", "input_requested", "team_message", "task_skipped", "run_awaited", "run_returned", "caller_awaited", "caller_returned", "toString", "__proto__", "hasOwnProperty", "constructor"];
   const names = ["op", "agent", "caller", "board", "id", "tasks", "status", "usage", "slot", "version", "document", "content", "message", "questions", "model", "seconds", "first_seconds", "task", "result", "error", "time", "needs", "task_ids", "display_name"];
   const roll = dice(3), state = newState();
   for (let seq = 1; seq <= 20000; seq++) {

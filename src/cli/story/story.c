@@ -270,6 +270,12 @@ static bool is_kind(const hocket_json *one, const char *kind)
     return strcmp(cli_story_text(one, "kind", NULL), kind) == 0;
 }
 
+/* Nobody has to answer it. */
+static bool is_run(const hocket_json *one)
+{
+    return is_kind(one, "run") || is_kind(one, "caller");
+}
+
 static void say_who(struct cli_paper *p, const hocket_json *one)
 {
     cli_paper_to(p, INDENT);
@@ -278,6 +284,10 @@ static void say_who(struct cli_paper *p, const hocket_json *one)
     if (is_kind(one, "signal")) {
         cli_paper_add(p, CLI_DIM, "waits for the signal ");
         cli_story_add(p, CLI_PLAIN, one, "name", 64);
+    } else if (is_run(one)) {
+        cli_paper_add(
+            p, CLI_DIM, is_kind(one, "run") ? "waits for the run " : "waits for its caller, ");
+        cli_story_add(p, CLI_PLAIN, one, is_kind(one, "run") ? "child" : "caller", 64);
     } else if (is_kind(one, "input")) {
         cli_paper_add(p, CLI_DIM, "waits for its next input");
     } else {
@@ -312,6 +322,12 @@ static void say_how(struct cli_paper *p, const hocket_json *one, const char *id)
     if (cli_story_is_text(one, "answered")) {
         cli_paper_add(p, CLI_GOOD, "answered, and not taken yet: ");
         cli_story_add(p, CLI_PLAIN, one, "answered", cli_paper_left(p));
+        cli_paper_line(p);
+        return;
+    }
+    if (is_run(one)) {
+        cli_paper_add(p, CLI_DIM, "hocket show ");
+        cli_story_add(p, CLI_DIM, one, is_kind(one, "run") ? "child" : "caller", 64);
         cli_paper_line(p);
         return;
     }

@@ -236,6 +236,10 @@ static void say_name(struct cli_paper *p, const hocket_json *story, const hocket
         cli_paper_add(p, CLI_DIM, "  ");
         cli_story_add(p, CLI_DIM, agent, "model", 64);
     }
+    if (*cli_story_text(agent, "run", NULL)) { /* what it did is told there */
+        cli_paper_add(p, CLI_DIM, "  in the run ");
+        cli_story_add(p, CLI_DIM, agent, "run", 64);
+    }
     cli_paper_line(p);
 }
 
@@ -243,7 +247,7 @@ static void say_agent(struct teller *t, const hocket_json *story, const hocket_j
 {
     const hocket_json *events = cli_story_member(agent, "events");
     bool failed = *cli_story_text(agent, "error", NULL);
-    if (!hocket_json_first(events) && !failed)
+    if (!hocket_json_first(events) && !failed && !*cli_story_text(agent, "run", NULL))
         return;
     say_name(t->paper, story, agent);
     for (const hocket_json *e = hocket_json_first(events); e; e = hocket_json_next(e))

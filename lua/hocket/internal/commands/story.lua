@@ -172,6 +172,20 @@ local function answer(self, _, event)
   end
 end
 
+-- ---- Runs that agents work in (`pool`) -------------------------------------------------------------------
+
+local function await(_, agent, event)
+  if agent then agent.run, agent.pool = text(event.child), text(event.pool) end
+end
+
+local counted = { "calls", "tool_calls", "input", "output", "cached", "unpriced" }
+
+local function come_back(self, agent, event)
+  local usage = list(event.usage)
+  for _, name in ipairs(counted) do add(self, agent, name, count(usage[name])) end
+  add(self, agent, "cost", number(usage.cost_known or usage.cost))
+end
+
 -- ---- All events -----------------------------------------------------------------------------------------
 
 local takes = {
@@ -202,13 +216,16 @@ local takes = {
   approval_answered = answer,
   input_received = answer,
   signal_received = answer,
+  run_awaited = await,
+  run_returned = come_back,
 }
 
 -- Those that say nothing which a transcript has not, or which stands elsewhere.
 local silent = {
   workflow_started = true, workflow_finished = true, task_pending = true, task_running = true, task_completed = true, final_answer = true,
   model_request = true, agent_finished = true, tasks_created = true, task_updated = true, document_updated = true, input_requested = true,
-  tool_started = true, tool_progress = true, task_progress = true, user_message_delivered = true,
+  tool_started = true, tool_progress = true, task_progress = true, user_message_delivered = true, run_awaited = true, run_returned = true,
+  caller_awaited = true, caller_returned = true,
 }
 
 local dropped = { run = true, op = true, agent = true, generation = true }
