@@ -97,14 +97,19 @@ local team_meta = {
 -- A definition's team is kept beside it: definitions stay plain data.
 local team_of = setmetatable({}, { __mode = "k" })
 
-local function join(team)
-  for _, def in pairs(team) do team_of[def] = team_of[def] or team end
+-- Where a definition can be had again, by whoever has the same files.
+local source_of = setmetatable({}, { __mode = "k" })
+
+local function join(team, source)
+  for _, def in pairs(team) do
+    if not team_of[def] then team_of[def], source_of[def] = team, source end
+  end
   return setmetatable(team, team_meta)
 end
 
-local function join_if_valid(team, problems)
+local function join_if_valid(team, problems, source)
   if problem.any_error(problems) then problem.raise(problems) end
-  return join(team)
+  return join(team, source)
 end
 
 --- Loads a directory of agents (and what lies below it). Raises with file, line and column of
@@ -113,8 +118,10 @@ end
 ---@param validated? table<string, hocket.Agent> What agent.read has made of it, without an error.
 ---@return table<string, hocket.Agent>
 function agent.load_dir(dir, validated)
-  if validated then return join(validated) end
-  return join_if_valid(agent.read { dir })
+  local source = { dir = dir }
+  if validated then return join(validated, source) end
+  local team, problems = agent.read { dir }
+  return join_if_valid(team, problems, source)
 end
 
 local function find_file(team, path)
@@ -133,7 +140,7 @@ local function load_file(path)
   local team, problems = agent.read { path }
   local name, def = find_file(team, path)
   if def and #graph.edges(def) > 0 then team, problems = agent.read { path, path:match "^(.*)/[^/]*$" or "." } end
-  return join_if_valid(team, problems)[name]
+  return join_if_valid(team, problems, { file = path })[name]
 end
 
 -- What is made in a script has its place there: at the first caller that is none of ours.
@@ -227,6 +234,24 @@ end
 ---@return table<string, hocket.Agent>
 function agent.team_of(def)
   return team_of[def]
+end
+
+--- Where a definition was loaded from: as data, for agent.load_again in another process.
+---@param def hocket.Agent
+---@return {dir?: string, file?: string}? source nil: it was made by a script, or comes with hocket.
+---@internal
+function agent.source_of(def)
+  return source_of[def]
+end
+
+--- The definition of a name that was loaded from there. Raises as the loading does.
+---@param source {dir?: string, file?: string}
+---@param name string
+---@return hocket.Agent?
+---@internal
+function agent.load_again(source, name)
+  if source.dir then return rawget(agent.load_dir(source.dir), name) end
+  return rawget(team_of[load_file(source.file)], name)
 end
 
 --- All definitions that are in use, or were lately: also those of files that have changed since.

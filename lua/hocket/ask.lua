@@ -94,11 +94,26 @@ local function call_handler(run, handler, question, announce)
 end
 
 local function may_ask(run)
+  if run.call then return run.relay ~= nil end
   return run.options.on_question ~= nil or run.options.interactive == true or run.options.park == true
+end
+
+--- Whether anybody is there to answer, or will be.
+---@internal
+ask.may_ask = may_ask
+
+-- Another run's person answers, who is asked there: nothing is announced here.
+local function pass_on(run, question)
+  local answer, err = run.relay(question)
+  if answer == nil then return nil, err end
+  local value, wrong = question.read(answer)
+  if value == nil then return nil, failed { code = "invalid", message = wrong } end
+  return value
 end
 
 -- Puts a question to whoever answers; `announce` emits it, and returns what that does.
 local function hand_over(run, question, announce, seconds)
+  if run.relay then return pass_on(run, question) end
   local handler = run.options.on_question
   if handler then return call_handler(run, handler, question, announce) end
   return wait(run, question, announce, seconds)
@@ -330,6 +345,41 @@ function ask.approval(about)
   if answer.arguments then return settle(run, about, question.id, "allow", "with other arguments", answer.arguments) end
   if answer.verdict ~= "no" then return settle(run, about, question.id, "allow") end
   return settle(run, about, question.id, "deny", answer.why and "the user refused: " .. answer.why or "the user refused")
+end
+
+-- ---- Questions of other runs ------------------------------------------------------------------------
+
+-- What the run that asks is going to read. It looks at other arguments itself.
+local function read_relayed(text)
+  if text:find "^%s*edit%s+{" then return text end
+  local decision, wrong = read_decision(text)
+  return decision and text, wrong
+end
+
+local function relay_approval(run, asked, op)
+  local question = { prefix = "a", kind = "approval", tool = asked.tool, agent = asked.agent, op = op, arguments = asked.arguments, reason = asked.reason,
+    change = asked.change, always = asked.always, read = read_relayed }
+  local answer, err = put(run, question, function()
+    return run:emit("approval_requested", { id = question.id, tool = asked.tool, arguments = asked.arguments, reason = asked.reason, change = asked.change,
+      always = asked.always }, asked.agent, op)
+  end)
+  run:emit("approval_answered", { id = question.id, tool = asked.tool, decision = answer and ask.verdict(answer) ~= "no" and "allow" or "deny" }, asked.agent, op)
+  return answer, err
+end
+
+--- Asks what a run asks that was called by this one: its person is this run's.
+---@async
+---@param asked table As that run's question is.
+---@param op string Of the agent that was called.
+---@return string? answer As the person said it.
+---@return hocket.Error?
+---@internal
+function ask.relay(asked, op)
+  local run = runs.current()
+  if not may_ask(run) then return failure("unsupported", "nobody is there to answer") end
+  if type(asked) ~= "table" then return failure("invalid", "this is no question") end
+  if type(asked.tool) == "string" then return relay_approval(run, asked, op) end
+  return ask.ask(asked.questions, { kind = asked.kind, agent = asked.agent })
 end
 
 return setmetatable(ask, { __call = function(_, ...) return ask.ask(...) end })

@@ -28,6 +28,7 @@ local failed = system.error
 
 local keys = lazy "hocket.internal.agents.keys"
 local media = lazy "hocket.internal.base.media"
+local pool = lazy "hocket.internal.work.pool"
 local contract, shortfall = lazy "hocket.internal.session.contract", lazy "hocket.internal.run.shortfall"
 
 local orchestrate = {}
@@ -116,6 +117,7 @@ local function work(step)
   if step.opts.compact then return step:compact() end
   local around, seconds = step.around, step.opts.timeout or step.def.timeout
   local fn, more = around and answer or step.alone, around or step.input
+  if step.def.pool and pool.takes(step) then fn = pool.call end
   if seconds then return with_timeout(seconds, fn, step, more) end
   return fn(step, more)
 end
@@ -194,6 +196,7 @@ local function ready(context, def, text, opts)
   if not context.step then
     local options = context.run.options
     local missing = agents.missing(def, { options.variables or nothing, opts.variables or nothing }, options, opts.override_model)
+    missing = missing or pool.wrong(context.run, def)
     if missing then return nil, missing end
   end
   if not text or not def.input then return true end
@@ -228,6 +231,7 @@ local function budget_of(def, opts)
   if not def.budget and opts.budget == nil then return nil end
   local budget, wrong = account.of(def.budget, opts.budget)
   if wrong then error(("bad option 'budget' (%s)"):format(wrong), 3) end
+  if def.pool then budget.reserve = true end -- nobody here sees what it uses meanwhile
   return budget
 end
 

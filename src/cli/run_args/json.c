@@ -140,6 +140,7 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
     add_people(a, out);
     add_text(out, "sandbox", a->sandbox);
     add_count(out, "jobs", a->jobs);
+    add_flag(out, "pool_local", a->pool_local);
     add_text(out, "network", a->network);
     add_pairs(out, "models", &a->models);
     add_pairs(out, "variables", &a->variables);

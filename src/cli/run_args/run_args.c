@@ -30,6 +30,7 @@ enum {
     WATCH,
     OFFER,
     JOBS,
+    POOL_LOCAL,
     STORE,
     DURABILITY,
     CONTINUE,
@@ -100,6 +101,9 @@ const struct cli_option cli_run_options[] = {
         "api.example.org,*.example.net,example.org:8443; others ask, and are refused\n"
         "where nobody is there" },
     { JOBS, 0, "jobs", "N", "agents at work at once, at most; no limit unless given" },
+    { POOL_LOCAL, 0, "pool-local", NULL,
+        "agents with 'pool' work in this process, too; else their calls wait for workers of\n"
+        "that pool (hocket work)" },
     { OFFER, 0, "offer", "NAME",
         "let 'hocket attach NAME' look into it while it runs, and act on it; '-' names it\n"
         "by the number of its process" },
@@ -143,7 +147,7 @@ const int cli_not_for_run[] = { HISTORY, CONTINUE, RESUME, ALL, ALL_RUNS, PORT, 
               0 },
           cli_not_for_resume[] = { MODEL, SET, APPROVE, MAX_TURNS, MAX_TOKENS, MAX_COST, PRICE,
               CONTEXT, FILES, TIMEOUT, RECORD, REPLAY, HISTORY, WORKDIR, TRUST, SANDBOX, NETWORK,
-              JOBS, CONTINUE, RESUME, WATCH, ALL, PORT, NO_TOKEN, 0 };
+              JOBS, POOL_LOCAL, CONTINUE, RESUME, WATCH, ALL, PORT, NO_TOKEN, 0 };
 
 int cli_run_args_model(struct cli_run_args *a, const char *value)
 {
@@ -173,6 +177,7 @@ int cli_run_args_set(void *ud, int id, const char *value)
     case SANDBOX: return cli_set_sandbox(a, value);
     case JOBS: return cli_set_jobs(a, value);
     case TRUST: return a->trust = true, 0;
+    case POOL_LOCAL: return a->pool_local = true, 0;
     case OFFER: a->offer = value; return 0;
     case STORE: a->store = value; return 0;
     case DURABILITY: a->durability = value; return 0;

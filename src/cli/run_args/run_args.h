@@ -22,7 +22,7 @@ struct cli_run_args {
     struct cli_buf input, record_path, replay_path,
         store_path; /* the paths where they had to be made */
     bool has_input, input_from_stdin, has_max_tokens, has_max_cost, json, strict, quiet, verbose,
-        no_color, watch, trust, all_agents, has_port, no_token;
+        no_color, watch, trust, all_agents, has_port, no_token, pool_local;
     bool conversation;
     bool all;         /* of resume: every run that can go on */
     bool interactive; /* somebody is there to answer: set by the command */

@@ -117,6 +117,8 @@ local memory = { text = memory_fields.text, example = "shop", fields = memory_fi
     return memory_fields.read(value, ctx, pointer)
   end }
 
+local pool_name = { text = "a name", takes = memory_name.takes, read = memory_name.read }
+
 local models = kinds.either(kinds.model, kinds.list(kinds.model, { text = "a list of them", example = "[openai/gpt-6.1-terra, sim]", least = 1 }))
 
 -- One word is a list of one word.
@@ -189,6 +191,7 @@ local groups = {
     { name = "timeout", kind = kinds.number(0), unit = "seconds", doc = "for one call of the agent" },
     { name = "budget", kind = budget, doc = "what it and all that it calls may use" },
     { name = "approve", kind = approve.kind, doc = "rules for its tool calls: tool, tool(glob) or tool(argument=glob)" },
+    { name = "pool", kind = pool_name, example = "gpu", doc = "its calls are runs of their own, which workers of this pool take: `hocket work --pool NAME`" },
     { name = "sandbox", kind = kinds.word { "required", "best" }, default_text = "best", doc = "`required`: its programs run in a full sandbox or not at all" },
   },
 }

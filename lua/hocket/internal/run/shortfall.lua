@@ -74,6 +74,16 @@ function shortfall.expect(run, board)
   table.insert(run.plans, board)
 end
 
+--- What the answer of a run was made without that was called by this one.
+---@param run hocket.Run
+---@param list any As `partial` of its result.
+function shortfall.of_child(run, list)
+  if type(list) ~= "table" then return end
+  for _, one in ipairs(list) do
+    if type(one) == "table" and type(one.agent) == "string" and type(one.error) == "string" then add(run, one) end
+  end
+end
+
 local of_board
 
 --- A board is let go of, whose agent has ended: what is not done now is not done.

@@ -15,6 +15,7 @@ local orchestrate = require "hocket.orchestrate"
 local kept_scripts = require "hocket.internal.base.lazy" "hocket.internal.runner.kept_scripts"
 local mod = require "hocket.internal.base.lazy" "hocket.internal.runner.mod"
 local prompt = require "hocket.internal.agents.prompt"
+local pool_call = require "hocket.internal.base.lazy" "hocket.internal.runner.pool_call"
 local provider_place = require "hocket.internal.runner.provider_place"
 local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
 local runner = require "hocket.internal.runner.run_agent"
@@ -114,7 +115,7 @@ end
 
 -- A model for an agent that nobody knows is a slip of the pen, and must not pass in silence.
 local function check_models(run, target)
-  if target.kind ~= "agent" then return true end
+  if target.kind ~= "agent" or target.call then return true end -- of a call they were checked by its caller
   local team, names = agents.team_of(target.agent), {}
   for name in pairs(team) do names[#names + 1] = name end
   table.sort(names)
@@ -130,7 +131,7 @@ end
 
 -- A value that no prompt has a place for does nothing, and is likely to be meant for another name.
 local function check_variables(run, target)
-  if target.kind ~= "agent" or not run.options.variables then return end
+  if target.kind ~= "agent" or target.call or not run.options.variables then return end
   local asked, names = {}, {}
   for _, def in pairs(agents.team_of(target.agent)) do
     for _, name in ipairs(prompt.names(def.prompt)) do asked[name] = true end
@@ -163,6 +164,7 @@ local function work(run, target, input)
   if run.options.conversation then
     return require("hocket.internal.runner.chat").run(run, target, input, function(newest) return load_script(newest, run, nil) end)
   end
+  if target.call then return pool_call.answer(run, input) end
   if target.kind == "script" then return run_script(target, input, run) end
   return run_agent(target, input, run)
 end
@@ -273,7 +275,8 @@ local function let_in(run, target)
     run.mod, run.scripted = limits, function() return nil end -- no scripted model of a stranger's either
     return true
   end
-  local admitted, refused = trust.admit(run, target, true)
+  -- What a call is made of its caller was asked about, and the files are those.
+  local admitted, refused = trust.admit(run.call and { options = setmetatable({ trust = true }, { __index = run.options }) } or run, target, true)
   if not admitted then return nil, refused end
   if admitted.runs then targets.use(target) end
   run.scripted = scripted(run, target, admitted)
@@ -282,7 +285,8 @@ local function let_in(run, target)
   return provider_file.load(run, target, path)
 end
 
-local function find(path)
+local function find(path, options)
+  if options.call then return pool_call.target(options.call) end
   if effects.here() then return targets.kept(path) end
   local target, err = targets.newest(path)
   if not target and not err then target, err = targets.find(path) end
@@ -300,10 +304,11 @@ return function(args, journal, id)
   if args.deltas ~= nil then options.deltas = args.deltas end
   journal:enter() -- where it is kept, all from here on is in its log
   if effects.here() then world.prepare() end
-  local target, err, state = find(args.target)
+  local target, err, state = find(args.target, options)
   local run = runs.new { journal = journal, id = id or system.run_id(), options = options }
   run.owns_scope, run.tell_delta, run.began_with = true, args.tell_delta or run.tell_delta, state
-  if run.options.typed then note_typed(run, args.input) end
+  if run.options.typed and not options.call then note_typed(run, args.input) end
+  if options.call then pool_call.begin(run, options.call) end
   run.target, run.generation, run.carried = target, target and target.generation, carried.here()
   run.buffers = targets.texts()
   set_prices(run.options.prices)
@@ -314,13 +319,15 @@ return function(args, journal, id)
     label(run, args.labels or run.options.labels)
     local ok, refused = let_in(run, target)
     if not ok then return nil, refused end
-    return not_answered(in_time(not run.options.conversation and run.options.timeout, function()
+    local seconds = run.call and pool_call.left(run.call) or not run.options.conversation and run.options.timeout
+    return not_answered(in_time(seconds, function()
       return cassette.within(run.options, function() return without_model(run, work(run, target, args.input)) end)
     end))
   end)
   if not went then reply, failed = nil, instead_of_cancelled(run) or reply end
   local ending = outcome(reply, failed, run.options.conversation)
   local result = run:result(ending)
+  if run.call then result.call = pool_call.outcome(run, reply, failed) end
   if not ending.ok then return nil, ending.error, result end
   return result
 end

@@ -1,0 +1,201 @@
+# A team over machines: agents with `pool` work in runs of their own, which workers take. Killed in the middle, cancelled, out of budget, it is as it
+# would be in one process.
+. "$(dirname "$0")/lib.sh"
+mkdir -m 700 state
+HOCKET_STORE=$PWD/state/runs.db HOCKET_TRUST=1; export HOCKET_STORE HOCKET_TRUST
+id_in() { grep -oE '01[0-9A-Z]{24}' "$1" | head -n 1; }
+workers=
+trap 'left=$?; kill -KILL $workers 2>/dev/null; sh "$ROOT/tests/canary.sh" "$WORK" || left=1; rm -rf "$WORK"; exit $left' EXIT
+# worker NAME OPTION…: in the background, in a folder of its own; its process is in $worker
+worker() {
+  name=$1; shift
+  mkdir -p "at_$name"
+  (cd "at_$name" && exec "$HOCKET" work "$@" >"../$name.log" 2>&1) &
+  worker=$!
+  workers="$workers $worker"
+}
+stop_workers() {
+  for one in $workers; do kill -TERM $one 2>/dev/null && wait $one; done
+  workers=
+}
+# What has to be the same wherever the agents worked.
+figures() { # FILE
+  "$HOCKET" run -q --store off "$WORK/figures.lua" "$1"
+}
+cat >figures.lua <<'X'
+local json = require "hocket.json"
+local f <close> = assert(io.open((...)))
+local r = assert(json.decode(f:read "a"))
+local function sorted(text)
+  local lines = {}
+  for line in text:gmatch "[^\n]+" do lines[#lines + 1] = line end
+  table.sort(lines)
+  return table.concat(lines, "\n")
+end
+local u, tasks = r.usage, {}
+for i, task in ipairs(r.tasks) do tasks[i] = ("%d %s %s"):format(task.id, task.assigned_to, task.status) end
+print(("ok %s\ntext %s\nusage %d %d %d %d\n%s\n%s"):format(r.ok, sorted(r.text), u.calls, u.tool_calls, u.input, u.output, table.concat(tasks, "\n"),
+  r.document ~= json.null and sorted(r.document.text) or ""))
+X
+
+# ---- What it says before a worker is needed ------------------------------------------------------------
+mkdir -p trip/agents
+cat >trip/agents/lead.md <<'X'
+---
+name: lead
+tools: [facilitator]
+agents: [food, stay, walk]
+document: [{day: integer}]
+---
+Lead. {{agents}}
+X
+for one in food:gpu stay:big walk:gpu; do
+  printf -- '---\nname: %s\ndescription: Knows %s\ntools: [specialist]\npool: %s\n---\nYou know %s.\n' "${one%:*}" "${one%:*}" "${one#*:}" "${one%:*}" >"trip/agents/${one%:*}.md"
+done
+echo "return require 'hocket.sim.team' {}" >trip/sim.lua
+run "$HOCKET" check trip; expect 0
+printf -- '---\nname: bad\npool: a b\n---\nX.\n' >bad.md
+run "$HOCKET" check bad.md; expect 3; has out "bad.md:3"; has out "pool"
+run "$HOCKET" run --store off trip "Two days in Rome"; expect 1; has err "trip/agents/food.md: 'food' has 'pool: gpu'"; has err "--pool-local"
+run "$HOCKET" run --json --pool-local trip "Two days in Rome"; expect 0; figures out >whole; has whole "ok true"
+run "$HOCKET" run --json --record tape trip "Two days in Rome"; expect 0; figures out >taped; cmp -s whole taped || fail "a recording is of one process: $(diff whole taped)"
+
+# ---- Three specialists in two pools -------------------------------------------------------------------------
+worker one --pool gpu; worker two --pool big
+run "$HOCKET" run --json -e ev trip "Two days in Rome"; expect 0; figures out >spread
+cmp -s whole spread || fail "it differs: $(diff whole spread)"
+same "$(grep -c '"type":"run_awaited"' ev)" 3
+for pool in gpu big; do grep '"type":"run_awaited"' ev | grep -q "\"pool\":\"$pool\"" || fail "none in $pool"; done
+caller=$(id_in ev)
+child=$(grep '"type":"run_awaited"' ev | head -n 1 | grep -oE '"child":"01[0-9A-Z]{24}"' | grep -oE '01[0-9A-Z]{24}')
+run "$HOCKET" show "$caller"; expect 0; has out "in the run $child"
+run "$HOCKET" replay "$caller"; expect 0; has err "all as they were told"
+run "$HOCKET" replay "$child"; expect 0; has err "all as they were told"
+
+# ---- Agents that do what they are told ---------------------------------------------------------------------
+mkdir -p crew
+# It makes the calls that it is told: "call NAME {…}" is one of a turn, "then" begins the next turn, "say TEXT" is the answer, "slow SECONDS" how long
+# each turn takes.
+cat >crew/sim.lua <<'X'
+local json = require "hocket.json"
+return function(request)
+  local made, words = 0, ""
+  for _, message in ipairs(request.messages) do
+    if message.role == "user" then made, words = 0, message.text end
+    if message.role == "assistant" then made = made + 1 end
+  end
+  local turns, answer, slow = { {} }, "said", nil
+  for line in words:gmatch "[^\n]+" do
+    local name, arguments = line:match "^call ([%w_-]+) (.*)$"
+    if name then table.insert(turns[#turns], { name = name, arguments = json.decode(arguments) }) end
+    if line == "then" then turns[#turns + 1] = {} end
+    answer, slow = line:match "^say (.*)$" or answer, tonumber(line:match "^slow (.*)$") or slow
+  end
+  local calls = turns[made + 1]
+  return { calls = calls and #calls > 0 and calls or nil, text = not (calls and #calls > 0) and answer or nil, latency = slow }
+end
+X
+cat >crew/boss.md <<'X'
+---
+name: boss
+agents: [hand, deep, free, form]
+---
+Boss.
+X
+printf -- '---\nname: hand\ntools: [execute_command, read_file]\npool: gpu\n---\nHand.\n' >crew/hand.md
+printf -- '---\nname: deep\nagents: [hand]\npool: big\n---\nDeep.\n' >crew/deep.md
+printf -- '---\nname: free\n---\nFree.\n' >crew/free.md
+printf -- '---\nname: form\npool: gpu\noutput: {type: object, required: [n], properties: {n: {type: integer}}}\n---\nForm.\n' >crew/form.md
+tell() { # AGENT WHAT: boss has it done
+  printf 'call delegate {"agent_name":"%s","prompt":"%s"}\nsay done' "$1" "$2"
+}
+HOCKET_APPROVE=allow; export HOCKET_APPROVE
+said() { grep '"type":"agent_message"' "$1" | grep -qF "$2" || fail "nobody said '$2'"; }
+rm -f ev; run "$HOCKET" run -e ev crew "$(tell hand 'say seven')"; expect 0; has out done; said ev seven
+# One that calls another one in another pool.
+rm -f ev; run "$HOCKET" run -e ev crew "$(tell deep 'call delegate {\"agent_name\":\"hand\",\"prompt\":\"say inner\"}\nsay outer')"; expect 0; said ev outer
+# What it promises of its answers is kept there; what goes wrong comes back.
+rm -f ev; run "$HOCKET" run -e ev crew "$(tell form 'say {\"n\":7}')"; expect 0; said ev '{\"n\":7}'
+rm -f ev; run "$HOCKET" run -e ev crew "$(tell form 'say no number')"; expect 0; has ev "gave no answer that fits its output in 3 attempts"
+# As in one process.
+for task in 'hand:say seven' 'hand:call nothing {}\nthen\nsay x' 'form:say no' 'deep:call delegate {\"agent_name\":\"hand\",\"prompt\":\"say inner\"}\nsay outer'; do
+  run "$HOCKET" run --json crew "$(tell "${task%%:*}" "${task#*:}")"; figures out >spread
+  run "$HOCKET" run --json --pool-local crew "$(tell "${task%%:*}" "${task#*:}")"; figures out >whole
+  cmp -s whole spread || fail "$task: it differs: $(diff whole spread)"
+done
+
+# ---- Killed ---------------------------------------------------------------------------------------------------
+# The worker, in the middle: another one goes on from the log, and what was done is not done again.
+stop_workers
+export HOCKET_LEASE=1
+worker three --pool gpu; first=$worker
+slow='slow 0.3\ncall execute_command {\"command\":\"echo ran >> world\"}\nthen\ncall read_file {\"path\":\"world\"}\nsay finished'
+rm -f ev; "$HOCKET" run -e ev crew "$(tell hand "$slow")" >out2 2>err2 </dev/null & caller=$!
+until_true test -s at_three/world
+kill -KILL $first
+worker three --pool gpu
+wait $caller; code=$?; expect 0; said ev finished
+same "$(cat at_three/world)" ran
+# The caller, in the middle: it finds the same child.
+rm at_three/world
+rm -f ev; "$HOCKET" run -e ev crew "$(tell hand "$slow")" >out2 2>err2 </dev/null & caller=$!
+until_true grep -qs run_awaited ev; kill -KILL $caller; wait $caller 2>/dev/null
+id=$(id_in ev)
+run "$HOCKET" resume -e ev2 "$id"; expect 0; said ev2 finished
+same "$(cat at_three/world)" ran
+run "$HOCKET" replay "$id"; expect 0
+
+# ---- Cancelled ------------------------------------------------------------------------------------------------
+# What nobody waits for any more ends, wherever it is; also what nobody has taken.
+child_in() { grep -oE '"child":"01[0-9A-Z]{24}"' "$1" | tail -n 1 | grep -oE '01[0-9A-Z]{24}'; }
+is_over() { "$HOCKET" show --json "$1" 2>/dev/null | grep -qE '"state":"(cancelled|failed)"'; } # its own time may have run out
+is_cancelled() { "$HOCKET" show --json "$1" 2>/dev/null | grep -q '"state":"cancelled"'; }
+rm -f ev; run "$HOCKET" run -t 1 -e ev crew "$(tell hand 'slow 20\nsay late')"; expect 124; until_true is_over "$(child_in ev)"
+rm -f ev; run "$HOCKET" run -t 1 -e ev crew "$(tell deep 'say nobody')"; expect 124; until_true is_cancelled "$(child_in ev)"
+rm -f ev; "$HOCKET" run -e ev crew "$(tell hand 'slow 20\nsay late')" >out2 2>err2 </dev/null & caller=$!
+until_true grep -qs run_awaited ev; run "$HOCKET" cancel "$(id_in ev)"; expect 0
+wait $caller && fail "a cancelled run is no success"; until_true is_cancelled "$(child_in ev)"
+# The child alone: its caller hears of it.
+rm -f ev; "$HOCKET" run -e ev crew "$(tell hand 'slow 20\nsay late')" >out2 2>err2 </dev/null & caller=$!
+until_true grep -qs run_awaited ev; run "$HOCKET" cancel "$(child_in ev)"; expect 0
+wait $caller; code=$?; expect 0; has ev "was cancelled"
+
+# ---- Nobody is there --------------------------------------------------------------------------------------------
+rm -f ev; "$HOCKET" run -e ev crew "$(tell deep 'say at last')" >out2 2>err2 </dev/null & caller=$!
+until_true grep -qs '"code":"queued"' ev; has err2 "hocket work --pool big"
+worker four --pool big
+wait $caller; code=$?; expect 0; said ev "at last"
+
+# ---- People -------------------------------------------------------------------------------------------------------
+# They are asked in the caller's run, as in one process.
+unset HOCKET_APPROVE; stop_workers
+worker five --pool gpu --pool big; rm -f at_five/world
+rm -f ev; run "$HOCKET" run -e ev crew "$(tell hand 'call execute_command {\"command\":\"echo asked >> world\"}\nsay finished')"; expect 75; has err "may it call execute_command"
+id=$(id_in ev)
+run "$HOCKET" answer "$id" a1 --allow; expect 0
+rm -f ev; run "$HOCKET" resume -e ev "$id"; expect 0; said ev finished; same "$(cat at_five/world)" asked
+
+# ---- What it may use ----------------------------------------------------------------------------------------------
+mkdir lean; cp crew/sim.lua lean
+printf -- '---\nname: boss\nagents: [hand]\nbudget: {turns: 6}\n---\nBoss.\n' >lean/boss.md
+printf -- '---\nname: hand\npool: gpu\ntools: [read_file]\n---\nHand.\n' >lean/hand.md
+again='call read_file {\"path\":\"no\"}\nthen\ncall read_file {\"path\":\"such\"}\nthen\ncall read_file {\"path\":\"file\"}\nthen\ncall read_file {\"path\":\"at\"}\nthen\ncall read_file {\"path\":\"all\"}\nsay much'
+run "$HOCKET" run --json -e ev lean "$(tell hand "$again")"; expect 0
+[ "$(grep -oE '"calls":[0-9]+' out | head -n 1)" = '"calls":4' ] || fail "half of what was left: two turns"
+has out "the budget of"
+
+# ---- A worker with room for one -------------------------------------------------------------------------------
+# Its caller gives way while it waits, and the child while it waits for its caller.
+stop_workers
+export HOCKET_APPROVE=allow
+worker six --pool default --pool gpu --runs 1
+mkdir -p solo/agents; cp trip/sim.lua solo; cp trip/agents/food.md solo/agents
+printf -- '---\nname: lead\ntools: [facilitator]\nagents: [food]\n---\nLead. {{agents}}\n' >solo/agents/lead.md
+run "$HOCKET" run --detach solo "A day in Rome"; expect 0; id=$(id_in out)
+run "$HOCKET" wait --json "$id"; expect 0; figures out >spread
+run "$HOCKET" run --json --pool-local solo "A day in Rome"; figures out >whole
+cmp -s whole spread || fail "it differs: $(diff whole spread)"
+for one in $("$HOCKET" runs --json | grep -oE '"id":"01[0-9A-Z]{24}"' | grep -oE '01[0-9A-Z]{24}' | head -n 3); do
+  run "$HOCKET" replay "$one"; expect 0
+done
+finish
