@@ -27,6 +27,7 @@ struct refused {
 };
 
 static void on_turn(uv_idle_t *turn);
+static void close_now(struct hocket__store *s);
 
 void hocket__store_next_turn(struct hocket__store *s)
 {
@@ -249,17 +250,21 @@ void hocket__store_enqueue(struct hocket__store *s, struct hocket__store_call *c
     hocket__store_next_turn(s);
 }
 
-static void give_calls(struct hocket__store *s)
+/* Those that were asked up to now. What is asked meanwhile is asked in the next turn, behind what is handed over meanwhile. */
+static void take_calls(struct hocket__store *s, struct hocket__list *given)
 {
-    struct hocket__list given;
-    hocket__list_init(&given);
-    while (!hocket__list_empty(&s->calls)) { /* what is asked meanwhile is asked in the next turn */
+    hocket__list_init(given);
+    while (!hocket__list_empty(&s->calls)) {
         struct hocket__list *l = s->calls.next;
         hocket__list_del(l);
-        hocket__list_add(&given, l);
+        hocket__list_add(given, l);
     }
-    while (!hocket__list_empty(&given)) {
-        struct hocket__list *l = given.next;
+}
+
+static void give_calls(struct hocket__store *s, struct hocket__list *given)
+{
+    while (!hocket__list_empty(given)) {
+        struct hocket__list *l = given->next;
         struct hocket__store_call *c = hocket__container_of(l, struct hocket__store_call, link);
         hocket__list_del(l);
         hocket__list_add(&s->asked, l);
@@ -287,12 +292,22 @@ static void tell(struct hocket__store *s, enum hocket__store_news news, const ch
 
 /* ---- Turns --------------------------------------------------------------------------------- */
 
-/* The buffer stays, empty, unless the backend took its memory. */
+/* A backend that does it at once tells of it at once, and those who hear it hand over more: that is the next batch, with
+ * memory of its own. Where there is none, this one's is used again. */
 static void submit(struct hocket__store *s)
 {
-    if (s->batch.len > 0 && !s->broken)
-        s->backend->ops->submit(s->backend, &s->batch, s->handed);
-    hocket__buf_reset(&s->batch);
+    struct hocket__buf batch = s->batch;
+    if (batch.len == 0)
+        return;
+    hocket__buf_init(&s->batch, batch.a, batch.max);
+    if (!s->broken)
+        s->backend->ops->submit(s->backend, &batch, s->handed);
+    if (s->batch.data) {
+        hocket__buf_deinit(&batch);
+        return;
+    }
+    hocket__buf_reset(&batch);
+    s->batch = batch;
 }
 
 /* What those that wait need most: all that was handed over before the last of them. */
@@ -312,18 +327,30 @@ static void want(struct hocket__store *s)
         s->backend->ops->want(s->backend, seq[HOCKET__STORE_SYNCED], HOCKET__STORE_SYNCED);
 }
 
+/* All that was handed over and asked, in that order. */
+static void hand_on(struct hocket__store *s)
+{
+    struct hocket__list given;
+    take_calls(s, &given);
+    submit(s);
+    want(s);
+    give_calls(s, &given);
+}
+
 static void on_turn(uv_idle_t *turn)
 {
     struct hocket__store *s = turn->data;
     uv_idle_stop(turn);
+    s->in_turn = true;
     if (s->opened) {
         s->opened = false;
         hocket__store_tell(s, HOCKET__STORE_READY, NULL, NULL);
     }
-    submit(s);
-    want(s);
-    give_calls(s);
+    hand_on(s);
     finish_waits(s);
+    s->in_turn = false;
+    if (s->closing)
+        close_now(s);
 }
 
 /* ---- News ------------------------------------------------------------------------------------ */
@@ -470,15 +497,20 @@ void hocket__store_closed(struct hocket__store *s)
 
 /* The last batch goes out before the backend is closed, which keeps it before it says that it is
  * closed: a program that ends right after its last event loses nothing. */
+static void close_now(struct hocket__store *s)
+{
+    uv_idle_stop(&s->turn);
+    hand_on(s);
+    hold(s);
+    s->backend->ops->close(s->backend);
+}
+
+/* A callback of a turn may close the store: the turn goes on to its end. */
 void hocket__store_close(struct hocket__store *s, void (*on_closed)(void *ud), void *ud)
 {
     s->on_closed = on_closed;
     s->ud = ud;
-    uv_idle_stop(&s->turn);
-    submit(s);
-    want(s);
-    give_calls(s);
     s->closing = true;
-    hold(s);
-    s->backend->ops->close(s->backend);
+    if (!s->in_turn)
+        close_now(s);
 }

@@ -101,7 +101,7 @@ struct hocket__store {
     struct hocket__list waits;        /* by seq */
     struct hocket__list calls, asked; /* not yet given to the backend; given */
     struct hocket__list refused;
-    bool held, closing, broken, opened, ready;
+    bool held, closing, broken, opened, ready, in_turn;
     bool unlimited; /* what is handed over now belongs together, however much it is */
     int watchers;
     bool paused;                      /* writing fails, and is tried again */

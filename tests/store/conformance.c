@@ -712,6 +712,159 @@ static void closing_ends_all_that_waits(void **state)
     assert_true(f->status == 0 || f->status == HOCKET_ECLOSED);
 }
 
+/* Goes on in its own callback. */
+struct chain {
+    struct hocket__store_wait wait;
+    struct fixture *f;
+    struct hocket__store_claim claim;
+    uint64_t n, end;
+};
+
+static void on_link(struct hocket__store_wait *w, int status, const struct hocket_error *err)
+{
+    struct chain *c = hocket__container_of(w, struct chain, wait);
+    (void) err;
+    assert_int_equal(status, 0);
+    if (c->n == c->end)
+        return;
+    fixture_append(c->f, &c->claim, ++c->n);
+    hocket__store_commit(c->f->s, &c->claim, HOCKET__STORE_WRITTEN, &c->wait);
+}
+
+/* Also where the one that it waits for is kept, and another batch is on its way. */
+static void what_callbacks_hand_over_is_kept(void **state)
+{
+    struct fixture *f = *state;
+    struct chain one = { .wait.done = on_link, .f = f, .end = 20 },
+                 two = { .wait.done = on_link, .f = f, .end = 20 };
+    one.claim = fixture_put(f, RUN_1);
+    two.claim = fixture_put(f, RUN_2);
+    hocket__store_commit(f->s, &one.claim, HOCKET__STORE_WRITTEN, &one.wait);
+    hocket__store_commit(f->s, &two.claim, HOCKET__STORE_SYNCED, &two.wait);
+    while (one.n < one.end || two.n < two.end)
+        assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(entries(f, RUN_1, 1), 0);
+    assert_entries(f, 1, 20);
+    assert_int_equal(entries(f, RUN_2, 1), 0);
+    assert_entries(f, 1, 20);
+}
+
+static struct fixture *news_of;
+static struct hocket__store_claim news_claim;
+
+static void on_refusal(
+    void *ud, enum hocket__store_news news, const char *id, const struct hocket_error *err)
+{
+    (void) ud, (void) id, (void) err;
+    news_of->news[news]++;
+    if (news == HOCKET__STORE_REFUSED)
+        fixture_entries(news_of, &news_claim, 2, 100);
+}
+
+static void what_a_refusal_brings_is_kept(void **state)
+{
+    struct fixture *f = *state;
+    fixture_close(f);
+    f->o.on_news = on_refusal;
+    news_of = f;
+    fixture_open(f);
+    struct hocket__store_claim bad = fixture_put(f, RUN_1);
+    news_claim = fixture_put(f, RUN_2);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    fixture_append(f, &bad, 7);
+    fixture_append(f, &news_claim, 1);
+    assert_int_equal(fixture_commit(f, &bad, HOCKET__STORE_WRITTEN), HOCKET_EINVAL);
+    assert_int_equal(fixture_commit(f, &news_claim, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(entries(f, RUN_2, 1), 0);
+    assert_entries(f, 1, 101);
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 1);
+}
+
+/* What a callback asks, it asks of a store that has what it handed over before. */
+struct asker {
+    struct hocket__store_wait wait;
+    struct fixture *f;
+};
+
+static void on_kept_ask(struct hocket__store_wait *w, int status, const struct hocket_error *err)
+{
+    struct fixture *f = hocket__container_of(w, struct asker, wait)->f;
+    (void) err;
+    assert_int_equal(status, 0);
+    fixture_put(f, RUN_2);
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(hocket__store_find(f->s, STR(RUN_2), &r, NULL), 0);
+}
+
+static void what_a_callback_asks_comes_behind_what_it_handed_over(void **state)
+{
+    struct fixture *f = *state;
+    struct asker a = { .wait.done = on_kept_ask, .f = f };
+    fixture_put(f, RUN_1);
+    hocket__store_commit(f->s, NULL, HOCKET__STORE_WRITTEN, &a.wait);
+    fixture_until(f, &f->done);
+    assert_int_equal(f->status, 0);
+    assert_int_equal(f->count, 1);
+}
+
+static void on_gone(void *ud)
+{
+    *(bool *) ud = true;
+}
+
+struct closer {
+    struct hocket__store_wait wait;
+    struct fixture *f;
+    int told;
+    bool gone;
+};
+
+static void on_kept_close(struct hocket__store_wait *w, int status, const struct hocket_error *err)
+{
+    struct closer *c = hocket__container_of(w, struct closer, wait);
+    (void) status, (void) err;
+    c->told++;
+    hocket__store_close(c->f->s, on_gone, &c->gone);
+}
+
+static void on_answer_close(void *ud, int status, const struct hocket_error *err)
+{
+    struct closer *c = ud;
+    on_kept_close(&c->wait, status, err);
+}
+
+static void on_answer(void *ud, int status, const struct hocket_error *err)
+{
+    struct closer *c = ud;
+    assert_true(status == 0 || status == HOCKET_ECLOSED);
+    assert_true(!err == (status == 0));
+    c->told++;
+}
+
+/* In the middle of a turn in which there is more. */
+static void a_callback_may_close_the_store(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 2; i++) {
+        struct closer c = { .wait.done = on_kept_close, .f = f };
+        struct last l = { .wait.done = on_last };
+        struct hocket__store_reply first = { NULL, i ? on_answer_close : on_answer, &c };
+        struct hocket__store_reply second = { NULL, on_answer, &c };
+        if (i)
+            fixture_open(f);
+        fixture_put(f, RUN_1);
+        if (i == 0)
+            hocket__store_commit(f->s, NULL, HOCKET__STORE_WRITTEN, &c.wait);
+        hocket__store_commit(f->s, NULL, HOCKET__STORE_WRITTEN, &l.wait);
+        assert_int_equal(hocket__store_find(f->s, STR("0"), &first, NULL), 0);
+        assert_int_equal(hocket__store_find(f->s, STR("0"), &second, NULL), 0);
+        fixture_until(f, &c.gone);
+        f->s = NULL;
+        assert_int_equal(c.told, i ? 2 : 3);
+        assert_int_equal(l.told, 1);
+    }
+}
+
 static void too_much_at_once_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -1170,6 +1323,10 @@ int conformance(const struct store_kind *kind)
         TEST(a_cancelled_call_is_silent),
         TEST(closing_keeps_what_was_handed_over),
         TEST(closing_ends_all_that_waits),
+        TEST(what_callbacks_hand_over_is_kept),
+        TEST(what_a_refusal_brings_is_kept),
+        TEST(what_a_callback_asks_comes_behind_what_it_handed_over),
+        TEST(a_callback_may_close_the_store),
         TEST(too_much_at_once_is_refused),
         TEST(stats_count),
         TEST(a_run_goes_from_store_to_store),
