@@ -263,6 +263,20 @@ int hocket__store_items(struct hocket__store *s, struct hocket__str kind, struct
     return kind.n > 0 ? ask(s, &q, reply, call) : HOCKET_EINVAL;
 }
 
+int hocket__store_items_due(struct hocket__store *s, struct hocket__str kind, int64_t ahead_ms,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    struct question q = {
+        .kind = HOCKET__STORE_ITEMS, .key = kind, .states = 1, .from = 1, .at_ms = ahead_ms
+    };
+    return kind.n > 0 && ahead_ms >= 0 ? ask(s, &q, reply, call) : HOCKET_EINVAL;
+}
+
+int64_t hocket__store_items_until(const struct hocket__store_call *c, int64_t now_ms)
+{
+    return c->states && c->at_ms < INT64_MAX - now_ms ? now_ms + c->at_ms : INT64_MAX;
+}
+
 int hocket__store_note_put(struct hocket__store *s, const struct hocket__store_note *note,
     uint64_t max_notes, uint64_t max_bytes, const struct hocket__store_reply *reply,
     struct hocket__store_call **call)

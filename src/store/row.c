@@ -118,6 +118,7 @@ static void pack_item(struct hocket__buf *b, const struct hocket__store_item *i)
     hocket__pack_int(b, i->at_ms);
     hocket__pack_str(b, i->generation);
     hocket__pack_str(b, i->json);
+    hocket__pack_int(b, i->now_ms);
 }
 
 static void pack_drawn(struct hocket__buf *b, const struct hocket__store_drawn *d)
@@ -322,6 +323,7 @@ static void unpack_item(struct hocket__packed *in, struct hocket__store_item *i)
     i->at_ms = hocket__unpack_int(in);
     i->generation = hocket__unpack_str(in);
     i->json = hocket__unpack_str(in);
+    i->now_ms = hocket__unpack_int(in);
 }
 
 static void unpack_fields(struct hocket__packed *in, struct hocket__store_row *row)

@@ -118,6 +118,7 @@ struct hocket__store_item {
     int64_t due_ms, at_ms; /* wall clock, from 0 on; at_ms is the store's: of the last change */
     struct hocket__str generation; /* whose files are kept for it, as for a run; empty: none */
     struct hocket__str json;
+    int64_t now_ms; /* of an answer alone: the store's clock, as it was then */
 };
 
 struct hocket__store_stats {

@@ -274,6 +274,10 @@ int hocket__store_item_del(struct hocket__store *s, struct hocket__str kind, str
 /* Rows ITEM of a kind, what is due first in front; with an id that one, or none. */
 int hocket__store_items(struct hocket__store *s, struct hocket__str kind, struct hocket__str id,
     const struct hocket__store_reply *reply, struct hocket__store_call **call);
+/* The same of those that are due at all (due_ms is not 0), now or within `ahead_ms`: the others are not looked at. The clock is the
+ * store's. */
+int hocket__store_items_due(struct hocket__store *s, struct hocket__str kind, int64_t ahead_ms,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call);
 
 /* ---- Limits for all ---------------------------------------------------------------------------- */
 

@@ -158,6 +158,8 @@ int hocket__store_item_judge(struct hocket__store_call *c, int64_t version);
 int hocket__store_item_refuse(struct hocket__store_call *c, int status);
 /* The version that follows; a new item's begins with the time: one that went and came again has none of before. */
 int64_t hocket__store_item_version(int64_t version, int64_t now_ms);
+/* Until when items are asked for. */
+int64_t hocket__store_items_until(const struct hocket__store_call *c, int64_t now_ms);
 /* What a call says of its item, and the row that it answers. */
 struct hocket__store_item hocket__store_item_of(
     const struct hocket__store_call *c, int64_t version, int64_t now_ms);

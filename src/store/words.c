@@ -147,7 +147,7 @@ struct hocket__store_item hocket__store_item_of(
     const struct hocket__store_call *c, int64_t version, int64_t now_ms)
 {
     return (struct hocket__store_item){ c->key, c->message_id, version, c->at_ms, now_ms, c->parent,
-        c->json };
+        c->json, 0 };
 }
 
 void hocket__store_item_told(struct hocket__store_call *c, int64_t version)

@@ -503,6 +503,39 @@ static void items_are_listed_as_they_are_due(void **state)
     assert_int_equal(items(f, "none"), 0);
 }
 
+static size_t items_due(struct fixture *f, int64_t ahead_ms)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(
+        fixture_answer(f, hocket__store_items_due(f->s, STR("schedule"), ahead_ms, &r, NULL)), 0);
+    return f->count;
+}
+
+static void items_are_asked_for_that_are_due(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_reply r = fixture_reply(f);
+    enum { MANY = 250 }; /* more than a piece of some stores */
+    char id[16];
+    assert_true(put_item(f, "never", 0, "{}", 0, NULL) > 0);
+    assert_true(put_item(f, "later", NOW + 100, "{}", 0, NULL) > 0);
+    assert_true(put_item(f, "far", INT64_MAX, "{}", 0, NULL) > 0);
+    assert_int_equal(items_due(f, 0), 0);
+    assert_int_equal(items_due(f, 99), 0);
+    assert_int_equal(items_due(f, 100), 1);
+    assert_str(fixture_row(f, 0).item.id, "later");
+    assert_int_equal(fixture_row(f, 0).item.now_ms, NOW);
+    assert_int_equal(items_due(f, INT64_MAX), 2);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(id, sizeof(id), "i%03d", i);
+        assert_true(put_item(f, id, NOW - i / 4, "{}", 0, NULL) > 0);
+    }
+    assert_int_equal(items_due(f, 0), MANY);
+    assert_str(fixture_row(f, MANY - 1).item.id, "i003");
+    assert_int_equal(hocket__store_items_due(f->s, STR("schedule"), -1, &r, NULL), HOCKET_EINVAL);
+    assert_int_equal(hocket__store_items_due(f->s, STR(""), 0, &r, NULL), HOCKET_EINVAL);
+}
+
 /* A schedule is gone on with and its run begun, or neither. */
 static void an_item_brings_a_run(void **state)
 {
@@ -678,6 +711,7 @@ int conformance_queue(const struct store_kind *kind)
         TEST(what_is_queued_is_told_to_who_watches),
         TEST(an_item_is_changed_by_who_has_seen_it),
         TEST(items_are_listed_as_they_are_due),
+        TEST(items_are_asked_for_that_are_due),
         TEST(an_item_brings_a_run),
         TEST(an_item_keeps_its_files),
         TEST(items_have_names),

@@ -151,6 +151,22 @@ int hocket__l_store_process(lua_State *L)
     return 2;
 }
 
+/* items_due(kind, ahead_ms, limit) -> list as of items, more: those that are due within so many milliseconds by the store's clock,
+ * which is `now_ms` in each, `limit` at most */
+int hocket__l_store_items_due(lua_State *L)
+{
+    struct hocket__str kind = hocket__check_str(L, 1);
+    lua_Integer ahead = luaL_checkinteger(L, 2), limit = luaL_checkinteger(L, 3);
+    luaL_argcheck(L, limit > 0, 3, "at least one");
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    a->limit = (size_t) limit;
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    int rc = hocket__store_items_due(a->s, kind, ahead, &reply, &a->call);
+    return hocket__store_ask_wait(L, a, rc, -1, hocket__store_give_list);
+}
+
 /* items(kind, id?) -> list of {kind, id, version, due_ms, at_ms, generation, json}, what is due first in front */
 int hocket__l_store_items(lua_State *L)
 {

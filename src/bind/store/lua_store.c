@@ -149,6 +149,7 @@ static void push_item(lua_State *L, const struct hocket__store_item *i)
     set_int(L, "at_ms", i->at_ms);
     set_str(L, "generation", i->generation);
     set_str(L, "json", i->json);
+    set_int(L, "now_ms", i->now_ms);
 }
 
 static void push_pool(lua_State *L, const struct hocket__store_pool *p)
@@ -477,6 +478,7 @@ static const luaL_Reg functions[] = {
     { "pools", hocket__l_store_pools },
     { "blocked", hocket__l_store_blocked },
     { "process", hocket__l_store_process },
+    { "items_due", hocket__l_store_items_due },
     { "export", hocket__l_store_export },
     { "import", hocket__l_store_import },
     { "fork", hocket__l_store_fork },

@@ -126,11 +126,16 @@ void hocket__memory_item_del(struct hocket__memory *m, struct hocket__store_call
 
 void hocket__memory_items(struct hocket__memory *m, struct hocket__store_call *c)
 {
+    int64_t now = hocket__store_wall_ms(&m->base.store->o),
+            until = hocket__store_items_until(c, now);
     for (size_t i = 0; i < m->items.count; i++) {
-        struct hocket__store_item one = item_at(m, i);
-        if (hocket__str_eq(one.kind, c->key)
-            && (c->message_id.n == 0 || hocket__str_eq(one.id, c->message_id)))
-            hocket__buf_add(&c->rows, m->items.at[i]->bytes, m->items.at[i]->n);
+        struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_ITEM, .item = item_at(m, i) };
+        if (!hocket__str_eq(row.item.kind, c->key)
+            || (c->message_id.n > 0 && !hocket__str_eq(row.item.id, c->message_id))
+            || row.item.due_ms < (int64_t) c->from || row.item.due_ms > until)
+            continue;
+        row.item.now_ms = now;
+        hocket__store_pack(&c->rows, &row);
     }
 }
 

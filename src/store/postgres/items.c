@@ -179,22 +179,24 @@ static int remember(struct hocket__store_call *c, const struct hocket__store_ite
 int hocket__pg_items(struct hocket__pg_keeper *k, struct hocket__store_call *c)
 {
     struct hocket__pg *d = &k->db;
+    int64_t now = hocket__pg_now(k);
     hocket__pg_new(d);
     hocket__pg_text(d, c->key);
     hocket__pg_text(d, c->message_id);
     hocket__pg_int(d, (int64_t) c->from);
     hocket__pg_text(d, hocket__buf_str(&c->after));
     hocket__pg_int(d, AT_ONCE);
+    hocket__pg_int(d, hocket__store_items_until(c, now));
     int rc = hocket__pg_query(d, PG_ITEMS,
         "SELECT id, version, due_ms, at_ms, generation, json FROM items WHERE kind = $1"
-        " AND ($2 = '' OR id = $2) AND (due_ms > $3 OR (due_ms = $3 AND id > $4))"
+        " AND ($2 = '' OR id = $2) AND (due_ms, id) > ($3, $4) AND due_ms <= $6"
         " ORDER BY due_ms, id LIMIT $5");
     for (int i = 0; rc == 0 && i < hocket__pg_rows(d); i++) {
         struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_ITEM };
         hocket__pg_begin_row(d, i);
         row.item = (struct hocket__store_item){ c->key, hocket__pg_text_of(d, i, 0),
             hocket__pg_int_of(d, i, 1), hocket__pg_int_of(d, i, 2), hocket__pg_int_of(d, i, 3),
-            hocket__pg_text_of(d, i, 4), hocket__pg_text_of(d, i, 5) };
+            hocket__pg_text_of(d, i, 4), hocket__pg_text_of(d, i, 5), now };
         hocket__store_pack(&c->rows, &row);
         c->more = i + 1 == AT_ONCE;
         if (c->more)

@@ -26,6 +26,7 @@
     " json TEXT NOT NULL,"                                                                         \
     " PRIMARY KEY(kind, id));"                                                                     \
     "CREATE INDEX items_generation ON items(generation) WHERE generation IS NOT NULL;"             \
+    "CREATE INDEX items_due ON items(kind, due_ms, id);"                                           \
     "CREATE TABLE limits("                                                                         \
     " name TEXT COLLATE \"C\" PRIMARY KEY,"                                                        \
     " used DOUBLE PRECISION NOT NULL DEFAULT 0," /* it leaks with time, from at_ms on */           \

@@ -134,19 +134,21 @@ int hocket__sqlite_items(struct hocket__sqlite_keeper *k, struct hocket__store_c
     int rc;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_ITEMS,
         "SELECT id, version, due_ms, at_ms, generation, json FROM items WHERE kind = ?1"
-        " AND (?2 = '' OR id = ?2) AND (due_ms > ?3 OR (due_ms = ?3 AND id > ?4))"
+        " AND (?2 = '' OR id = ?2) AND (due_ms, id) > (?3, ?4) AND due_ms <= ?5"
         " ORDER BY due_ms, id");
     if (!st)
         return d->error.status;
+    int64_t now = hocket__sqlite_now(k);
     hocket__db_bind_text(d, st, 1, c->key);
     hocket__db_bind_text(d, st, 2, c->message_id);
     hocket__db_bind_int(d, st, 3, (int64_t) c->from);
     hocket__db_bind_text(d, st, 4, hocket__buf_str(&c->after));
+    hocket__db_bind_int(d, st, 5, hocket__store_items_until(c, now));
     while (!c->more && (rc = hocket__db_step(d, st)) == 1) {
         struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_ITEM };
         row.item = (struct hocket__store_item){ c->key, hocket__db_str(d, st, 0),
             hocket__db_int(d, st, 1), hocket__db_int(d, st, 2), hocket__db_int(d, st, 3),
-            hocket__db_str(d, st, 4), hocket__db_str(d, st, 5) };
+            hocket__db_str(d, st, 4), hocket__db_str(d, st, 5), now };
         hocket__store_pack(&c->rows, &row);
         if ((c->more = c->rows.len >= HOCKET__STORE_PIECE))
             c->rows.status |= remember(c, &row.item);

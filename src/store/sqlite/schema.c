@@ -27,6 +27,7 @@
     " json TEXT NOT NULL,"                                                                         \
     " PRIMARY KEY(kind, id)) WITHOUT ROWID;"                                                       \
     "CREATE INDEX items_generation ON items(generation) WHERE generation IS NOT NULL;"             \
+    "CREATE INDEX items_due ON items(kind, due_ms, id);"                                           \
     "CREATE TABLE limits("                                                                         \
     " name TEXT PRIMARY KEY,"                                                                      \
     " used REAL NOT NULL DEFAULT 0," /* it leaks with time, from at_ms on */                       \
