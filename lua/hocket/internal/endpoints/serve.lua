@@ -11,6 +11,7 @@ local servers = require "hocket.internal.endpoints.server"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 local tokens = require "hocket.internal.endpoints.token"
+local webhook = require "hocket.internal.base.lazy" "hocket.internal.serve.webhook"
 local webhooks = require "hocket.internal.base.lazy" "hocket.internal.endpoints.webhooks"
 
 local function add_interfaces(server)
@@ -61,7 +62,7 @@ return function(args, journal, id)
   local hooks = args.webhooks or {}
   local secret
   if #hooks > 0 then
-    secret, err = tokens.webhook_secret()
+    secret, err = webhook.secret()
     if not secret then return nil, err end
   end
   local desk = desks.new { offered = made, options = args.options or {}, max_runs = args.max_runs or 64, max_queue = args.max_queue or 256, kept = args.kept == true, hooks = #hooks > 0 }

@@ -56,35 +56,4 @@ function token.get(path)
   return one, path
 end
 
-local base64 = require "hocket.internal.base.base64"
-
--- As Standard Webhooks write a secret: "whsec_" and base64.
-local function read_secret(text, where)
-  local key = text:match "^%s*whsec_([%w+/]+=*)%s*$"
-  key = key and base64.decode(key)
-  if key and #key >= 24 and #key <= 64 then return key end
-  return failure("invalid", "%s: expected whsec_ and base64 of 24 to 64 bytes", where)
-end
-
---- The key that webhooks are signed with: of HOCKET_WEBHOOK_SECRET, else of webhook-secret in the state directory, which is made when
---- it is not there.
----@return string? key Bytes.
----@return hocket.Error?
-function token.webhook_secret()
-  local given = system.getenv "HOCKET_WEBHOOK_SECRET"
-  if given and given ~= "" then return read_secret(given, "HOCKET_WEBHOOK_SECRET") end
-  local dir = state_dir()
-  if not dir then return failure("invalid", "there is no home to keep the webhooks' secret in: set HOCKET_WEBHOOK_SECRET") end
-  local path = dir .. "/webhook-secret"
-  if not fs.info(path) then
-    local ok, err = fs.mkdir(dir)
-    if ok then ok, err = fs.write(path, "whsec_" .. base64.encode(system.token(32)) .. "\n", { private = true, exclusive = true }) end
-    if not ok and err.code ~= "exists" then return nil, err end
-  end
-  local text, err = fs.read(path, 4096)
-  if not text then return nil, err end
-  if not fs.info(path).private then return failure("denied", "the secret in %s can be read by others: chmod 600 %s", path, path) end
-  return read_secret(text, path)
-end
-
 return token

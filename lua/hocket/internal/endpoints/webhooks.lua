@@ -4,15 +4,13 @@
 ---
 --- What was delivered is noted with the run in the store, so that an end that nobody has heard of is posted after a restart, too; one that
 --- was heard a moment before a kill is posted twice, with the same id. Questions are posted again while they are open. Runs never wait for any of this.
-local base64 = require "hocket.internal.base.base64"
 local fiber = require "hocket.internal.core.fiber"
-local hmac = require "hocket.internal.base.hmac"
-local http = require "hocket.http"
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 local system = require "hocket.internal.core.system"
 local truncate = require "hocket.internal.base.truncate"
+local webhook = require "hocket.internal.serve.webhook"
 
 local webhooks = {}
 
@@ -32,20 +30,6 @@ function webhooks.new(options)
 end
 
 -- ---- One delivery -----------------------------------------------------------------------------------
-
-local function signature(self, id, timestamp, body)
-  return "v1," .. base64.encode(hmac(self.key, ("%s.%d.%s"):format(id, timestamp, body)))
-end
-
-local function post(self, url, id, body)
-  local now = math.floor(system.wall())
-  local answer, err = http.request { url = url, method = "POST", body = body, timeout = 20, max_body = 1 << 16, headers = {
-    ["content-type"] = "application/json", ["webhook-id"] = id, ["webhook-timestamp"] = tostring(now), ["webhook-signature"] = signature(self, id, now, body),
-  } }
-  if not answer then return nil, err.message end
-  if answer.status >= 200 and answer.status < 300 then return true end
-  return nil, ("it answered %d"):format(answer.status), answer.status == 410
-end
 
 local function marker(url)
   return "webhook " .. system.digest(url):sub(1, 16)
@@ -76,7 +60,7 @@ end
 
 local function attempt(self, url, event)
   local place <close> = take_place(self)
-  return post(self, url, event.id, event.body)
+  return webhook.post(self.key, url, event.id, event.body)
 end
 
 -- An end is told when the store has it: told before, a kill would leave a run that goes on and tells another end.
@@ -122,7 +106,7 @@ end
 
 local function body(kind, run, agent, data)
   data.run, data.agent = run, agent
-  return json.encode { type = kind, timestamp = os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(system.wall())), data = data }
+  return webhook.body(kind, data)
 end
 
 local function end_event(id, agent, state, text, err)
