@@ -1,0 +1,88 @@
+--- What is put into the store for a run that a worker begins (`hocket work`), now or at its time: its row and the files that it
+--- needs. Nothing of it is done here; what is wrong with its target, and whether its Lua may run, is said here.
+local json = require "hocket.json"
+local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
+local provider_place = require "hocket.internal.runner.provider_place"
+local targets = require "hocket.internal.runner.target"
+local travel = require "hocket.internal.runner.travel"
+local trust = require "hocket.internal.runner.trust"
+
+--- Whose workers take a run that says nothing else.
+local POOL = "default"
+--- Bytes of an input.
+local MAX_INPUT = 16 << 20
+
+-- Options of a run that mean the process that does it, or a file of its machine.
+local here = { record = true, replay = true, workdir = true, mod = true, keep = true, conversation = true }
+
+local function failure(code, message, ...)
+  return nil, { code = code, message = message:format(...) }
+end
+
+local function check(args)
+  if #(args.input or "") > MAX_INPUT then return failure("limit", "the input is larger than %d MiB", MAX_INPUT >> 20) end
+  for name in pairs(args.options or {}) do
+    if here[name] then return failure("unsupported", "the option '%s' is not for a run that a worker does", name) end
+  end
+  local pool = args.pool or POOL
+  if type(pool) ~= "string" or not pool:find "^[%w][%w._-]*$" or #pool > 64 then
+    return failure("invalid", "'%s' is no name of a pool: letters, digits, '.', '_' and '-', 64 at most", tostring(pool))
+  end
+  return true
+end
+
+-- What is wrong with it is said to whoever submits, and not to nobody on another machine; and so is what is not trusted.
+local function admit(target, options)
+  local run = { options = options }
+  local admitted, err = trust.admit(run, target, false)
+  local path = admitted and target.dir and provider_place(target.dir)
+  local ok = admitted
+  if path then ok, err = provider_file.load(run, target, path) end
+  return ok and admitted, err
+end
+
+-- As the run begins with them: nobody is there for it, and what it asks waits in the store.
+local function options_of(args, cwd)
+  local options = {}
+  for name, value in pairs(args.options or {}) do options[name] = value end
+  options.interactive, options.simulate, options.deltas = nil, nil, nil
+  options.park, options.cwd = true, cwd
+  return options
+end
+
+---@class hocket.Submission
+---@field target string As `hocket run` takes it.
+---@field input? string
+---@field options? table As `hocket run` has them.
+---@field pool? string
+---@field due_ms? integer Not before.
+---@field id? string
+---@field caller? string Id of the run that asks for it.
+---@field project? string
+
+local submission = {}
+
+--- As core.store.submit takes it.
+---@async
+---@param args hocket.Submission
+---@return table?
+---@return hocket.Error?
+function submission.prepare(args)
+  require "hocket.internal.runner.builtins"
+  local ok, err = check(args)
+  if not ok then return nil, err end
+  local target
+  target, err = targets.find(args.target)
+  if not target then return nil, err end
+  local options = args.options or {}
+  local admitted
+  admitted, err = admit(target, options)
+  if not admitted then return nil, err end
+  local files
+  files, err = travel.of(args.target, admitted, options.files)
+  if not files then return nil, err end
+  return { id = args.id, target = args.target, input = args.input, options = json.encode(options_of(args, files.cwd)),
+    pool = args.pool or POOL, due_ms = args.due_ms, caller = args.caller, project = args.project, files = files.files, files_of = files.generation }
+end
+
+return submission
