@@ -33,6 +33,7 @@ static const struct cli_command *const commands[] = {
     &cli_say,
     &cli_signal,
     &cli_work,
+    &cli_schedule,
     &cli_wait,
     &cli_cancel,
     &cli_fork,

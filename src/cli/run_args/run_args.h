@@ -44,7 +44,7 @@ struct cli_run_args {
 
 extern const struct cli_option cli_run_options[];
 extern const int cli_not_for_run[], cli_not_for_chat[], cli_not_for_serve[], cli_not_for_acp[],
-    cli_not_for_resume[], cli_not_for_endpoints[], cli_not_for_eval[];
+    cli_not_for_resume[], cli_not_for_endpoints[], cli_not_for_eval[], cli_not_for_schedule[];
 
 /* Fills *out from the arguments. CLI_GO_ON, or the exit code. Free it in either case. */
 int cli_run_args_read(

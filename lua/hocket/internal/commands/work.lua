@@ -7,6 +7,7 @@
 ---                                         then each run is given back, for another worker
 local core = require "hocket.internal.core.runs"
 local fiber = require "hocket.internal.core.fiber"
+local firing = require "hocket.internal.schedule.firing"
 local json = require "hocket.json"
 local runs = require "hocket.internal.run.run"
 local store = require "hocket.internal.core.store"
@@ -124,8 +125,10 @@ return function(args, journal, id)
   function self:tell(kind, what) run:emit(kind, what) end
   hear_program(self, run)
   fiber.spawn(hear_ends, self):serve()
+  local times = firing.start()
   self:tell("working", { pools = json.array(names), runs = self.max })
   while not self.stopping do take(self) end
+  times:stop()
   drain(self, self.stopping)
   return { text = "" }
 end

@@ -5,6 +5,7 @@
 ---     run:answer("refresh", "")                      certificate and key are read again
 local desks = require "hocket.internal.endpoints.desk"
 local fiber = require "hocket.internal.core.fiber"
+local firing = require "hocket.internal.base.lazy" "hocket.internal.schedule.firing"
 local offered = require "hocket.internal.serve.offered"
 local runs = require "hocket.internal.run.run"
 local servers = require "hocket.internal.endpoints.server"
@@ -84,6 +85,7 @@ return function(args, journal, id)
   port, err = server:listen { port = args.port or 7333, address = args.address or "127.0.0.1", fd = args.fd, tls_cert = args.tls_cert, tls_key = args.tls_key, key = token, max_connections = 4096 }
   if not port then return nil, err end
   desk:open()
+  local times = args.kept and firing.start() -- of schedules
   if secret then webhooks.new({ urls = hooks, key = secret, desk = desk }):open() end
   run = runs.new { journal = journal, id = id, options = {} }
   local serving, me, grace = fiber.spawn(server.serve, server), fiber.self(), nil
@@ -95,6 +97,7 @@ return function(args, journal, id)
   serving:watch()
   while not grace and serving:status() ~= "done" do fiber.park_for_program() end
   server.listener:mute()
+  if times then times:stop() end
   desk:close(grace or 0)
   server:finish()
   serving:cancel()

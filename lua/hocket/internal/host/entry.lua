@@ -50,6 +50,7 @@ local operations = {
   say = "hocket.internal.commands.say",
   signal = "hocket.internal.commands.signal",
   submit = "hocket.internal.runner.submit",
+  schedule = "hocket.internal.commands.schedule",
   work = "hocket.internal.commands.work",
   wait = "hocket.internal.commands.wait",
   cancel = "hocket.internal.commands.cancel",

@@ -1,0 +1,239 @@
+/* `hocket schedule`: runs at times, put by whoever works on the store (`hocket work`). */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command/command.h"
+#include "cli/command/command_impl.h"
+#include "cli/exit.h"
+#include "cli/out.h"
+#include "cli/run_args/run_args.h"
+#include "cli/store.h"
+#include "cli/text.h"
+
+#define INPUT_MAX ((size_t) 16 << 20)
+
+/* Behind those of a run. */
+enum { NAME = 1000, TZ, MISSED, OVERLAP, UNTIL, POOL, PROJECT, WEBHOOK, REPLACE, JSON };
+
+static const struct cli_option own[] = {
+    { NAME, 'n', "name", "NAME", "what it is called; else it is called as TARGET" },
+    { TZ, 0, "tz", "ZONE", "whose clocks count, as in Europe/Berlin; else this machine's zone" },
+    { MISSED, 0, "missed", "once|skip|all",
+        "times at which nobody was there: one run for all of them (the default), none, or\n"
+        "one for each, the last hundred" },
+    { OVERLAP, 0, "overlap", "skip|queue|allow",
+        "while its last run goes on: no other one (the default), one when that is over, or\n"
+        "both side by side" },
+    { UNTIL, 0, "until", "DAY",
+        "the last day, as in 2027-03-31, or a time of it: 2027-03-31T18:00" },
+    { POOL, 'p', "pool", "NAME", "whose workers do its runs (default)" },
+    { PROJECT, 0, "project", "NAME", "what its runs belong to" },
+    { WEBHOOK, 0, "webhook", "URL", "is told when a run of it fails, or cannot be made" },
+    { REPLACE, 0, "replace", NULL, "put it in the place of the one of this name" },
+    { JSON, 'j', "json", NULL, "print one JSON object" },
+    { 0 },
+};
+
+struct schedule {
+    struct cli_run_args run;
+    const char *name, *tz, *missed, *overlap, *until, *pool, *project, *webhook;
+    bool replace, json, given; /* given: something that only add takes */
+};
+
+static const char **text_of(struct schedule *s, int id)
+{
+    switch (id) {
+    case NAME: return &s->name;
+    case TZ: return &s->tz;
+    case MISSED: return &s->missed;
+    case OVERLAP: return &s->overlap;
+    case UNTIL: return &s->until;
+    case POOL: return &s->pool;
+    case PROJECT: return &s->project;
+    case WEBHOOK: return &s->webhook;
+    default: return NULL;
+    }
+}
+
+static int set(void *ud, int id, const char *value)
+{
+    struct schedule *s = ud;
+    const char **text = text_of(s, id);
+    s->json |= id == JSON;
+    s->replace |= id == REPLACE;
+    s->given |= id >= NAME && id != JSON;
+    if (id < NAME)
+        return cli_run_args_set(&s->run, id, value);
+    if (text && (!*value || !cli_text_is_utf8(value, strlen(value))))
+        return cli_usage("schedule", "an option's value is empty, or no UTF-8");
+    if (text)
+        *text = value;
+    return 0;
+}
+
+/* ---- What is asked ------------------------------------------------------------------------------ */
+
+static int read_stdin(struct cli_buf *out)
+{
+    char chunk[16384];
+    for (size_t n; (n = fread(chunk, 1, sizeof(chunk), stdin)) > 0;) {
+        cli_buf_add(out, chunk, n);
+        if (out->n > INPUT_MAX)
+            return cli_usage("schedule", "the input is larger than %zu MiB", INPUT_MAX >> 20);
+    }
+    return ferror(stdin) ? cli_usage("schedule", "cannot read the input from stdin") : 0;
+}
+
+static int add_input(char **words, int count, struct cli_buf *out)
+{
+    struct cli_buf input = { 0 };
+    int rc = 0;
+    if (count == 1 && strcmp(words[0], "-") == 0)
+        rc = read_stdin(&input);
+    else
+        for (int i = 0; i < count; i++)
+            cli_buf_addf(&input, "%s%s", i ? " " : "", words[i]);
+    if (rc == 0 && !cli_text_is_utf8(cli_buf_text(&input), input.n))
+        rc = cli_usage("schedule", "the input is not valid UTF-8");
+    if (rc == 0 && count > 0) {
+        cli_buf_key(out, "input");
+        cli_buf_json(out, cli_buf_text(&input), input.n);
+    }
+    cli_buf_free(&input);
+    return rc;
+}
+
+static int add_new(const struct schedule *s, char **words, int count, struct cli_buf *out)
+{
+    if (count < 2)
+        return cli_usage("schedule",
+            "add: expected times and a target, as in: hocket schedule add '0 6 * * *' agents");
+    cli_stored_arg(out, "cron", words[0]);
+    cli_stored_arg(out, "target", words[1]);
+    cli_stored_arg(out, "tz", s->tz);
+    cli_stored_arg(out, "missed", s->missed);
+    cli_stored_arg(out, "overlap", s->overlap);
+    cli_stored_arg(out, "until", s->until);
+    cli_stored_arg(out, "pool", s->pool);
+    cli_stored_arg(out, "project", s->project);
+    cli_stored_arg(out, "webhook", s->webhook);
+    cli_stored_arg(out, "name", s->name);
+    cli_buf_addf(out, ",\"replace\":%s", s->replace ? "true" : "false");
+    cli_buf_key(out, "options");
+    cli_run_args_json(&s->run, out);
+    return add_input(words + 2, count - 2, out);
+}
+
+/* The words, and whether a name follows. */
+static const struct word {
+    const char *name;
+    bool named, changes;
+} words[] = {
+    { "add", false, true },
+    { "list", false, false },
+    { "show", true, false },
+    { "run", true, true },
+    { "pause", true, true },
+    { "resume", true, true },
+    { "rm", true, true },
+};
+
+static const struct word *find_word(const char *name)
+{
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcmp(words[i].name, name) == 0)
+            return &words[i];
+    return NULL;
+}
+
+static int add_args(
+    const struct schedule *s, const struct word *w, char **rest, int count, struct cli_buf *out)
+{
+    cli_buf_adds(out, "{");
+    cli_stored_arg(out, "word", w->name);
+    if (strcmp(w->name, "add") == 0)
+        return add_new(s, rest, count, out);
+    if (s->given)
+        return cli_usage("schedule", "%s takes no options but --json and --store", w->name);
+    if (count != (w->named ? 1 : 0))
+        return cli_usage("schedule", "%s: expected %s", w->name,
+            w->named ? "the name of one (hocket schedule list)" : "no words");
+    if (w->named)
+        cli_stored_arg(out, "name", rest[0]);
+    return 0;
+}
+
+/* ---- All ---------------------------------------------------------------------------------------- */
+
+static void print(const struct schedule *s, const struct cli_result *result)
+{
+    struct cli_buf shown = { 0 };
+    if (s->json) {
+        cli_out_line(result->json.p, result->json.n);
+    } else if (result->text.n > 0) {
+        cli_text_show(&shown, result->text.p, result->text.n, true);
+        cli_out_line(cli_buf_text(&shown), shown.n);
+    }
+    cli_buf_free(&shown);
+}
+
+static int run(struct schedule *s, const struct word *w, char **rest, int count)
+{
+    struct cli_buf json = { 0 };
+    struct cli_result result;
+    int rc = add_args(s, w, rest, count, &json);
+    cli_buf_adds(&json, "}");
+    if (rc == 0)
+        rc = strcmp(w->name, "add") == 0
+                 ? cli_stored_call_new("schedule", "schedule", json.p, s->run.store, &result)
+                 : cli_stored_call("schedule", "schedule", json.p, s->run.store, &result);
+    cli_buf_free(&json);
+    if (rc != 0)
+        return rc;
+    print(s, &result);
+    cli_result_free(&result);
+    return cli_out_end();
+}
+
+static int main_schedule(const struct cli_command *self, int argc, char **argv)
+{
+    struct schedule s = { .run.command = "schedule" };
+    struct cli_args args = { .ud = &s };
+    int rc = cli_args_read(self, argc, argv, &args);
+    const struct word *w = rc == CLI_GO_ON && args.count > 0 ? find_word(args.words[0]) : NULL;
+    if (rc == CLI_GO_ON && !w)
+        rc = cli_usage("schedule", "expected add, list, show, run, pause, resume or rm");
+    else if (rc == CLI_GO_ON && !cli_stored_utf8("schedule", args.words, args.count))
+        rc = CLI_EXIT_USAGE;
+    else if (rc == CLI_GO_ON)
+        rc = run(&s, w, args.words + 1, args.count - 1);
+    cli_run_args_free(&s.run);
+    return rc;
+}
+
+const struct cli_command cli_schedule = {
+    .name = "schedule",
+    .usage = "add TIMES TARGET [INPUT…] | list | show NAME | run NAME | pause NAME | resume NAME | "
+             "rm NAME",
+    .summary = "run a script, an agent or a team at times",
+    .about =
+        "TIMES are five fields as in a crontab: minute, hour, day of the month, month, day of the "
+        "week; or\n"
+        "@hourly, @daily, @weekly, @monthly, @yearly. TARGET's files are kept with the schedule, "
+        "as they are\n"
+        "now. When its time has come, whoever works on the store (hocket work, hocket serve) puts "
+        "a run, once,\n"
+        "and a worker does it. `run` puts one now. docs/schedules.md says more.",
+    .examples =
+        "  hocket schedule add '0 6 * * mon-fri' agents 'What happened yesterday?' --tz "
+        "Europe/Berlin\n"
+        "  hocket schedule add @hourly check.lua --missed skip --webhook https://example.org/hook\n"
+        "  hocket schedule list\n"
+        "  hocket schedule pause check\n",
+    .options = cli_run_options,
+    .own = own,
+    .without = cli_not_for_schedule,
+    .set = set,
+    .main = main_schedule,
+};

@@ -1,0 +1,324 @@
+--- Who is there puts the runs of schedules, once, however many there are; what fails is noted and told.
+local t = require "harness"
+local base64 = require "hocket.internal.base.base64"
+local fiber = require "hocket.internal.core.fiber"
+local firing = require "hocket.internal.schedule.firing"
+local hmac = require "hocket.internal.base.hmac"
+local json = require "hocket.json"
+local listeners = require "hocket.internal.core.server"
+local schedules = require "hocket.internal.schedule.schedules"
+local store = require "hocket.internal.core.store"
+local timezone = require "hocket.internal.schedule.timezone"
+
+local T = timezone.days(2026, 11, 23) * 86400
+local now = T
+
+-- As if the store had this clock.
+local function due(ahead_ms, limit)
+  local list = {}
+  for _, one in ipairs(assert(schedules.all())) do
+    if one.due_ms > 0 and one.due_ms <= now * 1000 + ahead_ms and #list < limit then list[#list + 1] = one end
+  end
+  return list, #list == limit
+end
+
+local function worker()
+  return firing.new { wall = function() return now end, due = due, secret = function() return "a key" end }
+end
+
+local function add(name, more)
+  local spec = { cron = "0 * * * *", tz = "UTC", missed = "once", overlap = "skip", target = "a.lua", options = "{}", pool = "default", open = json.array {}, notices = json.array {} }
+  for key, value in pairs(more or {}) do spec[key] = value end
+  local one = { name = name, version = 0, spec = spec }
+  schedules.plan(one, now * 1000)
+  assert(schedules.put(one, now * 1000))
+end
+
+-- The runs that were put since, as a worker takes them.
+local function take()
+  local list = {}
+  while true do
+    local row = store.take_next "default"
+    if not row then return list end
+    list[#list + 1] = row
+  end
+end
+
+local function finish(row, state, result)
+  assert(store.finish(row.id, row.fence, state, result and json.encode(result)))
+end
+
+local function spec_of(name)
+  return assert(schedules.get(name)).spec
+end
+
+local function clean()
+  for _, one in ipairs(assert(schedules.all())) do schedules.remove(one.name) end
+  for _, row in ipairs(take()) do finish(row, "done") end
+end
+
+local function test(name, fn)
+  t.test(name, function()
+    now = T
+    clean() -- of a run of this test before, too
+    fn()
+    clean()
+  end)
+end
+
+test("a run is put when it is due, and once, however many are there", function()
+  add "hourly"
+  local workers, fibers = {}, {}
+  for i = 1, 8 do workers[i] = worker() end
+  workers[1]:look()
+  t.equal(#take(), 0)
+  for _ = 1, 3 do
+    now = now + 3600
+    for i, one in ipairs(workers) do fibers[i] = fiber.spawn(one.look, one) end
+    for _, one in ipairs(fibers) do one:wait() end
+    local runs = take()
+    t.equal(#runs, 1)
+    t.equal(runs[1].target, "a.lua")
+    finish(runs[1], "done")
+  end
+  now = now + 6
+  workers[1]:look()
+  t.equal(spec_of "hourly".fired, 3)
+  t.equal(spec_of "hourly".last.state, "done")
+  t.equal(#spec_of "hourly".open, 0)
+end)
+
+test("how long until it is to be looked again", function()
+  t.equal(worker():look(), 2)
+  add "hourly"
+  t.equal(worker():look(), 2)
+  now = T + 3599
+  t.equal(worker():look(), 1.0)
+end)
+
+test("while its run goes on there is no other one, unless that is wanted", function()
+  add("one", { overlap = "skip" })
+  add("two", { overlap = "allow" })
+  add("three", { overlap = "queue" })
+  now = T + 3600
+  worker():look()
+  local first = take()
+  t.equal(#first, 3)
+  now = T + 2 * 3600
+  worker():look()
+  local second = take()
+  t.equal(#second, 1)
+  t.equal(spec_of "one".skipped, 1)
+  for _, row in ipairs(first) do finish(row, "done") end
+  now = now + 61
+  worker():look()
+  t.equal(#take(), 1) -- the one that waited
+  t.equal(spec_of "three".fired, 2)
+end)
+
+test("paused, it is not due; gone on with, it is due from then on", function()
+  add "hourly"
+  assert(schedules.change("hourly", now * 1000, function(one)
+    one.spec.paused = true
+    return schedules.plan(one, now * 1000)
+  end))
+  now = T + 10 * 3600
+  worker():look()
+  t.equal(#take(), 0)
+  assert(schedules.change("hourly", now * 1000, function(one)
+    one.spec.paused = nil
+    return schedules.plan(one, now * 1000)
+  end))
+  worker():look()
+  t.equal(#take(), 0)
+  t.equal(spec_of "hourly".next_ms, (T + 11 * 3600) * 1000)
+end)
+
+test("one that cannot be run says so, and stops no other", function()
+  add("bad", { cron = "0 * * * *" })
+  add "good"
+  assert(schedules.change("bad", now * 1000, function(one)
+    one.spec.tz = "Mars/Phobos"
+    return true
+  end))
+  assert(store.item_put { kind = "schedule", id = "broken", json = '{"half', due_ms = 1 })
+  now = T + 3600
+  worker():look()
+  t.equal(#take(), 1)
+  t.matches(spec_of "bad".problem, "Mars/Phobos")
+  t.equal(spec_of "bad".next_ms, (now + 3600) * 1000)
+  t.matches(assert(schedules.get "broken").spec.problem, "cannot be read")
+  t.equal(store.items("schedule", "broken")[1].json, '{"half')
+  t.equal(assert(schedules.get "broken").due_ms, 0) -- it is not looked at for ever
+  assert(schedules.change("bad", now * 1000, function(one)
+    one.spec.tz = "UTC"
+    return true
+  end))
+  now = T + 2 * 3600
+  worker():look()
+  t.equal(spec_of "bad".problem, nil)
+  t.equal(spec_of "bad".fired, 1)
+end)
+
+test("a clock that was ahead and was put right", function()
+  add "hourly"
+  now = T + 400 * 86400
+  worker():look()
+  local runs = take()
+  t.equal(#runs, 1)
+  finish(runs[1], "done")
+  now = T + 60
+  worker():look()
+  t.equal(#take(), 0)
+  t.equal(spec_of "hourly".next_ms, (T + 3600) * 1000)
+  now = T + 3600
+  worker():look()
+  t.equal(#take(), 1)
+end)
+
+local function until_true(fn)
+  while not fn() do fiber.sleep(0.005) end -- the case has its limit of time
+end
+
+local function heard(hook, n)
+  until_true(function() return #hook.got >= n end)
+  t.equal(#hook.got, n)
+end
+
+local function all_told(name)
+  until_true(function() return #spec_of(name).notices == 0 end)
+end
+
+-- ---- Webhooks ------------------------------------------------------------------------------------------------
+
+local function receiver(status)
+  local listener = assert(listeners.new { port = 0 })
+  local self = { got = {}, url = ("http://127.0.0.1:%d/hook"):format(listener:port()) }
+  self.fiber = fiber.spawn(function()
+    while true do
+      local http = listener:accept()
+      if not http then return end
+      self.got[#self.got + 1] = { headers = http.headers, body = http.body, value = json.decode(http.body) }
+      listener:respond(http.id, status(#self.got), {}, "")
+    end
+  end)
+  self.fiber:serve()
+  return setmetatable(self, { __close = function() listener:close() end })
+end
+
+test("a run that failed is told to the webhook, until it was heard", function()
+  local hook <close> = receiver(function(n) return n == 1 and 503 or 204 end)
+  add("hourly", { webhook = hook.url })
+  now = T + 3600
+  worker():look()
+  local run = take()[1]
+  finish(run, "failed", { run = run.id, ok = false, error = { code = "state", message = "it broke" } })
+  now = now + 6
+  worker():look()
+  heard(hook, 1)
+  worker():look()
+  t.equal(#hook.got, 1) -- later
+  now = now + 60
+  worker():look()
+  heard(hook, 2)
+  local one = hook.got[2]
+  t.equal(one.value.type, "schedule.failed")
+  t.same(one.value.data, { schedule = "hourly", run = run.id, state = "failed", error = "it broke" })
+  t.equal(one.headers["webhook-id"], hook.got[1].headers["webhook-id"])
+  t.equal(one.headers["webhook-signature"], "v1," .. base64.encode(hmac("a key", ("%s.%s.%s"):format(one.headers["webhook-id"], one.headers["webhook-timestamp"], one.body))))
+  t.equal(spec_of "hourly".failed, 1)
+  all_told "hourly"
+end)
+
+test("what cannot be run is told once", function()
+  local hook <close> = receiver(function() return 200 end)
+  add("hourly", { webhook = hook.url })
+  assert(schedules.change("hourly", now * 1000, function(one)
+    one.spec.tz = "Mars/Phobos"
+    return true
+  end))
+  for i = 1, 3 do
+    now = T + i * 3600 + i
+    worker():look()
+    heard(hook, 1)
+    all_told "hourly"
+  end
+  t.matches(hook.got[1].value.data.error, "Mars/Phobos")
+end)
+
+test("a run that was removed has ended, and one that is done is not told", function()
+  local hook <close> = receiver(function() return 200 end)
+  add("hourly", { webhook = hook.url })
+  now = T + 3600
+  worker():look()
+  local run = take()[1]
+  finish(run, "done")
+  assert(store.remove(run.id))
+  now = now + 6
+  worker():look()
+  t.equal(spec_of "hourly".last.state, "removed")
+  t.equal(#spec_of "hourly".open, 0)
+  t.equal(#hook.got, 0)
+end)
+
+-- ---- Attacks -------------------------------------------------------------------------------------------------
+
+test("all that were missed, one after the other", function()
+  add("hourly", { missed = "all", overlap = "queue" })
+  now = T + 4 * 3600
+  local planned, one = {}, worker()
+  for _ = 1, 20 do
+    one:look()
+    local run = take()[1]
+    if run then
+      planned[#planned + 1] = (spec_of "hourly".last.planned_ms // 1000 - T) // 3600
+      finish(run, "done")
+    end
+    now = now + 61
+  end
+  t.same(planned, { 1, 2, 3, 4 })
+end)
+
+test("one that is removed while it fires puts no run", function()
+  add "hourly"
+  now = T + 3600
+  local one = worker()
+  one.due = function(...)
+    local list, more = due(...)
+    assert(schedules.remove "hourly")
+    return list, more
+  end
+  one:look()
+  t.equal(#take(), 0)
+  t.equal(#assert(schedules.all()), 0)
+end)
+
+test("what is wrong in one of them stops no other, and is not tried at once", function()
+  for i = 1, 5 do add("s" .. i) end
+  for i, wrong in ipairs { '{"cron":5}', '[]', '{"cron":"* * * * *","tz":"UTC","target":"a","options":"{}","pool":"p","missed":"once","overlap":"skip","open":"x"}',
+    '{"cron":"* * * * *","tz":"UTC","target":"a","options":"{}","pool":"p","missed":"once","overlap":"skip","notices":[{}],"next_ms":1}' } do
+    assert(store.item_put { kind = "schedule", id = "wrong" .. i, json = wrong, due_ms = 1 })
+  end
+  now = T + 3600
+  local one = worker()
+  one:look()
+  t.equal(#take(), 5)
+  one:look()
+  for _, s in ipairs(assert(schedules.all())) do t.ok(s.due_ms == 0 or s.due_ms > now * 1000, s.name) end
+end)
+
+test("two look at sixty at once: each is run once", function()
+  for i = 1, 60 do add("s" .. i) end
+  now = T + 3600
+  local a, b = worker(), worker()
+  local fibers = { fiber.spawn(function() while a:look() < 1 do end end), fiber.spawn(function() while b:look() < 1 do end end) }
+  for _, one in ipairs(fibers) do one:wait() end
+  local n, seen = 0, {}
+  for _, row in ipairs(take()) do
+    n, seen[row.id] = n + 1, true
+    finish(row, "done")
+  end
+  t.equal(n, 60)
+end)
+
+return t.finish()
