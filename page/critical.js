@@ -22,8 +22,8 @@ function takeLast(parts, until) {
 }
 
 // The run itself has called those that no other agent has.
-function walk(state, path) {
-  const now = state.time, run = { spans: [], children: state.agents.filter((agent) => agent.caller === undefined) };
+function walk(state, path, now) {
+  const run = { spans: [], children: state.agents.filter((agent) => agent.caller === undefined) };
   const pending = [{ agent: run, parts: partsOf(run, now), until: state.ended ?? now }];
   while (pending.length > 0) {
     const one = pending[pending.length - 1];
@@ -44,12 +44,12 @@ const kept = new WeakMap();
 // Of a run that goes on it is found once a second, or where that takes long, less often: it is the same for longer.
 const AGAIN = 1000, SHARE = 30;
 
-/** The spans (and agents) of a state that are on it. */
-export function criticalPath(state, time = performance.now()) {
+/** The spans (and agents) of a state that are on it at a moment. */
+export function criticalPath(state, now = state.time, time = performance.now()) {
   const before = kept.get(state);
-  if (before && (before.at === state.at || (state.ended === null && time - before.time < before.pause))) return before.path;
+  if (before && ((before.at === state.at && before.now === now) || (state.ended === null && time - before.time < before.pause))) return before.path;
   const path = new Set();
-  walk(state, path);
-  kept.set(state, { at: state.at, time, pause: Math.max(AGAIN, (performance.now() - time) * SHARE), path });
+  walk(state, path, now);
+  kept.set(state, { at: state.at, now, time, pause: Math.max(AGAIN, (performance.now() - time) * SHARE), path });
   return path;
 }

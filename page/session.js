@@ -41,6 +41,16 @@ export class Session {
     return this.live.at;
   }
 
+  /** Whether it goes on while it is looked at: then what is open lasts until now, and not until the last record. */
+  get ticks() {
+    return this.at === null && this.source.live && this.live.ended === null && ["running", "waiting"].includes(this.run?.state);
+  }
+
+  /** The moment that is shown. */
+  get now() {
+    return this.ticks ? Math.max(this.live.time, Date.now()) : this.state.time;
+  }
+
   open() {
     this.refresh(true);
     this.follow();

@@ -21,8 +21,7 @@ function attempts(task) {
 }
 
 function card(app, board, task) {
-  const { state } = app.session;
-  const until = task.ended ?? state.time;
+  const until = task.ended ?? app.session.now;
   return h("article.card.task", { key: `${board.number}.${task.id}`, class: (task.agent ? hue(task.agent) : "") + " is-" + task.status, tabindex: 0 },
     h("header", null, h("span.task-id", null, "#" + task.id), attempts(task), !["pending", "running", "done"].includes(task.status) ? chip(task.status) : null, h("span.grow", null), task.began !== null ? h("span.of", null, format.span(until - task.began)) : null),
     h("p.task-text", null, task.status === "running" && task.doing ? task.doing : task.text),

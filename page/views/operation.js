@@ -14,7 +14,7 @@ function facts(pairs) {
 const section = (words, ...content) => h("section", { key: words }, h("h4", null, words), content);
 
 function ofAgent(app, agent) {
-  const { usage } = agent, until = agent.ended ?? app.session.state.time;
+  const { usage } = agent, until = agent.ended ?? app.session.now;
   return [
     facts([["state", chip(stateOf(agent))], ["called as", format.words(agent.trigger)], ["model", agent.model], ["time", format.span(until - agent.began)], ["calls", usage.calls], ["tool calls", usage.toolCalls || undefined],
       ["input", format.count(usage.input)], ["cached", format.count(usage.cached)], ["output", format.count(usage.output)], ["cost", format.cost(knownCost(usage))], ["retries", agent.retries || undefined], ["cut short", agent.cut], ["tasks", agent.taskIds.join(", ")]]),
@@ -27,7 +27,7 @@ function ofAgent(app, agent) {
 
 function ofModel(app, agent, span) {
   const request = span.record, reply = span.reply ?? {}, usage = reply.usage !== null && typeof reply.usage === "object" ? reply.usage : {};
-  const to = span.to ?? app.session.state.time, share = usage.input > 0 && typeof usage.cached === "number" ? ` (${Math.round((100 * usage.cached) / usage.input)} %)` : "";
+  const to = span.to ?? app.session.now, share = usage.input > 0 && typeof usage.cached === "number" ? ` (${Math.round((100 * usage.cached) / usage.input)} %)` : "";
   return [
     facts([["model", span.name], ["turn", request.turn], ["messages", request.messages], ["time", format.span(to - span.from)], ["first token", span.first !== null ? format.span(span.first - span.from) : undefined], ["end", format.words(reply.finish)],
       ["input", format.count(usage.input)], ["cached", typeof usage.cached === "number" ? format.count(usage.cached) + share : undefined], ["written to cache", usage.cache_write ? format.count(usage.cache_write) : undefined],
@@ -40,7 +40,7 @@ function ofModel(app, agent, span) {
 function ofTool(app, agent, span) {
   const { record } = span;
   return [
-    facts([["tool", h("code", null, span.name)], ["time", format.span((span.to ?? app.session.state.time) - span.from)], ["state", span.to === null ? "runs" : undefined], ["called by", record.by], ["failed", span.failed ? "yes" : undefined], ["reason", record.reason]]),
+    facts([["tool", h("code", null, span.name)], ["time", format.span((span.to ?? app.session.now) - span.from)], ["state", span.to === null ? "runs" : undefined], ["called by", record.by], ["failed", span.failed ? "yes" : undefined], ["reason", record.reason]]),
     record.arguments !== undefined ? section("Arguments", verbatim(format.pretty(record.arguments))) : null,
     record.result !== undefined ? section(span.failed ? "Error" : "Result", verbatim(format.pretty(record.result))) : null,
   ];
@@ -48,7 +48,7 @@ function ofTool(app, agent, span) {
 
 function ofWait(app, agent, span) {
   const { record } = span, asked = Array.isArray(record.questions) ? record.questions : [];
-  return [facts([["for", span.name], ["time", format.span((span.to ?? app.session.state.time) - span.from)], ["reason", record.reason]]), asked.map((one) => markdown(one)), record.arguments !== undefined ? section("The call", verbatim(format.pretty(record.arguments))) : null];
+  return [facts([["for", span.name], ["time", format.span((span.to ?? app.session.now) - span.from)], ["reason", record.reason]]), asked.map((one) => markdown(one)), record.arguments !== undefined ? section("The call", verbatim(format.pretty(record.arguments))) : null];
 }
 
 const kinds = { model: ofModel, tool: ofTool, wait: ofWait };

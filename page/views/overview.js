@@ -22,7 +22,7 @@ function waits(app) {
 function card(app, agent) {
   const { session } = app, stream = session.state.streams.get(agent.op);
   const said = stream?.text || stream?.reasoning || agent.answer || "";
-  const until = agent.ended ?? session.state.time;
+  const until = agent.ended ?? session.now;
   return h("a.card.agent-card", { key: agent.op, class: "is-" + stateOf(agent) + (stream ? " speaks" : ""), href: address("run", session.id, "transcript") + "?op=" + encodeURIComponent(agent.op) },
     h("header", null, who(agent.name, agentName(agent)), chip(stateOf(agent))),
     h("p.said", null, format.line(said.slice(-400), 220) || (agent.error ? format.line(agent.error, 200) : format.line(agent.message, 160))),

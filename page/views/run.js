@@ -67,10 +67,9 @@ function actions(app) {
 
 // ---- Its head ---------------------------------------------------------------------------------------------------------
 
-function elapsed(state, run) {
-  if (state.began === null) return null;
-  const until = state.ended ?? (goesOn(run) && run.state === "running" ? Math.max(state.time, Date.now()) : state.time);
-  return until - state.began;
+function elapsed(session) {
+  const { state } = session;
+  return state.began === null ? null : (state.ended ?? session.now) - state.began;
 }
 
 function head(app) {
@@ -83,7 +82,7 @@ function head(app) {
       h("code.run-id", { title: session.id }, format.shortId(session.id))),
     h("p.run-request", { title: state.message }, format.line(state.message || run?.input, 400)),
     h("div.metrics", null,
-      metric("time", format.span(session.at === null ? elapsed(state, run) : state.time - state.began)),
+      metric("time", format.span(elapsed(session))),
       metric("cost", [format.cost(knownCost(state.usage)), budget.cost !== undefined ? h("span.of", null, " of " + format.cost(budget.cost)) : null], "USD"),
       metric("tokens", format.count(state.usage.input + state.usage.output), `${state.usage.input} in, ${state.usage.output} out`),
       metric("calls", format.count(state.usage.calls)), metric("agents", format.count(state.agents.length)), metric("records", format.count(state.at))),
@@ -117,7 +116,7 @@ let clock;
 
 function keepTime(app) {
   clearTimeout(clock);
-  if (app.session?.run?.state === "running" && app.session.at === null) clock = setTimeout(app.redraw, 1000);
+  if (app.session?.ticks) clock = setTimeout(app.redraw, 1000);
 }
 
 export function runView(app) {

@@ -18,8 +18,8 @@ function viewOf(app) {
 
 // The run's time, and the part of it that is seen.
 function axis(app) {
-  const { state } = app.session, view = viewOf(app);
-  const began = state.began ?? 0, all = Math.max(1, (state.time ?? began) - began);
+  const { state, now } = app.session, view = viewOf(app);
+  const began = state.began ?? 0, all = Math.max(1, (now ?? began) - began);
   return { began, all, from: began + view.from * all, length: (view.to - view.from) * all };
 }
 
@@ -57,8 +57,8 @@ export function timelineKeys(app) {
 const percent = (n) => (n * 100).toFixed(3) + "%";
 
 function bar(app, agent, span, time, path) {
-  const { state } = app.session, view = viewOf(app);
-  const to = span.to ?? state.time, left = (span.from - time.from) / time.length, wide = (to - span.from) / time.length;
+  const view = viewOf(app);
+  const to = span.to ?? app.session.now, left = (span.from - time.from) / time.length, wide = (to - span.from) / time.length;
   const first = span.first !== null && span.first !== undefined && to > span.from ? (span.first - span.from) / (to - span.from) : null;
   const pick = () => { view.chosen = view.chosen?.span === span ? null : { agent, span }; app.redraw(); };
   return h("div.bar", {
@@ -83,11 +83,11 @@ function seen(spans, time, now) {
 }
 
 function lane(app, { agent, depth }, time, path) {
-  const { state } = app.session, until = agent.ended ?? state.time;
+  const { now } = app.session, until = agent.ended ?? now;
   const life = { left: percent((agent.began - time.from) / time.length), width: percent((until - agent.began) / time.length) };
   return h("div.lane", { class: hue(agent.name) + " is-" + agent.state },
     h("div.lane-name", { style: { "--depth": depth } }, who(agent.name, agentName(agent))),
-    h("div.track", null, h("div.life", { style: life, class: path.has(agent) ? "critical" : "" }), seen(agent.spans, time, state.time).map((span) => bar(app, agent, span, time, path))));
+    h("div.track", null, h("div.life", { style: life, class: path.has(agent) ? "critical" : "" }), seen(agent.spans, time, now).map((span) => bar(app, agent, span, time, path))));
 }
 
 // ---- The axis ------------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ function legend() {
 export function timeline(app) {
   const { state } = app.session, view = viewOf(app), time = axis(app), lanes = inTree(state);
   if (lanes.length === 0) return empty("No agent has begun yet");
-  const path = view.path ? criticalPath(state) : new Set();
+  const path = view.path ? criticalPath(state, app.session.now) : new Set();
   const chosen = view.chosen;
   return h("div.timeline", { made: wheel(app), patched: measure(app) },
     h("div.tools", null, button("+", () => zoom(app, 0.6), { kind: "quiet round", title: "Closer (+)" }), button("−", () => zoom(app, 1 / 0.6), { kind: "quiet round", title: "Further (-)" }), button("All", () => zoom(app, Infinity), { kind: "quiet", hint: "0" }),

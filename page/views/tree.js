@@ -74,7 +74,7 @@ export function treeKeys(app) {
 }
 
 function agentRow(app, { agent, depth }) {
-  const open = isOpen(app, agent), until = agent.ended ?? app.session.state.time;
+  const open = isOpen(app, agent), until = agent.ended ?? app.session.now;
   return [h("button.fold", { type: "button", aria: { expanded: open, label: open ? "fold" : "unfold" }, style: { "margin-left": depth * 18 + "px" }, onclick: (e) => { e.stopPropagation(); fold(app, agent, !open); }, disabled: agent.spans.length === 0 }, agent.spans.length === 0 ? "·" : open ? "▾" : "▸"),
     who(agent.name, agentName(agent)), chip(stateOf(agent)), h("span.op-rest", null, agent.doing || format.line(agent.error ?? agent.message, 120)), agent.retries ? h("span.attention-words", null, `${agent.retries} retries`) : null,
     h("span.number", null, format.count(agent.usage.input + agent.usage.output)), h("span.number.cost", null, format.cost(knownCost(agent.usage))), h("span.number", null, format.span(until - agent.began))];
@@ -89,7 +89,7 @@ function spanRest(span) {
 }
 
 function spanRow(app, { depth, span }) {
-  const to = span.to ?? app.session.state.time, usage = span.reply?.usage ?? {};
+  const to = span.to ?? app.session.now, usage = span.reply?.usage ?? {};
   return [h("span.sign", { style: { "margin-left": depth * 18 + 4 + "px" }, class: "kind-" + span.kind + (span.failed ? " bad" : ""), aria: { label: span.kind } }, signs[span.kind]), h("code.op-name", null, span.name), h("span.op-rest", null, spanRest(span)),
     span.retries?.length ? h("span.attention-words", null, `${span.retries.length} retries`) : null, span.failed ? h("span.bad", null, "failed") : span.to === null && span.kind === "tool" ? h("span.of", null, "runs") : null,
     h("span.number", null, usage.input !== undefined ? format.count((usage.input ?? 0) + (usage.output ?? 0)) : ""), h("span.number.cost", null, usage.cost !== undefined ? format.cost(usage.cost) : ""), h("span.number", null, format.span(to - span.from))];

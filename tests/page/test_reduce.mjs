@@ -205,6 +205,28 @@ test("each moment is the same from before and from behind", () => {
   clearTimeout(session.asking);
 });
 
+test("what is open lasts until now, where somebody looks on", () => {
+  const session = new Session("x", { live: true, run: async () => ({}), follow() {} });
+  session.refresh = () => Promise.resolve();
+  session.take(trip.slice(0, 14)); // in it an agent waits for leave
+  const wait = [...session.state.byOp.get("o2").waits.values()][0];
+  assert.equal(session.now, session.state.time, "nobody knows yet how it is with it");
+  for (const state of ["running", "waiting"]) {
+    session.run = { state };
+    assert.ok(session.now >= Date.now() - 1000 && session.now > wait.from);
+    assert.ok(criticalPath(session.state, session.now, Infinity).has(wait));
+  }
+  session.run = { state: "parked" };
+  assert.equal(session.now, session.state.time);
+  session.run = { state: "running" };
+  session.goTo(10);
+  assert.equal(session.now, session.state.time, "of a moment that has been");
+  session.goTo(null);
+  session.take(trip.slice(14));
+  assert.equal(session.now, session.state.time, "it has ended");
+  clearTimeout(session.asking);
+});
+
 test("records twice, out of order or with gaps", () => {
   const session = new Session("x", { run: async () => ({}), follow() {} });
   session.refresh = () => Promise.resolve();
