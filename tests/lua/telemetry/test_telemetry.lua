@@ -21,6 +21,7 @@ local function reply(q)
   local asked = q.messages[#q.messages]
   if q.model == "guide" and asked.role ~= "tool" then return { calls = { { name = "look", arguments = { at = "the pier" } }, { name = "ask_fish", arguments = { text = "cod?" } } } } end
   if q.model == "guide" then return ANSWER end
+  if q.model == "finder" and asked.role ~= "tool" then return { calls = { { name = "find", arguments = { text = "cod" } } } } end
   if q.model == "fish" then return { text = "Cod: yes.", reasoning = "It is early." } end
   if q.model == "tired" then return { fault = "401" } end
   if q.model == "again" then
@@ -129,6 +130,31 @@ t.test("metrics and logs go along", function()
   for _, log in ipairs(collector:logs()) do seen[log.eventName] = log end
   t.equal(seen["hocket.error"].severityNumber, 17)
   t.equal(seen["hocket.error"].traceId, collector:span "chat tired".traceId)
+end)
+
+t.test("vectors are told of as what they are", function()
+  local collector <close> = collectors.open()
+  local reader = hocket.tool { name = "find", description = "Finds", parameters = { type = "object", properties = { text = { type = "string" } } },
+    run = function(args) return #assert(hocket.embed({ args.text, "dab" }, { model = "harbour/vectors", dimensions = 8 })).vectors .. " vectors" end }
+  told(collector, nil, function()
+    local finder = agent("finder", { tools = { reader } })
+    assert(hocket.run(finder, REQUEST))
+    local _, err = hocket.embed("cod", { model = "nowhere/vectors" })
+    t.ok(err)
+  end)
+  local span, tool = collector:span "embeddings vectors", collector:span "execute_tool find"
+  t.equal(span.kind, 3)
+  t.equal(span.parentSpanId, tool.spanId)
+  t.equal(span.of["gen_ai.operation.name"], "embeddings")
+  t.equal(span.of["gen_ai.provider.name"], "harbour")
+  t.equal(span.of["gen_ai.request.model"], "vectors")
+  t.equal(span.of["gen_ai.embeddings.dimension.count"], 8)
+  t.equal(span.of["server.address"], "127.0.0.1")
+  t.ok(span.of["gen_ai.usage.input_tokens"] > 0)
+  local seen = {}
+  for _, point in ipairs(collector:metrics()["gen_ai.client.token.usage"]) do seen[point.of["gen_ai.operation.name"] .. " " .. point.of["gen_ai.token.type"]] = true end
+  t.ok(seen["embeddings input"])
+  t.ok(not seen["embeddings output"])
 end)
 
 t.test("nothing that was said is told, unless it is asked for", function()

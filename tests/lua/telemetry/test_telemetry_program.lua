@@ -133,6 +133,16 @@ t.test("a server's runs are in their clients' traces, an MCP client's as well", 
       { ["mcp-protocol-version"] = "2026-07-28", ["mcp-method"] = "tools/call", ["mcp-name"] = "one", accept = "application/json, text/event-stream" })
     t.equal(answer.status, 200, answer.body)
     t.has(answer.body, "You said")
+    local function legacy(id, method, params)
+      return s:post("/mcp", { jsonrpc = "2.0", id = id, method = method, params = params or json.decode "{}" }, { accept = "application/json, text/event-stream" })
+    end
+    t.equal(legacy(2, "initialize", { protocolVersion = "2025-11-25", capabilities = json.decode "{}", clientInfo = { name = "x", version = "1" } }).status, 200)
+    meta.traceparent = PARENT
+    t.equal(s:post("/mcp", { jsonrpc = "2.0", id = 3, method = "prompts/get", params = { name = "no such", _meta = meta } },
+      { ["mcp-protocol-version"] = "2026-07-28", ["mcp-method"] = "prompts/get", ["mcp-name"] = "no such", accept = "application/json, text/event-stream" }).status, 200)
+    t.equal(s:get("/healthz").status, 200)
+    t.equal(s:get("/api/runs/nobody?secret=1").status, 404)
+    t.equal(s:get("/nowhere", { ["user-agent"] = ("x"):rep(1000) }).status, 404)
     t.equal(s:stop().code, 0)
   end
   collector:check()
@@ -143,13 +153,45 @@ t.test("a server's runs are in their clients' traces, an MCP client's as well", 
   t.equal(#roots, 3)
   local by_trace = {}
   for _, root in ipairs(roots) do by_trace[root.traceId] = root end
-  t.equal(by_trace[TRACE].parentSpanId, PARENT:match "%-(%x+)%-01")
+  local by_id = {}
+  for _, span in ipairs(collector:spans()) do by_id[span.spanId] = span end
+  local above = by_id[by_trace[TRACE].parentSpanId]
+  t.equal(above.name, "POST /v1/chat/completions")
+  t.equal(above.kind, 2)
+  t.equal(above.parentSpanId, PARENT:match "%-(%x+)%-01")
+  t.equal(above.of["http.request.method"], "POST")
+  t.equal(above.of["http.route"], "/v1/chat/completions")
+  t.equal(above.of["url.path"], "/v1/chat/completions")
+  t.equal(above.of["http.response.status_code"], 200)
+  t.equal(above.of["server.address"], "127.0.0.1")
+  t.ok(above.of["server.port"] > 0)
+  t.equal(above.of["client.address"], "127.0.0.1")
+  t.equal(above.status, nil)
   t.equal(by_trace[("1"):rep(32)], nil, "what the server was started in is not what its clients do")
   local call = collector:span "tools/call one"
   t.equal(call.kind, 2)
   t.equal(call.traceId, (TRACE:gsub("4bf9", "5bf9")))
   t.equal(by_trace[call.traceId].parentSpanId, call.spanId)
   t.equal(call.of["mcp.method.name"], "tools/call")
+  local hello, prompt = collector:span "initialize", collector:span "prompts/get no such"
+  t.equal(by_id[hello.parentSpanId].name, "POST /mcp")
+  t.equal(hello.of["mcp.method.name"], "initialize")
+  t.equal(prompt.parentSpanId, PARENT:match "%-(%x+)%-01")
+  t.equal(prompt.of["error.type"], "-32602")
+  t.equal(prompt.of["rpc.response.status_code"], "-32602")
+  t.equal(prompt.status.code, 2)
+  local missing = collector:span "GET /api/runs/{id}"
+  t.equal(missing.of["http.response.status_code"], 404)
+  t.equal(missing.of["error.type"], nil)
+  t.equal(collector:span "GET".of["user_agent.original"], ("x"):rep(500))
+  for _, request in ipairs(collector.requests) do t.lacks(request.body, "secret") end
+  for _, span in ipairs(collector:spans()) do t.ok(span.of["url.path"] ~= "/healthz", "nobody wants to know") end
+  local routes = {}
+  for _, point in ipairs(collector:metrics()["http.server.request.duration"]) do routes[point.of["http.route"] or "-"] = tonumber(point.count) end
+  t.equal(routes["/healthz"], 1)
+  t.equal(routes["/v1/chat/completions"], 2)
+  t.equal(routes["-"], 1)
+  t.ok(collector:metrics()["mcp.server.operation.duration"])
 end)
 
 t.test("an MCP server hears which call it is part of", function()
@@ -166,6 +208,7 @@ t.test("an MCP server hears which call it is part of", function()
       local result
       if one.method == "initialize" then result = { protocolVersion = "2025-11-25", capabilities = { tools = {} }, serverInfo = { name = "x", version = "1" } } end
       if one.method == "tools/list" then result = { tools = json.array { { name = "echo", description = "Echoes", inputSchema = { type = "object" } } } } end
+      if one.method == "resources/list" then result = { resources = json.array { { uri = "x://a", name = "a" } } } end
       if one.method == "tools/call" then result = { content = json.array { { type = "text", text = "hello" } } } end
       if one.id then
         io.stdout:write(json.encode(result and { jsonrpc = "2.0", id = one.id, result = result } or { jsonrpc = "2.0", id = one.id, error = { code = -32601, message = "no" } }), "\n")
@@ -187,6 +230,23 @@ t.test("an MCP server hears which call it is part of", function()
     if one.method == "tools/call" then said = one.params._meta end
   end
   t.equal(said.traceparent, ("00-%s-%s-01"):format(span.traceId, span.spanId))
+  local ids, list = {}, collector:span "tools/list"
+  for line in (fs.read(log)):gmatch "[^\n]+" do
+    local one = json.decode(line)
+    if one.method == "initialize" then t.equal(one.params._meta, nil, "which older servers take to the letter") end
+    if one.method == "tools/list" then t.equal(one.params._meta.traceparent, ("00-%s-%s-01"):format(list.traceId, list.spanId)) end
+    ids[one.method] = one.id
+  end
+  t.equal(list.kind, 3)
+  t.equal(list.of["jsonrpc.request.id"], tostring(ids["tools/list"]))
+  t.equal(list.of["hocket.mcp.server"], "own")
+  t.equal(list.status, nil)
+  t.equal(list.traceId, span.traceId)
+  local hello = collector:span "initialize"
+  t.equal(hello.of["network.transport"], "pipe")
+  local discover = collector:span "server/discover"
+  t.equal(discover.of["rpc.response.status_code"], "-32601")
+  t.equal(discover.of["error.type"], "-32601")
 end)
 
 return t.finish()

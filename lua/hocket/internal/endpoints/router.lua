@@ -50,7 +50,7 @@ function Router:on(method, path, handler)
       at = at.literal[segment]
     end
   end
-  at.methods = at.methods or {}
+  at.methods, at.form = at.methods or {}, path
   if at.methods[method] then error(("%s %s has a handler already"):format(method, path), 2) end
   at.methods[method] = handler
 end
@@ -116,17 +116,18 @@ end
 ---@param path string Without its query.
 ---@return (fun(request: hocket.Request, response: hocket.Response))? handler
 ---@return table|string[] params Or the methods.
+---@return string? form The path as it was added.
 function Router:find(method, path)
   local params = {}
   local at = walk(self.root, segments(path), 1, params)
   if not at then return nil, {} end
   local handler = at.methods[method] or method == "HEAD" and at.methods.GET
-  if handler then return handler, params end
+  if handler then return handler, params, at.form end
   local methods = {}
   for name in pairs(at.methods) do methods[#methods + 1] = name end
   if at.methods.GET and not at.methods.HEAD then methods[#methods + 1] = "HEAD" end
   table.sort(methods)
-  return nil, methods
+  return nil, methods, at.form
 end
 
 --- All that there is, for descriptions: "GET /api/runs/{id}", sorted.

@@ -13,7 +13,7 @@ local responses = require "hocket.internal.endpoints.response"
 local routers = require "hocket.internal.endpoints.router"
 local runs = require "hocket.internal.run.run"
 local system = require "hocket.internal.core.system"
-local trace = require "hocket.internal.base.lazy" "hocket.internal.telemetry.trace"
+local tracing = require "hocket.internal.base.tracing"
 
 local server = {}
 
@@ -125,7 +125,8 @@ end
 local function answer(self, request, response)
   local err = refused(self, request)
   if err then return response:fail(err, err.code == "auth" and { ["www-authenticate"] = "Bearer" } or nil) end
-  local handler, params = self.router:find(request.method, request.path)
+  local handler, params, form = self.router:find(request.method, request.path)
+  request.route = form
   if not handler and #params > 0 and request.method == "OPTIONS" then return preflight(response, params) end
   if not handler and #params > 0 then
     return response:fail({ code = "method", message = ("%s is for %s"):format(request.path, table.concat(params, ", ")) }, { allow = table.concat(params, ", ") })
@@ -159,22 +160,27 @@ local function note(self, request, response, began, address)
   }
 end
 
--- The trace that the client is in, for runs that it starts.
-local function note_trace(request)
-  if not runs.traces or not request.headers.traceparent then return end
-  fiber.set_context { trace = trace.given(request.headers.traceparent, request.headers.tracestate), parent = fiber.context() }
+-- Its span, where somebody wants that: runs that it begins are below it. What is asked for all the time, and says nothing of anybody, is
+-- measured alone.
+local function observe(self, request)
+  local headers = request.headers
+  local traced = tracing.begin and tracing.begin("http", { method = request.method, path = request.path, scheme = self.scheme, host = headers.host, agent = headers["user-agent"],
+    address = address_of(self, request), parent = headers.traceparent, state = headers.tracestate, quiet = is_public(self, request.path) })
+  if traced and runs.traces then fiber.set_context { trace = traced.trace, parent = fiber.context() } end
+  return traced
 end
 
 local function serve(self, http)
   local began = fiber.now()
   local request = requests.new(http)
-  note_trace(request)
+  local traced <close> = observe(self, request)
   local response = responses.new(self, request)
   local address = self.log and address_of(self, request) -- while it is there
   local over <close> = setmetatable({}, { __close = function()
     if self.streams[request.id] then self.n_streams = self.n_streams - 1 end
     self.open[request.id], self.streams[request.id] = nil, nil
     note(self, request, response, began, address or nil)
+    if traced then traced:ended { status = response.status, route = request.route } end
   end })
   local ok, raised = pcall(answer, self, request, response)
   if not ok and fiber.cancelled() then return response.status == nil and self.listener:abort(request.id, "eof") end

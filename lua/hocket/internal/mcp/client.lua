@@ -84,12 +84,21 @@ local function owner()
   return made
 end
 
+-- Where it is, as traces say it.
+local function place_of(spec)
+  local server = spec.server or spec.name
+  if not spec.url then return { server = server, transport = "pipe" } end
+  local address, port = spec.url:match "^https?://%[?([^/%]?#:]+)%]?:?(%d*)"
+  return { server = server, transport = "tcp", address = address, port = math.tointeger(tonumber(port)) }
+end
+
 local function open(self, how)
   local made = peer.new(self.name, {
     request = function(method, params) return handle(self, method, params) end,
     notification = function(method, params) notice(self, method, params) end,
   })
   made.owner = owner()
+  made.place, made.observer = place_of(self.spec), self.spec.observer
   self.peer = made
   if self.spec.url and not how then return http.open(made, self.spec) end
   local transport, err = (how or stdio).open(made, how and self.spec or self.spec.process)
@@ -154,7 +163,7 @@ end
 --- Connects, and agrees on a revision.
 ---@async
 ---@internal
----@param spec {name: string, url?: string, headers?: table<string, string>, login?: hocket.McpLogin, process?: hocket.ProcessSpec, era?: "modern"|"legacy", elicit?: function, sample?: function, roots?: function, log?: fun(params: table), changed?: fun(list: string), updated?: fun(uri: string)}
+---@param spec {name: string, url?: string, headers?: table<string, string>, login?: hocket.McpLogin, process?: hocket.ProcessSpec, era?: "modern"|"legacy", observer?: hocket.Observer, elicit?: function, sample?: function, roots?: function, log?: fun(params: table), changed?: fun(list: string), updated?: fun(uri: string)}
 ---@return hocket.McpClient?
 ---@return hocket.Error?
 function client.connect(spec)
@@ -163,6 +172,7 @@ function client.connect(spec)
   local ok, err = open(self)
   if not ok then return nil, err end
   ok, err = era.agree(self, spec.era)
+  self.peer.observer, spec.observer = nil, nil
   if not ok then
     self:close()
     return nil, err

@@ -8,6 +8,7 @@
 --- of time, is told to the server, and a late answer is dropped. Ids are never used again.
 local fiber = require "hocket.internal.core.fiber"
 local message = require "hocket.internal.mcp.message"
+local runs = require "hocket.internal.run.run"
 local failed = require("hocket.internal.core.system").error
 
 local peer = {}
@@ -19,6 +20,8 @@ local MAX_PENDING = 1000
 
 ---@class hocket.McpPeer
 ---@field closed? hocket.Error Why nothing goes any more.
+---@field observer? hocket.Observer Of the run that it is made for, until it is there.
+---@field place? table Where it is, as traces say it.
 local Peer = {}
 Peer.__index = Peer
 
@@ -155,13 +158,33 @@ local function hand_over(self, call, text, what)
   return true
 end
 
--- The same parameters, which ask for news on the way.
-local function with_token(params, token)
-  local copy, meta = {}, { progressToken = token }
-  for name, value in pairs(params) do copy[name] = value end
-  for name, value in pairs(params._meta or {}) do meta[name] = value end
+-- The same parameters, which say more of themselves.
+local function with_meta(params, more)
+  local copy, meta = {}, {}
+  for name, value in pairs(params or {}) do copy[name] = value end
+  for name, value in pairs(copy._meta or {}) do meta[name] = value end
+  for name, value in pairs(more) do meta[name] = value end
   copy._meta = meta
   return copy
+end
+
+-- Those that are about what both sides can, which older servers take to the letter.
+local agreeing = { initialize = true, ["server/discover"] = true }
+
+-- As far as a trace tells it: some of it is a model's.
+local function text_of(value)
+  return type(value) == "string" and value:sub(1, 200) or nil
+end
+
+-- The span of a request, where somebody wants the trace of the run that asks; a tool's own call is in the tool's.
+local function observe(self, method, params, id)
+  local run = runs.current()
+  local observer = run and run.observer or self.observer
+  if not observer or method == "tools/call" and observer:here() then return nil end
+  local place, transport = self.place or {}, self.transport or {}
+  local name, uri = params and params.name, params and params.uri
+  return observer:rpc { method = method, id = id, name = text_of(name), uri = text_of(uri), server = place.server, version = transport.version,
+    session = transport.session, transport = place.transport or "pipe", address = place.address, port = place.port }
 end
 
 --- Asks, and waits for the answer.
@@ -185,11 +208,17 @@ function Peer:request(method, params, opts)
   local open <close> = setmetatable({}, { __close = function() drop(self, call) end })
   if opts.on_progress then
     self.by_token[call.id] = call
-    params = with_token(params or {}, call.id)
+    params = with_meta(params, { progressToken = call.id })
   end
+  local observed <close> = observe(self, method, params, call.id)
+  local meta = observed and not agreeing[method] and observed:meta()
+  if meta then params = with_meta(params, meta) end
   local ok, err = hand_over(self, call, message.request(call.id, method, params), { method = method, name = opts.name, headers = opts.headers, id = call.id })
-  if not ok then return nil, err end
-  return wait(self, call, method)
+  local result
+  if ok then result, err = wait(self, call, method) end
+  if observed then observed:rpc_answered(not result and err or nil) end
+  if result then return result end
+  return nil, err
 end
 
 --- Tells something that needs no answer.

@@ -14,6 +14,7 @@ local json = require "hocket.json"
 local message = require "hocket.internal.mcp.message"
 local methods = require "hocket.internal.mcp.server_methods"
 local system = require "hocket.internal.core.system"
+local tracing = require "hocket.internal.base.tracing"
 local work = require "hocket.internal.mcp.server_work"
 local codes = message.codes
 
@@ -146,12 +147,24 @@ local function finish(self, request, result, err)
   request.sink:finish(message.error(request.id, err.code, err.message), err.code)
 end
 
+-- The span of a request that begins no run: a tool's call has its own, above its run (serve/agent_call.lua).
+local function observe(request)
+  if not tracing.begin or request.method == "tools/call" or request.method == "subscriptions/listen" then return nil end
+  local params, context = request.params, fiber.context()
+  local meta = type(params._meta) == "table" and params._meta or {}
+  local from = meta.traceparent and { parent = meta.traceparent, state = meta.tracestate } or context and context.trace
+  return tracing.begin("mcp", { method = request.method, name = request.method == "prompts/get" and params.name, uri = params.uri, version = request.version, id = request.id,
+    parent = from and from.parent, state = from and from.state, inside = not meta.traceparent })
+end
+
 local function perform(self, request, method)
+  local traced <close> = observe(request)
   local ok, result, err = pcall(method.run, self, request)
   if not ok then
     if fiber.cancelled() then error(result, 0) end
     result, err = nil, internal(result)
   end
+  if traced then traced:ended { error = not result and tostring(err.code) or nil, rpc = not result and tostring(err.code) or nil } end
   finish(self, request, result, err)
 end
 

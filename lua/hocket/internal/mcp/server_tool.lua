@@ -58,9 +58,8 @@ end
 local function meta_of(run, def, one, client)
   local observed = run and run.observer and run.observer:here()
   if not observed then return nil end
-  local address, port = (def.url or ""):match "^https?://%[?([^/%]?#:]+)%]?:?(%d*)"
-  return observed:mcp { server = def.name, tool = one.name, version = client.version, session = client.peer.transport.session, transport = def.url and "tcp" or "pipe",
-    address = address, port = math.tointeger(tonumber(port)) }
+  local peer = client.peer
+  return observed:mcp { server = def.name, tool = one.name, version = client.version, session = peer.transport.session, transport = peer.place.transport, address = peer.place.address, port = peer.place.port }
 end
 
 local function call(def, one, args)

@@ -8,6 +8,7 @@ local lazy = require "hocket.internal.base.lazy"
 local system = require "hocket.internal.core.system"
 local failed = system.error
 
+local runs = require "hocket.internal.run.run"
 local sanitize, truncate = require "hocket.internal.base.sanitize", require "hocket.internal.base.truncate"
 local elicit = lazy "hocket.internal.mcp.elicit"
 local oauth = lazy "hocket.internal.mcp.oauth"
@@ -143,7 +144,7 @@ function servers.login(def, browse, redirect)
 end
 
 local function spec_of(def)
-  local spec = { name = ("MCP server '%s'"):format(def.name), url = def.url, headers = def.headers }
+  local spec = { name = ("MCP server '%s'"):format(def.name), server = def.name, url = def.url, headers = def.headers }
   if def.url and not has_own_leave(def.headers) then spec.login = servers.login(def) end
   if def.command then
     local process, err = process_of(def)
@@ -192,7 +193,8 @@ local function log(entry, def, params)
   }, agent, op)
 end
 
-local function connect(entry, def)
+-- `run`: it needs the server first; its trace has how that was reached.
+local function connect(entry, def, run)
   local spec, err = spec_of(def)
   local made
   if spec then
@@ -201,6 +203,7 @@ local function connect(entry, def)
     spec.changed = function() entry.state = system.token(8) end
     spec.sample = def.sampling and function(params) return sample.answer(entry, params) end or nil
     spec.roots = def.roots and function() return roots_of(def) end
+    spec.observer = run and run.observer or nil
     made, err = client.connect(spec)
   end
   entry.client, entry.err, entry.connecting, entry.state = made, err, false, system.token(8)
@@ -249,7 +252,7 @@ function servers.get(def)
   end
   if not entry.connecting and not entry.client then
     entry.connecting = true
-    fiber.detach(connect, entry, def) -- whoever asked first may be cancelled, and others wait for it as well
+    fiber.detach(connect, entry, def, runs.current()) -- whoever asked first may be cancelled, and others wait for it as well
   end
   wait_for(entry)
   if entry.client then return entry end

@@ -225,6 +225,7 @@ local function add(result, got)
   result.model = got.id
   usage.input = got.tokens and usage.input and usage.input + got.tokens or nil
   usage.cost = cost and usage.cost and usage.cost + cost or nil
+  return cost
 end
 
 --- See hocket.embed.
@@ -244,10 +245,16 @@ function embed.texts(texts, opts)
       place.dimensions, place.timeout = opts.dimensions, opts.timeout or TIMEOUT
       return fetch(place, batch)
     end
+    local run = account.here()
+    local observed <close> = run and run.observer and run.observer:embed(id, opts.dimensions) or nil
     local asked = { model = id, dimensions = opts.dimensions or 0, texts = system.digest(table.concat(batch, "\0")) }
     local got, wrong = effects.run("embed", asked, make, { again = make })
-    if not got then return nil, failed(wrong) end
-    add(result, got)
+    if not got then
+      if observed then observed:embedded(nil, wrong) end
+      return nil, failed(wrong)
+    end
+    local cost = add(result, got)
+    if observed then observed:embedded { tokens = got.tokens, cost = cost } end
   end
   return result
 end

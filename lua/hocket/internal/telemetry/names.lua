@@ -25,12 +25,15 @@ local attributes = {
   cached = "gen_ai.usage.cache_read.input_tokens", cache_write = "gen_ai.usage.cache_creation.input_tokens",
   reasoning = "gen_ai.usage.reasoning.output_tokens", tool = "gen_ai.tool.name", tool_type = "gen_ai.tool.type",
   tool_description = "gen_ai.tool.description", call_id = "gen_ai.tool.call.id",
+  dimensions = "gen_ai.embeddings.dimension.count", encodings = "gen_ai.request.encoding_formats",
   -- what was said: only where it is asked for
   input_messages = "gen_ai.input.messages", output_messages = "gen_ai.output.messages", system = "gen_ai.system_instructions",
   arguments = "gen_ai.tool.call.arguments", result = "gen_ai.tool.call.result",
   mcp_method = "mcp.method.name", mcp_session = "mcp.session.id", mcp_version = "mcp.protocol.version", rpc_id = "jsonrpc.request.id",
-  transport = "network.transport", protocol = "network.protocol.name", address = "server.address", port = "server.port",
+  rpc_status = "rpc.response.status_code", resource = "mcp.resource.uri", prompt = "gen_ai.prompt.name",
+  transport = "network.transport", protocol = "network.protocol.name", protocol_version = "network.protocol.version", address = "server.address", port = "server.port",
   error_type = "error.type", http_method = "http.request.method", http_status = "http.response.status_code", resend = "http.request.resend_count",
+  http_route = "http.route", url_path = "url.path", url_scheme = "url.scheme", client = "client.address", user_agent = "user_agent.original",
   run = "hocket.run.id", op = "hocket.op", trigger = "hocket.trigger", cost = "hocket.cost", simulated = "hocket.simulated", attempts = "hocket.attempts",
   delay = "hocket.retry.delay", reason = "hocket.reason", reused = "hocket.reused", wait = "hocket.wait.kind", wait_id = "hocket.wait.id",
   outcome = "hocket.wait.outcome", mcp_server = "hocket.mcp.server", tool_set = "hocket.tool.server_tool", signal = "hocket.signal",
@@ -41,18 +44,24 @@ local attributes = {
 
 local latest = { cache_write = "gen_ai.usage.cache_write.input_tokens" }
 
---- Spans: the operation, which the name begins with, and the kind (of the protocol's numbers: 1 internal, 2 server, 3 client).
+--- Spans: the operation, which the name begins with (false: the name is what was asked for), and the kind (of the protocol's numbers: 1 internal, 2 server, 3 client).
 names.spans = {
   workflow = { "invoke_workflow", 1 }, agent = { "invoke_agent", 1 }, chat = { "chat", 3 }, tool = { "execute_tool", 1 },
-  attempt = { "POST", 3 }, wait = { "wait", 1 }, served = { "tools/call", 2 },
+  attempt = { "POST", 3 }, wait = { "wait", 1 }, served = { false, 2 }, embeddings = { "embeddings", 3 }, rpc = { false, 3 },
+  http_request = { false, 2 }, mcp_request = { false, 2 },
 }
+
+local http_seconds = { 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10 }
+local mcp_seconds = { 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300 }
 
 -- Metrics, in the order in which they are sent: instrument, unit, boundaries of a histogram's buckets; per name of ours.
 local metrics = {
   chat_seconds = { "gen_ai.client.operation.duration", "s", seconds }, agent_seconds = { "gen_ai.client.operation.duration", "s", seconds },
   tool_seconds = { "gen_ai.client.operation.duration", "s", seconds }, workflow_seconds = { "gen_ai.client.operation.duration", "s", seconds },
   first_seconds = { "gen_ai.client.operation.time_to_first_chunk", "s", seconds }, tokens = { "gen_ai.client.token.usage", "{token}", tokens },
-  mcp_seconds = { "mcp.client.operation.duration", "s", { 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300 } },
+  embeddings_seconds = { "gen_ai.client.operation.duration", "s", seconds },
+  mcp_seconds = { "mcp.client.operation.duration", "s", mcp_seconds }, mcp_request_seconds = { "mcp.server.operation.duration", "s", mcp_seconds },
+  http_request_seconds = { "http.server.request.duration", "s", http_seconds },
   cost = { "hocket.cost", "{USD}" }, dropped = { "hocket.telemetry.dropped", "{item}" },
 }
 
@@ -64,6 +73,7 @@ local metrics_latest = {
   cached = { "gen_ai.client.inference.usage.cache_read.input_tokens", "{token}" },
   cache_write = { "gen_ai.client.inference.usage.cache_write.input_tokens", "{token}" },
   reasoning = { "gen_ai.client.inference.usage.reasoning.output_tokens", "{token}" },
+  embeddings_seconds = { "gen_ai.client.embeddings.duration", "s", seconds }, embedded = { "gen_ai.client.embeddings.operation.input_tokens", "{token}", tokens },
   input_per_call = { "gen_ai.client.inference.operation.input_tokens", "{token}", tokens },
   output_per_call = { "gen_ai.client.inference.operation.output_tokens", "{token}", tokens },
 }

@@ -92,6 +92,12 @@ function Observed.__close(self)
   finish(self, { error = "cancelled" })
 end
 
+-- The tool that the running fiber is in, or its agent.
+local function parent_of(self, op)
+  local tool = self.at[fiber.self()]
+  return tool and tool.id or op and self.agents[op] or nil
+end
+
 -- parent nil: what the run itself is in, which its reader knows.
 local function begin(self, kind, id, parent, fields)
   fields.kind, fields.what, fields.id, fields.parent = "begin", kind, id, parent
@@ -176,6 +182,48 @@ function Observed:replied(call, err, acted)
   return call, err, acted
 end
 
+--- Vectors of texts are asked for.
+---@param id string Of the model.
+---@param dimensions? integer
+---@return hocket.Observed
+function Observer:embed(id, dimensions)
+  local op, agent = here()
+  local provider, model = id:match "^([^/]+)/(.+)$"
+  return begin(self, "embeddings", id_of(self, "embeddings", op or "-"), parent_of(self, op), { op = op, agent = agent, provider = provider, model = model or id, dimensions = dimensions })
+end
+
+--- Those that came; or nil and why there are none.
+---@param got? {tokens?: integer, cost?: number}
+---@param err? hocket.Error
+function Observed:embedded(got, err)
+  finish(self, got and { tokens = got.tokens, cost = got.cost } or { error = err and err.code or "_OTHER", status = err and err.http_status, message = err and err.message })
+end
+
+-- ---- MCP ---------------------------------------------------------------------------------------------------
+
+--- A request to an MCP server, which is no tool's call.
+---@param about {method: string, name?: string, uri?: string, server: string, id: integer, version?: string, session?: string, transport: string, address?: string, port?: integer}
+---@return hocket.Observed
+function Observer:rpc(about)
+  local op = here()
+  return begin(self, "rpc", id_of(self, "rpc", op or "-"), parent_of(self, op), { op = op, about = about })
+end
+
+--- It was answered, or not: why.
+---@param err? hocket.Error
+function Observed:rpc_answered(err)
+  local code = err and err.rpc and err.rpc.code
+  finish(self, { error = err and (code and tostring(code) or err.code) or nil, message = err and err.message, rpc = code and tostring(code) or nil })
+end
+
+--- What such a request says of the trace, in its `_meta`; nil: nobody wants that.
+---@return {traceparent: string, tracestate?: string}?
+function Observed:meta()
+  if not self.observer.config.propagate then return nil end
+  local parent, state = self:say()
+  return { traceparent = parent, tracestate = state }
+end
+
 -- ---- Tools -------------------------------------------------------------------------------------------------
 
 ---@class hocket.ObservedTool : hocket.Observed, hocket.WatchedCall
@@ -216,9 +264,7 @@ end
 ---@return table?
 function Observed:mcp(about)
   self.about = about
-  if not self.observer.config.propagate then return nil end
-  local parent, state = self:say()
-  return { traceparent = parent, tracestate = state }
+  return self:meta()
 end
 
 -- ---- Its end here ------------------------------------------------------------------------------------------------

@@ -11,11 +11,13 @@ local metrics = require "hocket.internal.telemetry.metrics"
 local names = require "hocket.internal.telemetry.names"
 local observers = require "hocket.internal.telemetry.observer"
 local otlp = require "hocket.internal.telemetry.otlp"
+local requests = require "hocket.internal.telemetry.requests"
 local runs = require "hocket.internal.run.run"
 local settings = require "hocket.internal.telemetry.settings"
 local spans = require "hocket.internal.telemetry.spans"
 local system = require "hocket.internal.core.system"
 local trace = require "hocket.internal.telemetry.trace"
+local tracing = require "hocket.internal.base.tracing"
 
 local telemetry = {}
 local opened -- of this Lua state
@@ -109,7 +111,7 @@ function telemetry.open(variables)
   self.teller = fiber.outside(keep_telling, self)
   self.teller:serve()
   opened, self.sink = self, sink_of(self)
-  runs.traces = config.propagate
+  runs.traces, tracing.begin = config.propagate, requests.beginner(self.sink)
   runs.on_begin(self, function(run)
     local ok, wrong = pcall(follow, self, run)
     if not ok then system.log("error", "telemetry: " .. caught.error(wrong).message) end
@@ -120,7 +122,7 @@ end
 -- No run that begins from now on is told of.
 local function hear_no_more(self)
   runs.on_begin(self, nil)
-  opened, runs.traces = nil, nil
+  opened, runs.traces, tracing.begin = nil, nil, nil
   self.teller:cancel()
 end
 

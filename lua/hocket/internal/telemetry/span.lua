@@ -21,7 +21,7 @@ local function begin(self, what, id, parent, from, title)
   local kind = names.spans[what]
   local span = {
     what = what, trace = self.context.id, id = id, parent = parent, state = self.context.state, sampled = self.context.sampled, kind = kind[2], from = from, to = from,
-    name = title and kind[1] .. " " .. title or kind[1], attributes = {}, events = {}, dropped_events = 0, links = {},
+    name = kind[1] and title and kind[1] .. " " .. title or kind[1] or title, attributes = {}, events = {}, dropped_events = 0, links = {},
   }
   self.open[id], self.n_open = span, self.n_open + 1
   put(self, span.attributes, "run", self.run.id)
@@ -77,7 +77,7 @@ end
 
 local function measure(self, key, span, more)
   local list = {}
-  put(self, list, "operation", names.spans[span.what][1])
+  put(self, list, "operation", names.spans[span.what][1] or nil)
   for i = 1, #more, 2 do put(self, list, more[i], more[i + 1]) end
   put(self, list, "error_type", span.error)
   self.sink.metrics:add(key, span.to - span.from, list)

@@ -1,4 +1,4 @@
---- Spans of agents, and of the tools that they call.
+--- Spans of agents, of the tools that they call, and of what MCP servers are asked.
 local messages = require "hocket.internal.base.lazy" "hocket.internal.telemetry.messages"
 local span_of = require "hocket.internal.telemetry.span"
 local put, begin, fail, finish, close_below, measure = span_of.put, span_of.begin, span_of.fail, span_of.finish, span_of.close_below, span_of.measure
@@ -44,7 +44,7 @@ end
 
 local function tell_server(self, span, about)
   local list = span.attributes
-  put(self, list, "mcp_method", "tools/call")
+  put(self, list, "mcp_method", about.method or "tools/call")
   put(self, list, "mcp_server", about.server)
   put(self, list, "tool_set", about.tool)
   put(self, list, "mcp_version", about.version)
@@ -69,6 +69,27 @@ function ends.tool(self, span, note)
   if note.replayed then return end
   measure(self, "tool_seconds", span, { "tool", span.tool })
   if note.mcp then measure(self, "mcp_seconds", span, { "tool", span.tool, "mcp_method", "tools/call", "transport", note.mcp.transport }) end
+end
+
+-- ---- MCP ---------------------------------------------------------------------------------------------------------
+
+function begins.rpc(self, note)
+  local about = note.about
+  local span = begin(self, "rpc", note.id, note.parent, note.time, about.name and about.method .. " " .. about.name or about.method)
+  if not span then return end
+  span.about = about
+  tell_server(self, span, about)
+  put(self, span.attributes, about.method == "prompts/get" and "prompt" or "tool", about.name)
+  put(self, span.attributes, "resource", about.uri)
+end
+
+function ends.rpc(self, span, note)
+  fail(self, span, note.error, note.message)
+  put(self, span.attributes, "rpc_status", note.rpc)
+  finish(self, span, note.time, note.replayed)
+  if note.replayed then return end
+  local about = span.about
+  measure(self, "mcp_seconds", span, { "mcp_method", about.method, about.method == "prompts/get" and "prompt" or "tool", about.name, "transport", about.transport, "rpc_status", note.rpc })
 end
 
 return { begins = begins, ends = ends }

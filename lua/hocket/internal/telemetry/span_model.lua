@@ -1,4 +1,4 @@
---- Spans of calls of models, and what they are measured by.
+--- Spans of calls of models, also of those that make vectors, and what they are measured by.
 local json = require "hocket.json"
 local messages = require "hocket.internal.base.lazy" "hocket.internal.telemetry.messages"
 local names = require "hocket.internal.telemetry.names"
@@ -141,6 +141,39 @@ function ends.chat(self, span, note)
     for i = 1, #kind, 2 do put(self, list, kind[i], kind[i + 1]) end
     self.sink.metrics:add("first_seconds", reply.first_seconds, list)
   end
+end
+
+-- ---- Vectors ---------------------------------------------------------------------------------------------------
+
+function begins.embeddings(self, note)
+  local span = begin(self, "embeddings", note.id, note.parent, note.time, note.model)
+  if not span then return end
+  local list = span.attributes
+  span.provider, span.model = note.provider and names.provider(note.provider), note.model
+  put(self, list, "operation", "embeddings")
+  put(self, list, "provider", span.provider)
+  put(self, list, "model", note.model)
+  put(self, list, "agent", note.agent)
+  put(self, list, "dimensions", note.dimensions)
+  place_of(self, list, note)
+end
+
+function ends.embeddings(self, span, note)
+  fail(self, span, note.error, note.message)
+  put(self, span.attributes, "http_status", note.status)
+  put(self, span.attributes, "input", note.tokens)
+  put(self, span.attributes, "cost", note.cost)
+  finish(self, span, note.time, note.replayed)
+  if note.replayed then return end
+  measure(self, "embeddings_seconds", span, kind_of_call(span))
+  if not note.tokens then return end
+  local list = {}
+  put(self, list, "operation", "embeddings")
+  local kind = kind_of_call(span)
+  for i = 1, #kind, 2 do put(self, list, kind[i], kind[i + 1]) end
+  self.sink.metrics:add("embedded", note.tokens, list)
+  put(self, list, "token_type", "input")
+  self.sink.metrics:add("tokens", note.tokens, list)
 end
 
 return { begins = begins, ends = ends }

@@ -58,8 +58,8 @@ local function finish_root(self, usage, time, again)
 end
 
 local function begin_served(self, about, time)
-  local served = begin(self, "served", trace.span_of(self.run.id, "served", ""), self.context.parent, time, about.tool)
-  served.remote, self.served = self.context.parent ~= nil, served
+  local served = begin(self, "served", trace.span_of(self.run.id, "served", ""), self.context.parent, time, "tools/call " .. about.tool)
+  served.tool, served.remote, self.served = about.tool, self.context.parent ~= nil, served
   put(self, served.attributes, "mcp_method", "tools/call")
   put(self, served.attributes, "operation", "execute_tool")
   put(self, served.attributes, "tool", about.tool)
@@ -82,6 +82,7 @@ function work.on.workflow_finished(self, record, time, again)
   if not self.served then return end
   fail(self, self.served, root.error and "tool_error" or nil, root.message)
   finish(self, self.served, time, again)
+  if not again and not self.parked then measure(self, "mcp_request_seconds", self.served, { "mcp_method", "tools/call", "tool", self.served.tool }) end
 end
 
 function work.on.input_received(self, _, time)
