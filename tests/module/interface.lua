@@ -7,7 +7,7 @@ return {
     "agent", "close", "fd", "load", "load_dir", "offer", "pump", "remove_tool", "run", "start", "stats", "timeout", "tool", "wait", "withdraw",
   },
   run = {
-    "answer", "await", "cancel", "change", "done", "events", "interrupt", "result", "signal", "stop", "tree", "wait",
+    "answer", "await", "cancel", "change", "done", "events", "interrupt", "result", "say", "signal", "stop", "tree", "wait",
   },
   call = { "answer", "fail" }, -- what a tool is given beside its arguments; and call.agent
   stats = { "runs", "runs_ended", "events", "fibers", "requests", "tool_calls", "lua_bytes" },
