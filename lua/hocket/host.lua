@@ -154,6 +154,39 @@ function host:remove_tool(name)
   return attempt(require("hocket.internal.host.tools").take_back, name)
 end
 
+-- ---- Telemetry -----------------------------------------------------------------------------
+
+---@class hocket.Telling
+local Telling = {}
+Telling.__index = Telling
+
+--- Tells a collector of the runs that begin from now on, as the variables of OpenTelemetry say (docs/telemetry.md).
+---@param variables? table<string, string> What counts instead of the environment.
+---@return hocket.Telling? telling nil without an error: they name no collector.
+---@return hocket.Error? `state`: somebody does so already; `invalid`.
+function host:telemetry(variables)
+  if variables ~= nil then expect(variables, "table", 1, "telemetry") end
+  local opened, err = require("hocket.internal.telemetry.service").open(variables)
+  if not opened then return nil, err end
+  return setmetatable({ opened = opened }, Telling)
+end
+
+--- Sends what there is, and ends it: inside of a fiber as everything that waits, elsewhere it blocks.
+---@param seconds? number At most (3).
+---@return {sent: table<string, integer>, dropped: table<string, integer>} By signal: traces, metrics, logs.
+function Telling:close(seconds)
+  seconds = milliseconds(seconds, 3, "close")
+  local over = self.result ~= nil
+  local function close()
+    local settled <close> = setmetatable({}, { __close = function() over = true end })
+    self.result = self.opened:close(seconds)
+  end
+  local at_work = not over and fiber.detach(close)
+  if at_work and fiber.self() then at_work:join() end
+  while not over and not closed do core.wait(-1) end
+  return self.result or { sent = {}, dropped = {} }
+end
+
 -- ---- Looking into it ---------------------------------------------------------------------
 
 --- Lets this process's owner attach to the host with `hocket attach NAME` (docs/attach.md): look at its runs, agents, boards and

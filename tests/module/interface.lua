@@ -13,6 +13,8 @@ return {
   stats = { "runs", "runs_ended", "events", "fibers", "requests", "tool_calls", "lua_bytes" },
   -- Options of `start` that are hocket's and not the run's; those of a run go to it as they are.
   start = { "on_event", "on_done", "events" },
+  -- In the state of a 5.4 alone: beside another Lua the host is not in reach of what would tell of its runs.
+  within = { host = { "telemetry" } },
   -- Beside another Lua alone: in the state of a 5.4 there is one host.
   -- Its runs are the engine's own, and not the library's: they are not kept, so that there is nothing to save.
   beside = { hocket = { "open" }, host = { "restore", "save" }, run = { "save" } },

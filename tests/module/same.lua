@@ -32,9 +32,9 @@ end
 -- Methods of one that are no part of the interface, as what they are called by is internal.
 local internal = set { "end_with", "keep_delta", "delta_teller", "of" }
 
-local function compare(what, object, names, beside)
+local function compare(what, object, names, beside, within)
   local found, wanted = methods(object), set(names)
-  for _, name in ipairs(in_same_state and {} or beside) do wanted[name] = true end
+  for _, name in ipairs(in_same_state and within or not in_same_state and beside or {}) do wanted[name] = true end
   for name in pairs(wanted) do assert(found[name], ("%s:%s is missing"):format(what, name)) end
   for name in pairs(found) do
     assert(wanted[name] or internal[name], ("%s:%s does not stand in interface.lua"):format(what, name))
@@ -50,7 +50,7 @@ test("has the names", function()
     assert(is(kind, hocket[name]), ("hocket.%s is no %s"):format(name, kind))
   end
   for name, kind in pairs(interface.json) do assert(is(kind, hocket.json[name]), "hocket.json." .. name) end
-  compare("host", host, interface.host, interface.beside.host)
+  compare("host", host, interface.host, interface.beside.host, interface.within.host)
   compare("run", server, interface.run, interface.beside.run)
   local stats = host:stats()
   for _, name in ipairs(interface.stats) do assert(type(stats[name]) == "number", name) end

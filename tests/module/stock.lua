@@ -213,6 +213,21 @@ test("says what is wrong at once", function()
   raises("stock.lua:", function() local run = hocket.start(npc, 5) return run end) -- the caller's line
 end)
 
+test("tells a collector of its runs, and of what could not be told", function()
+  assert(host:telemetry { OTEL_SDK_DISABLED = "true" } == nil)
+  raises("table expected", host.telemetry, host, "on")
+  local nobody = { OTEL_EXPORTER_OTLP_ENDPOINT = "http://127.0.0.1:1", OTEL_METRICS_EXPORTER = "none" }
+  for _, close in ipairs { function(telling) return telling:close(0.01) end, function(telling) return hocket.flow.run(function() return telling:close(0.01) end) end } do
+    local telling = assert(host:telemetry(nobody))
+    local again, err = host:telemetry(nobody)
+    assert(again == nil and err.code == "state")
+    assert(hocket.run(npc, "traced").text == "heard: traced")
+    local result = close(telling)
+    assert(result.sent.traces == 0 and result.dropped.traces == 3, result.dropped.traces)
+    assert(telling:close() == result)
+  end
+end)
+
 test("sleeps in a poll of the program's own", function()
   assert(math.type(host:fd()) == "integer" and host:fd() >= 0)
   for _ = 1, 20 do host:pump(1) end
