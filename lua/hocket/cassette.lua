@@ -140,7 +140,7 @@ end
 --- (names of files) say; without either it is only called.
 ---@async
 ---@param options {record?: string, replay?: string}
----@param fn fun(): any, hocket.Error?
+---@param fn fun(tape?: userdata): any, hocket.Error?
 ---@return any
 ---@return hocket.Error?
 ---@internal
@@ -156,7 +156,7 @@ function cassette.within(options, fn)
     if not tape:replays() then tell_missing(tape, options.record) end -- also of a run that is cancelled
   end })
   math.randomseed(tape:random "math.random 1", tape:random "math.random 2")
-  return judge(tape, options, fn())
+  return judge(tape, options, fn(tape))
 end
 
 return cassette

@@ -264,6 +264,63 @@ expect 0
 run hocket eval --from 01NOSUCH --store runs.db
 expect 1
 
+# ---- Of recordings, cases that are played from them --------------------------------------------------------
+clerk polite
+mkdir rec
+hocket run clerk.md "json" --set tone=dry --record rec/a.jsonl >/dev/null 2>&1
+hocket run clerk.md "json" --set tone=dry --record rec/b.jsonl >/dev/null 2>&1
+hocket run clerk.md "write" --set tone=dry --approve allow --record rec/c.jsonl >/dev/null 2>&1
+hocket run clerk.md "quota" --set tone=dry --record rec/d.jsonl >/dev/null 2>&1
+printf 'no recording\n' >rec/notes.txt
+mkfifo rec/pipe
+mkdir rec/folder
+head -1 rec/a.jsonl >rec/old.jsonl
+grep -v '"fact":"hocket.outcome"' rec/a.jsonl >rec/cut.jsonl
+run hocket eval --from rec
+expect 0
+cp out rec/all.eval.yaml
+has out 'replay: "a.jsonl"'
+has out 'name: "json (2)"'
+has out 'error: "http"'
+has out "# left out: old.jsonl: it does not say of which run it is"
+has out "# left out: cut.jsonl: the run was broken off"
+hasnt out notes.txt
+run hocket check rec/all.eval.yaml
+expect 0
+run env HOCKET_OFFLINE=1 "$HOCKET" eval rec/all.eval.yaml --repeat 2
+expect 0
+has out "4 cases, 1 model, 8 runs: 8 passed"
+run hocket eval --from rec/c.jsonl
+expect 0
+cp out rec/c.eval.yaml
+has out '"write_file"'
+run hocket eval rec/c.eval.yaml
+expect 0
+[ -e out.txt ] && rm out.txt
+[ -e rec/out.txt ] && fail "a replay has written beside the recordings"
+clerk short # what models are asked is another thing now: their answers say nothing of it
+run hocket eval rec/all.eval.yaml
+expect 4
+has out "not recorded"
+clerk polite
+for path in rec/notes.txt rec/folder; do
+  run hocket eval --from $path
+  expect 2
+done
+for path in rec/cut.jsonl rec/old.jsonl; do
+  run hocket eval --from $path
+  expect 1
+done
+printf '{"cassette":1,"seed":"00"}\n{"fact":"hocket.run","value":{"target":"x\\n- evil: 1","input":["no"],"variables":7,"models":"y","files":{"a":1}}}\n{"fact":"hocket.outcome","value":{"answer":5,"tools":[1,{},"a\\nb: c"],"times":9,"answers":[{"tool":4},7,{"tool":"x","say":"rm -rf"}],"usage":[1]}}\n' >rec/hostile.jsonl
+run hocket eval --from rec/hostile.jsonl
+expect 0
+hasnt out "^ *- evil"
+has out 'say: deny'
+cp out rec/hostile.eval.yaml
+run hocket check rec/hostile.eval.yaml
+expect 3
+has out "'target' must not contain control characters"
+
 # ---- Wrong usage, wrong files ------------------------------------------------------------------------------
 for args in "" "x --repeat 0" "x --repeat 1001" "x --jobs 0" "x --alpha 2" "--from a b" "bad.eval.yaml --only gone" "bad.eval.yaml --tag none" "bad.eval.yaml --save no/where.json" \
   "bad.eval.yaml --only nope --save a.json"; do

@@ -65,7 +65,10 @@ static const struct cli_option own[] = {
         "where what is left to chance begins, also given to models that take a seed" },
     { ALPHA, 0, "alpha", "P", "what p a worse result has at most to be a regression (0.05)" },
     { KEEP, 0, "keep", NULL, "leave the folders of runs that failed, and say where they are" },
-    { FROM, 0, "from", "RUN", "print a case made of a run that was kept, to be edited" },
+    { FROM, 0, "from", "RUN|PATH",
+        "print a case made of a run that was kept, of a recording, or of all those of a folder, "
+        "to\n"
+        "be edited" },
     { 0 },
 };
 
@@ -403,7 +406,8 @@ const struct cli_command cli_eval = {
                 "anthropic/claude-sonnet-5\n"
                 "  hocket eval evals --repeat 10 --save main.json      # then, after a change:\n"
                 "  hocket eval evals --repeat 10 --baseline main.json --junit eval.xml\n"
-                "  hocket eval --from 01KANC >case.eval.yaml\n",
+                "  hocket eval --from 01KANC >case.eval.yaml\n"
+                "  hocket eval --from recordings >recordings/all.eval.yaml\n",
     .options = cli_run_options,
     .own = own,
     .without = cli_not_for_eval,

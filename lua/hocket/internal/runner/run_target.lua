@@ -18,6 +18,7 @@ local prompt = require "hocket.internal.agents.prompt"
 local pool_call = require "hocket.internal.base.lazy" "hocket.internal.runner.pool_call"
 local provider_place = require "hocket.internal.runner.provider_place"
 local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
+local recorded = require "hocket.internal.base.lazy" "hocket.internal.runner.recorded"
 local runner = require "hocket.internal.runner.run_agent"
 local runs = require "hocket.internal.run.run"
 local script = require "hocket.internal.base.script"
@@ -321,7 +322,12 @@ return function(args, journal, id)
     if not ok then return nil, refused end
     local seconds = run.call and pool_call.left(run.call) or not run.options.conversation and run.options.timeout
     return not_answered(in_time(seconds, function()
-      return cassette.within(run.options, function() return without_model(run, work(run, target, args.input)) end)
+      return cassette.within(run.options, function(tape)
+        if not tape or tape:replays() then return without_model(run, work(run, target, args.input)) end
+        local reply, wrong = without_model(run, work(run, target, args.input))
+        recorded.finish(tape, run, args, reply, wrong)
+        return reply, wrong
+      end)
     end))
   end)
   if not went then reply, failed = nil, instead_of_cancelled(run) or reply end

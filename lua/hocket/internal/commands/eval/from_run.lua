@@ -1,7 +1,9 @@
---- `hocket eval --from RUN`: a case made of a run that was kept, as YAML that is to be edited: its target and its input, what people
---- answered, which tools it called, how its answer begins, and twice of what it used.
+--- `hocket eval --from RUN|RECORDING|FOLDER`: cases made of a run that was kept, of a recording, or of all recordings of a folder, as
+--- YAML that is to be edited: target and input, what people answered, which tools were called, how the answer begins, and twice of what
+--- was used. Those of recordings are played from them.
 local fs = require "hocket.internal.core.fs"
 local json = require "hocket.json"
+local recorded = require "hocket.internal.runner.recorded"
 local stored = require "hocket.internal.commands.stored"
 local truncate = require "hocket.internal.base.truncate"
 
@@ -26,48 +28,6 @@ local function comment(text, indent)
   return blank .. (text:gsub("[%z\1-\9\11-\31\127]", " "):gsub("\n", "\n" .. blank))
 end
 
--- ---- What the run did ----------------------------------------------------------------------------------
-
-local takes = {}
-
-function takes.final_answer(seen, event) seen.answer = event.content end
-
-function takes.error(seen, event) seen.error = event.code end
-
-function takes.tool_call(seen, event)
-  if not seen.times[event.tool] then seen.tools[#seen.tools + 1] = event.tool end
-  seen.times[event.tool] = (seen.times[event.tool] or 0) + 1
-end
-
-function takes.approval_requested(seen, event) seen.asked[event.id or ""] = event.tool end
-
-function takes.approval_answered(seen, event)
-  local tool = event.id and seen.asked[event.id]
-  if tool and not seen.allowed[tool .. event.decision] then
-    seen.allowed[tool .. event.decision] = true
-    seen.answers[#seen.answers + 1] = ("{tool: %s, say: %s}"):format(quoted(tool), event.decision == "allow" and "allow" or "deny")
-  end
-end
-
-function takes.question_answered(seen, event)
-  if type(event.text) == "string" and event.text ~= "" then seen.answers[#seen.answers + 1] = quoted(event.text) end
-end
-
-function takes.workflow_finished(seen, event)
-  seen.ended, seen.usage = true, type(event.usage) == "table" and event.usage or {}
-end
-
--- Records may be anything: what does not fit is passed over.
-local function read(id)
-  local seen = { tools = {}, times = {}, answers = {}, asked = {}, allowed = {}, usage = {} }
-  local ok, err = stored.each(id, function(record)
-    local event = json.decode(record.json)
-    local take = type(event) == "table" and takes[event.type]
-    if take then pcall(take, seen, event) end
-  end)
-  return ok and seen, err
-end
-
 -- ---- The case ------------------------------------------------------------------------------------------
 
 local function first_line(text)
@@ -79,6 +39,18 @@ local function add_options(add, options)
   local approve = type(options.approve) == "table" and json.is_array(options.approve) and #options.approve > 0 and options.approve
   if approve then add("    approve: %s", json.encode(approve)) end
   if math.type(options.max_turns) == "integer" then add("    max_turns: %d", options.max_turns) end
+end
+
+-- What answers in place of the models: it fits what these were asked then.
+local function add_recording(add, from)
+  if type(from.options.model) == "string" then add("    model: %s", quoted(from.options.model)) end
+  if type(from.options.models) == "table" and next(from.options.models) then add("    models: %s", json.encode(from.options.models)) end
+  if type(from.options.files) == "table" then add("%s", comment("it was given these files: put them beside this one, and name them in attach:\n" .. json.encode(from.options.files), 4)) end
+  add("    replay: %s", quoted(from.recording))
+end
+
+local function say_answer(one)
+  return type(one) == "table" and ("{tool: %s, say: %s}"):format(quoted(one.tool), one.say) or quoted(one)
 end
 
 local function add_expected(add, seen)
@@ -102,32 +74,114 @@ local function add_expected(add, seen)
   add("      limits: {%s}", table.concat(limits, ", "))
 end
 
-local function write(row, seen)
+---@param add fun(format: string, ...: any)
+---@param from {name: string, target: string, input: string, options: table, recording?: string}
+---@param seen hocket.SeenRun
+local function write(add, from, seen)
+  add("  - name: %s", quoted(from.name))
+  add("    target: %s", quoted(fs.real(from.target) or from.target))
+  if from.input ~= "" then add("    input: %s", scalar(from.input, 6)) end
+  add_options(add, from.options)
+  if from.recording then add_recording(add, from) end
+  if #seen.answers > 0 then add "    answers:" end
+  for _, one in ipairs(seen.answers) do add("      - %s", say_answer(one)) end
+  add_expected(add, seen)
+end
+
+local function named_after(input, otherwise)
+  return (truncate(first_line(input) or otherwise, 60, "…"):gsub("%c", " "))
+end
+
+local function writer()
   local lines = {}
-  local function add(format, ...) lines[#lines + 1] = select("#", ...) > 0 and format:format(...) or format end
+  return lines, function(format, ...) lines[#lines + 1] = select("#", ...) > 0 and format:format(...) or format end
+end
+
+-- ---- Of a run that was kept ------------------------------------------------------------------------------
+
+local function of_run(id)
+  local row, err = stored.find(id)
+  if not row then return nil, err end
   local options = stored.describe(row).options or {}
+  if options.conversation then return stored.failure("unsupported", "run %s is a conversation: a case is made of one request", row.id) end
+  local seen = recorded.seen()
+  local ok, wrong = stored.each(row.id, function(record) seen:take(record.json) end)
+  if not ok then return nil, wrong end
+  if not seen.ended then return stored.failure("state", "run %s has not ended: hocket resume %s goes on with it", row.id, row.id) end
+  local lines, add = writer()
   local input = row.input or ""
   add("# Made of the run %s. What is expected is what it did: leave what matters.", row.id)
   add "cases:"
-  add("  - name: %s", quoted((truncate(first_line(input) or row.id, 60, "…"):gsub("%c", " "))))
-  add("    target: %s", quoted(fs.real(row.target) or row.target))
-  if input ~= "" then add("    input: %s", scalar(input, 6)) end
-  add_options(add, options)
-  if #seen.answers > 0 then add "    answers:" end
-  for _, answer in ipairs(seen.answers) do add("      - %s", answer) end
-  add_expected(add, seen)
-  return table.concat(lines, "\n")
+  write(add, { name = named_after(input, row.id), target = row.target, input = input, options = options }, seen)
+  return { text = table.concat(lines, "\n"), run = row.id }
+end
+
+-- ---- Of recordings ----------------------------------------------------------------------------------------
+
+--- Bytes of a recording, and recordings of a folder.
+local MAX_BYTES, MAX_FILES = 64 << 20, 1000
+
+-- What a recording is the recording of; or why no case can be made of it.
+local function read_recording(dir, name)
+  local text, err = fs.read(dir .. "/" .. name, MAX_BYTES)
+  if not text then return nil, err end
+  if not recorded.is_recording(text) then return nil, { code = "invalid", message = name .. ": it is no recording (hocket run --record writes one)" } end
+  local what, seen = recorded.read(text)
+  if not what then return nil, { code = "unsupported", message = name .. ": it does not say of which run it is, as those of 'hocket run --record' do at their end: record it again" } end
+  if what.options.conversation then return nil, { code = "unsupported", message = name .. ": it is of a conversation: a case is made of one request" } end
+  if not seen then return nil, { code = "state", message = name .. ": the run was broken off" } end
+  local input = what.input or ""
+  return { name = named_after(input, name), target = what.target, input = input, options = what.options, recording = name, seen = seen }
+end
+
+-- Each case has a name of its own.
+local function number_names(list)
+  local taken = {}
+  for _, one in ipairs(list) do
+    local name, n = one.name, 1
+    while taken[one.name] do
+      n = n + 1
+      one.name = ("%s (%d)"):format(name, n)
+    end
+    taken[one.name] = true
+  end
+end
+
+local function write_all(dir, list, passed_over)
+  local lines, add = writer()
+  number_names(list)
+  add("# Made of %s in %s: keep this file there. What is expected is what the runs did: leave what matters.", #list == 1 and "a recording" or #list .. " recordings", (dir:gsub("%c", " ")))
+  for _, why in ipairs(passed_over) do add("%s", comment("left out: " .. why, 0)) end
+  add "cases:"
+  for _, one in ipairs(list) do write(add, one, one.seen) end
+  return { text = table.concat(lines, "\n") }
+end
+
+-- What is no recording is something else that lies there; what is one and says too little is named.
+local function of_folder(dir)
+  local names, err = fs.list(dir)
+  if not names then return nil, err end
+  local list, passed_over = {}, {}
+  for _, name in ipairs(names) do
+    local info = fs.info(dir .. "/" .. name)
+    if info and info.kind == "file" and #list < MAX_FILES then
+      local one, why = read_recording(dir, name)
+      list[#list + 1] = one
+      if not one and why.code ~= "invalid" then passed_over[#passed_over + 1] = why.message end
+    end
+  end
+  if #list == 0 then return stored.failure("invalid", "%s: of nothing in it a case can be made%s", dir, passed_over[1] and ": " .. passed_over[1] or " (hocket run --record FILE writes recordings)") end
+  return write_all(dir, list, passed_over)
 end
 
 ---@async
 ---@param args {from: string}
 return function(args)
-  local row, err = stored.find(args.from)
-  if not row then return nil, err end
-  local options = stored.describe(row).options or {}
-  if options.conversation then return stored.failure("unsupported", "run %s is a conversation: a case is made of one request", row.id) end
-  local seen, wrong = read(row.id)
-  if not seen then return nil, wrong end
-  if not seen.ended then return stored.failure("state", "run %s has not ended: hocket resume %s goes on with it", row.id, row.id) end
-  return { text = write(row, seen), run = row.id }
+  local info = fs.info(args.from)
+  if not info then return of_run(args.from) end
+  if info.kind == "directory" then return of_folder(args.from) end
+  local dir, name = args.from:match "^(.*)/([^/]*)$"
+  local one, err = read_recording(dir or ".", name or args.from)
+  if not one then return nil, err end
+  return write_all(dir or ".", { one }, {})
 end
