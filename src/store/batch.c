@@ -1,6 +1,6 @@
 /* The commands that one turn of the loop hands over, as bytes: kind, run, fence, and the row if
- * there is one. They are read once, on the other side, by the same program; so what makes no sense
- * here is a fault of ours and ends the batch. */
+ * there is one. They are read by the same program, or one that writes the same form, and are whole; so what makes no
+ * sense here is a fault of ours and ends the batch. */
 #include "store/batch.h"
 
 #include "base/pack.h"

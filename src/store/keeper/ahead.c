@@ -24,22 +24,26 @@ struct record {
 _Static_assert(sizeof(struct record) == RECORD, "it has no holes");
 
 struct head {
-    char magic[8], version[32];
+    char form[8], version[32]; /* the version is for people */
     uint8_t key[16];
     uint64_t hash; /* of what stands before, by the key */
 };
 _Static_assert(sizeof(struct head) == HEAD, "it has no holes");
 
-/* The form of what is handed over is that of a version. */
-static void describe(struct head *h, const uint8_t key[16])
+static uint64_t hash_of_head(const struct head *h)
 {
     uint64_t k[2];
+    memcpy(k, h->key, sizeof(k));
+    return hocket__siphash(k, hocket__str((const char *) h, offsetof(struct head, hash)));
+}
+
+static void describe(struct head *h, const uint8_t key[16])
+{
     memset(h, 0, sizeof(*h));
-    memcpy(h->magic, "ahead 1", 8);
+    snprintf(h->form, sizeof(h->form), "ahead %d", HOCKET__STORE_FORM);
     snprintf(h->version, sizeof(h->version), "%s", HOCKET_VERSION);
     memcpy(h->key, key, sizeof(h->key));
-    memcpy(k, key, sizeof(k));
-    h->hash = hocket__siphash(k, hocket__str((const char *) h, offsetof(struct head, hash)));
+    h->hash = hash_of_head(h);
 }
 
 static uint64_t hash_of(const uint8_t key[16], struct hocket__str record)
@@ -103,12 +107,28 @@ void hocket__ahead_gather(
     }
 }
 
+/* What somebody has put in its place is neither written nor believed: a pipe, which would not end either, another's, another
+ * name of a file. The descriptor, or a status; ENOTFOUND: there is none. */
+static int open_own(const char *path, int flags, struct hocket_error *err)
+{
+    struct stat st;
+    int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (fd < 0)
+        return hocket__error(
+            err, errno == ENOENT ? HOCKET_ENOTFOUND : HOCKET_EIO, "%s: %s", path, strerror(errno));
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink <= 1)
+        return fd;
+    close(fd);
+    return hocket__error(err, HOCKET_EDENIED, "%s is not the file that hocket made", path);
+}
+
 static bool open_file(struct hocket__ahead *a, const char *path)
 {
+    struct hocket_error err;
     struct head h;
     if (a->fd > 0)
         return true;
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = open_own(path, O_RDWR | O_CREAT, &err);
     if (fd <= 0 || getrandom(a->key, sizeof(a->key), 0) != sizeof(a->key))
         goto fail;
     describe(&h, a->key);
@@ -118,15 +138,18 @@ static bool open_file(struct hocket__ahead *a, const char *path)
     a->at = FIRST;
     return true;
 fail:
-    if (fd >= 0)
+    if (fd >= 0) /* 0 is somebody's who reads what is typed */
         close(fd);
     return false;
 }
 
+/* By another process; or somebody has removed it, and nobody would find it. */
 static bool is_closed(const struct hocket__ahead *a)
 {
+    struct stat st;
     char mark = 1;
-    return pread(a->fd, &mark, MARK, 0) != MARK || mark != 0;
+    return pread(a->fd, &mark, MARK, 0) != MARK || mark != 0 || fstat(a->fd, &st) < 0
+           || st.st_nlink == 0;
 }
 
 static bool write_record(struct hocket__ahead *a)
@@ -151,7 +174,7 @@ static bool has_place(struct hocket__ahead *a, uint64_t noted)
 
 bool hocket__ahead_secure(struct hocket__ahead *a, const char *path, uint64_t noted)
 {
-    if (a->off || a->lost || !open_file(a, path))
+    if (a->off || a->lost || noted == 0 || !open_file(a, path))
         return false;
     if (gathered(a) > 0) {
         if (!has_place(a, noted) || !write_record(a))
@@ -168,10 +191,16 @@ bool hocket__ahead_secure(struct hocket__ahead *a, const char *path, uint64_t no
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static int fail(struct hocket_error *err, const char *path)
+/* Retryable: the reason may be gone in the next attempt. */
+static int fail(struct hocket_error *err, int rc)
 {
-    int rc = hocket__error(err, HOCKET_EIO, "%s: %s", path, strerror(errno));
-    err->retryable = true;
+    char why[sizeof(err->message)];
+    snprintf(why, sizeof(why), "%s", err->message);
+    hocket__error(err, rc,
+        "%s: the last that a process of hocket did is in this file: see that it can be read, or "
+        "remove it, and that is lost",
+        why);
+    err->retryable = rc == HOCKET_EIO;
     return rc;
 }
 
@@ -180,17 +209,27 @@ static int read_all(int fd, const char *path, struct hocket__buf *out, struct ho
     char piece[16384];
     ssize_t n;
     off_t at = 0;
-    while ((n = pread(fd, piece, sizeof(piece), at)) > 0) {
+    while ((n = pread(fd, piece, sizeof(piece), at)) > 0 && at <= HOCKET__AHEAD_MOST) {
         at += n;
-        if (at > 2 * HOCKET__AHEAD_MOST)
-            break;
         if (hocket__buf_add(out, piece, (size_t) n) < 0)
             return hocket__error_nomem(err);
     }
-    return n < 0 ? fail(err, path) : 0;
+    if (n >= 0)
+        return 0;
+    hocket__error(err, HOCKET_EIO, "%s: %s", path, strerror(errno));
+    return fail(err, HOCKET_EIO);
 }
 
-/* 1: it has records; 0: none was ever written. */
+/* Up to what is no printable ASCII. */
+static int length_of(const char *text, size_t most)
+{
+    size_t n = 0;
+    while (n < most && text[n] > ' ' && text[n] <= '~')
+        n++;
+    return (int) n;
+}
+
+/* 1: it has records; 0: none was ever written; a head that is half written comes before all of them. */
 static int check_head(
     struct hocket__str all, const char *path, struct head *h, struct hocket_error *err)
 {
@@ -199,16 +238,14 @@ static int check_head(
         return 0;
     memcpy(h, all.p + FIRST - HEAD, sizeof(*h));
     describe(&ours, h->key);
-    if (memcmp(h->magic, ours.magic, sizeof(h->magic)) != 0)
+    if (memcmp(h->form, "ahead ", 6) != 0 || h->hash != hash_of_head(h))
         return 0;
-    if (memcmp(h, &ours, sizeof(ours)) == 0)
+    if (memcmp(h->form, ours.form, sizeof(ours.form)) == 0)
         return 1;
-    h->version[sizeof(h->version) - 1] = 0;
-    hocket__error(err, HOCKET_EUNSUPPORTED,
-        "%s: the last that its process did was written by another hocket (%s, this one is %s): go "
-        "on with that one once",
-        path, h->version, ours.version);
-    return HOCKET_EUNSUPPORTED;
+    return hocket__error(err, HOCKET_EUNSUPPORTED,
+        "%s: the last that its process did was written by another hocket (%.*s, this one is %s): "
+        "go on with that one once, or remove the file, and that is lost",
+        path, length_of(h->version, sizeof(h->version)), h->version, ours.version);
 }
 
 /* Records are read as long as each begins where the one before ended. */
@@ -251,10 +288,13 @@ static int take_file(
 int hocket__ahead_read(
     const char *path, bool closes, uint64_t from, struct hocket__buf *out, struct hocket_error *err)
 {
-    int fd = open(path, O_CLOEXEC | O_NOFOLLOW | (closes ? O_RDWR | O_CREAT : O_RDONLY), 0600);
+    int fd = open_own(path, closes ? O_RDWR | O_CREAT : O_RDONLY, err), rc = 0;
     if (fd < 0)
-        return errno == ENOENT ? 0 : fail(err, path);
-    int rc = closes && pwrite(fd, "\1", MARK, 0) != MARK ? fail(err, path) : 0;
+        return fd == HOCKET_ENOTFOUND ? 0 : fail(err, fd);
+    if (closes && pwrite(fd, "\1", MARK, 0) != MARK) {
+        hocket__error(err, HOCKET_EIO, "%s: %s", path, strerror(errno));
+        rc = fail(err, HOCKET_EIO);
+    }
     if (rc == 0)
         rc = take_file(fd, path, from, out, err);
     close(fd);

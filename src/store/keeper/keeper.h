@@ -197,7 +197,7 @@ void hocket__claims_taken(
 /* ---- What is ahead of the database (ahead.h) ------------------------------------------------- */
 
 /* Appends what a file has from a place on: nothing where it has none, or there is a gap. `closes`: whoever writes it may be alive,
- * and is to secure no more. EIO; EUNSUPPORTED: another version wrote it; ENOMEM. */
+ * and is to secure no more. EIO; EDENIED: it is not ours; EUNSUPPORTED: in another form; ENOMEM. */
 int hocket__ahead_read(const char *path, bool closes, uint64_t from, struct hocket__buf *out,
     struct hocket_error *err);
 

@@ -5,11 +5,18 @@
  * and what stands there already is not written twice, since the row says from where on it is missing. */
 #include "store/sqlite/sqlite_impl.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#define ROW "ahead %016" PRIx64 /* of meta: "PLACE PID START PROCESS" */
+#define ROW "ahead %016" PRIx64 /* of meta: "PLACE AT_MS PID START PROCESS" */
+#define LEFT_MS                                                                                    \
+    ((int64_t) 24 * 3600 * 1000) /* after which what cannot be seen to be alive is not */
 
 static void name_of(char name[32], int64_t store)
 {
@@ -34,8 +41,8 @@ static int put_row(struct hocket__sqlite_keeper *k, const struct hocket__ahead_o
     if (!st)
         return d->error.status;
     name_of(name, of->store);
-    snprintf(value, sizeof(value), "%" PRIu64 " %" PRId64 " %" PRId64 " %s", to, of->pid, of->start,
-        of->place);
+    snprintf(value, sizeof(value), "%" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %s", to,
+        hocket__sqlite_now(k), of->pid, of->start, of->place);
     hocket__db_bind_text(d, st, 1, hocket__cstr(name));
     hocket__db_bind_text(d, st, 2, hocket__cstr(value));
     return hocket__db_run(d, st);
@@ -44,7 +51,7 @@ static int put_row(struct hocket__sqlite_keeper *k, const struct hocket__ahead_o
 int hocket__ahead_note(struct hocket__sqlite_keeper *k)
 {
     const struct hocket__self *self = &k->base.self;
-    struct hocket__ahead_of of = { self->store, self->pid, self->start, "" };
+    struct hocket__ahead_of of = { self->store, self->pid, self->start, 0, "" };
     snprintf(of.place, sizeof(of.place), "%s", self->place);
     k->has_noted = true;
     return put_row(k, &of, k->base.ahead_to);
@@ -72,9 +79,9 @@ static bool read_value(struct hocket__str value, uint64_t *to, struct hocket__ah
 {
     char text[512];
     snprintf(text, sizeof(text), "%.*s", (int) value.n, value.p);
-    return sscanf(text, "%" SCNu64 " %" SCNd64 " %" SCNd64 " %399s", to, &of->pid, &of->start,
-               of->place)
-           == 4;
+    return sscanf(text, "%" SCNu64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %399[^\n]", to, &of->at_ms,
+               &of->pid, &of->start, of->place)
+           == 5;
 }
 
 /* 1: it has a row, and *to and *of say what that says; 0: it has none. */
@@ -99,6 +106,29 @@ static int find(
 static bool has_ended(const struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of)
 {
     return hocket__self_sees_end(&k->base.self, hocket__cstr(of->place), of->pid, of->start);
+}
+
+static bool has_runs(struct hocket__sqlite_keeper *k, int64_t store)
+{
+    struct hocket__db *d = &k->db;
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_AHEAD_HELD,
+        "SELECT 1 FROM runs WHERE owner_store = ?1 AND owner_pid <> 0 AND lease_ms >= ?2 LIMIT 1");
+    if (!st)
+        return true;
+    hocket__db_bind_int(d, st, 1, store);
+    hocket__db_bind_int(d, st, 2, hocket__sqlite_now(k));
+    int rc = hocket__db_step(d, st);
+    hocket__db_reset(d, st);
+    return rc != 0;
+}
+
+/* Where its process number means nothing here, as after a restart of the machine, silence and leases have to say it. If it is
+ * alive all the same, it waits for its transactions from then on. */
+static bool is_left(struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of)
+{
+    return has_ended(k, of)
+           || (strcmp(of->place, k->base.self.place) != 0
+               && of->at_ms < hocket__sqlite_now(k) - LEFT_MS && !has_runs(k, of->store));
 }
 
 static void be(struct hocket__self *self, const struct hocket__ahead_of *of)
@@ -170,7 +200,7 @@ static int recover_all(struct hocket__sqlite_keeper *k, int64_t store)
     struct hocket__ahead_of of;
     uint64_t to;
     int rc = find(k, store, &to, &of);
-    if (rc != 1 || !has_ended(k, &of))
+    if (rc != 1 || !is_left(k, &of))
         return rc < 0 ? rc : 0;
     rc = recover(k, &of, to, NULL, NULL);
     return rc < 0 ? rc : del(k, store);
@@ -190,8 +220,8 @@ static int recover_once(struct hocket__sqlite_keeper *k, int64_t store)
     return rc;
 }
 
-/* The next store behind this one that has ended, as this process can see: 1, or 0, or a status. */
-static int next_ended(struct hocket__sqlite_keeper *k, char after[32], int64_t *store)
+/* The next store behind this one whose file is left: 1, or 0, or a status. */
+static int next_left(struct hocket__sqlite_keeper *k, char after[32], int64_t *store)
 {
     struct hocket__db *d = &k->db;
     struct hocket__ahead_of of;
@@ -206,7 +236,7 @@ static int next_ended(struct hocket__sqlite_keeper *k, char after[32], int64_t *
         struct hocket__str name = hocket__db_str(d, st, 0);
         snprintf(after, 32, "%.*s", (int) name.n, name.p);
         if (sscanf(after, "ahead %" SCNx64, (uint64_t *) store) == 1
-            && read_value(hocket__db_str(d, st, 1), &to, &of) && has_ended(k, &of))
+            && read_value(hocket__db_str(d, st, 1), &to, &of) && is_left(k, &of))
             break;
     }
     hocket__db_reset(d, st);
@@ -217,6 +247,45 @@ void hocket__ahead_recover(struct hocket__sqlite_keeper *k)
 {
     char after[32] = "ahead ";
     int64_t store;
-    while (next_ended(k, after, &store) == 1)
+    while (next_left(k, after, &store) == 1)
         recover_once(k, store);
+}
+
+/* ---- Files that no row leads to ------------------------------------------------------------------ */
+
+/* The store of a file of this name; false: it is none of these. */
+static bool store_of(const char *name, const char *database, int64_t *store)
+{
+    size_t n = strlen(database);
+    char again[64];
+    if (strncmp(name, database, n) != 0
+        || sscanf(name + n, "-ahead-%16" SCNx64, (uint64_t *) store) != 1)
+        return false;
+    snprintf(again, sizeof(again), "-ahead-%016" PRIx64, (uint64_t) *store);
+    return strcmp(name + n, again) == 0;
+}
+
+static bool is_old(int dir, const char *name)
+{
+    struct stat st;
+    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)
+           && st.st_mtime < time(NULL) - LEFT_MS / 1000;
+}
+
+/* Of a database that was removed without them, or gone back to; of who was killed between a transaction's end and this one's. */
+void hocket__ahead_tidy(struct hocket__sqlite_keeper *k)
+{
+    const char *slash = strrchr(k->path.data, '/');
+    char dir[PATH_MAX];
+    struct hocket__ahead_of of;
+    int64_t store;
+    uint64_t to;
+    snprintf(dir, sizeof(dir), "%.*s", (int) (slash - k->path.data) + 1, k->path.data);
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (store_of(e->d_name, slash + 1, &store) && store != k->base.self.store
+            && is_old(dirfd(d), e->d_name) && find(k, store, &to, &of) == 0)
+            unlinkat(dirfd(d), e->d_name, 0);
+    if (d)
+        closedir(d);
 }

@@ -17,6 +17,7 @@ struct hocket__sqlite_keeper {
     int64_t data_version;
     bool has_notes; /* their tables are there */
     bool has_noted; /* what is ahead of the database */
+    bool is_tidy;
 };
 
 static inline struct hocket__sqlite_keeper *hocket__sqlite_of(struct hocket__keeper *base)
@@ -77,6 +78,7 @@ int hocket__sqlite_spoken(struct hocket__sqlite_keeper *k, struct hocket__store_
 /* A store whose file may hold what the database has not. */
 struct hocket__ahead_of {
     int64_t store, pid, start;
+    int64_t at_ms; /* when it said so last; of one that was found */
     char place[400];
 };
 const char *hocket__ahead_file(struct hocket__keeper *base);
@@ -90,6 +92,8 @@ int hocket__ahead_recover_run(struct hocket__sqlite_keeper *k, const struct hock
 int hocket__ahead_forget(struct hocket__sqlite_keeper *k);
 /* What those left that have ended; makes its transactions itself. What fails is tried again by the next who opens it. */
 void hocket__ahead_recover(struct hocket__sqlite_keeper *k);
+/* Removes files of a day and more that the database knows nothing of. */
+void hocket__ahead_tidy(struct hocket__sqlite_keeper *k);
 
 /* ---- ask.c ---- */
 
@@ -236,6 +240,7 @@ enum {
     ST_AHEAD_FIND,
     ST_AHEAD_DEL,
     ST_AHEAD_NEXT,
+    ST_AHEAD_HELD,
     ST_SLOTS
 };
 _Static_assert(ST_SLOTS <= sizeof(((struct hocket__db *) 0)->stmts) / sizeof(sqlite3_stmt *),

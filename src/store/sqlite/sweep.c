@@ -195,5 +195,10 @@ int hocket__sweep_step(struct hocket__keeper *base)
         rc = hocket__sweep_remove(k, old);
     rc = hocket__sqlite_end(k, rc);
     k->base.more_to_sweep = true;
-    return rc == 0 && !removed && !old ? vacuum(k) : rc;
+    if (rc < 0 || removed || old)
+        return rc;
+    if (!k->is_tidy)
+        hocket__ahead_tidy(k);
+    k->is_tidy = true;
+    return vacuum(k);
 }
