@@ -28,6 +28,7 @@ done
 run hocket runs 01; expect 2; has err "hocket show 01"
 run hocket runs --limit -1; expect 2
 run hocket show; expect 2; run hocket show a b; expect 2
+run hocket replay ""; expect 2; has err "which run"
 run hocket show $A --at 0; expect 2; has err "from 1"
 run hocket show "$(printf '\377')"; expect 2; has err "UTF-8"
 run hocket rm; expect 2
@@ -178,6 +179,7 @@ run hocket runs --store third.db; empty out
 sed 's/sardines/Sardines/' a.run >changed.run; run hocket import changed.run --new; expect 1; has err "checksum"
 [ -z "$(ls | grep 'run[.]')" ] || fail "pieces of files are left: $(ls)"
 
+run hocket replay " "; expect 2; has err "named by its id"
 # ---- fork ------------------------------------------------------------------------------------------------------------
 run hocket fork $A --at 6; expect 0; FORK=$(cat out); has err "hocket resume $FORK"
 run hocket show "$FORK"; expect 0; has out "of $A at record 8"; has out "as"; has out "cut off"; has out "Grilled sardines."

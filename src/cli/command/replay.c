@@ -97,7 +97,7 @@ static int main_replay(const struct cli_command *self, int argc, char **argv)
     int rc = cli_args_read(self, argc, argv, &args);
     if (rc != CLI_GO_ON)
         return rc;
-    if (args.count != 1)
+    if (args.count != 1 || !*args.words[0])
         return cli_usage("replay", "which run? One ID (hocket runs lists them)");
     rc = replay(&w, args.words[0]);
     cli_result_free(&w.result);

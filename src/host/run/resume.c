@@ -501,14 +501,29 @@ struct callbacks {
     void *ud;
 };
 
+static int check_name(const char *name, struct hocket_error *err)
+{
+    size_t n = 0;
+    while ((name[n] >= '0' && name[n] <= '9') || (name[n] >= 'A' && name[n] <= 'Z')
+           || (name[n] >= 'a' && name[n] <= 'z'))
+        n++;
+    if (n > 0 && n <= HOCKET__STORE_ID && !name[n])
+        return 0;
+    return hocket__error(err, HOCKET_EINVAL,
+        "a run is named by its id, or the beginning of one: 1 to %d letters and digits",
+        HOCKET__STORE_ID);
+}
+
 static int again(hocket_host *h, const char *name, const char *options, const struct way *way,
     uint64_t *id, struct callbacks to, struct hocket_error *err)
 {
     if (id)
         *id = 0;
-    if (!h || !name || !*name)
+    if (!h || !name)
         return hocket__error(err, HOCKET_EINVAL, "to go on with a run needs a host and its name");
-    int rc = hocket__run_may_start(h, err);
+    int rc = check_name(name, err);
+    if (rc == 0)
+        rc = hocket__run_may_start(h, err);
     if (rc == 0 && options)
         rc = hocket__run_check_options(hocket__cstr(options), err);
     struct hocket__store *store = rc == 0 ? hocket__runtime_store(h->rt, err) : NULL;
