@@ -112,7 +112,7 @@ export class Runs {
   }
 
   fits(run) {
-    if (this.state && run.state !== this.state && !(this.state === "open" && ["queued", "running", "waiting", "parked", "cut_off"].includes(run.state))) return false;
+    if (this.state && run.state !== this.state && !(this.state === "open" && ["queued", "running", "waiting", "parked", "cut_off", "forked"].includes(run.state))) return false;
     const told = `${run.agent ?? ""} ${run.target} ${run.input} ${run.id}`.toLowerCase();
     return this.search.toLowerCase().split(/\s+/).every((word) => told.includes(word));
   }

@@ -23,7 +23,7 @@ const views = [
 ];
 
 const goesOn = (run) => run && ["running", "waiting"].includes(run.state);
-const sleeps = (run) => run && (run.state === "parked" || run.state === "cut_off" || (run.state === "waiting" && !run.here));
+const sleeps = (run) => run && (run.state === "parked" || run.state === "cut_off" || run.state === "forked" || (run.state === "waiting" && !run.here));
 
 // ---- What can be said to it ----------------------------------------------------------------------------------------
 

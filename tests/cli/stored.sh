@@ -182,7 +182,10 @@ sed 's/sardines/Sardines/' a.run >changed.run; run hocket import changed.run --n
 run hocket replay " "; expect 2; has err "named by its id"
 # ---- fork ------------------------------------------------------------------------------------------------------------
 run hocket fork $A --at 6; expect 0; FORK=$(cat out); has err "hocket resume $FORK"
-run hocket show "$FORK"; expect 0; has out "of $A at record 8"; has out "as"; has out "cut off"; has out "Grilled sardines."
+run hocket show "$FORK"; expect 0; has out "of $A at record 8"; has out "as"; has out "forked"; has out "Grilled sardines."
+hasnt out "cut off"; has out "It has only been forked: hocket resume $FORK goes on"
+run hocket runs --state forked; same "$(cut -c1-26 out)" "$FORK"; run hocket runs --state cut-off; hasnt out "$FORK"
+run hocket wait "$FORK"; expect 1; has err "has only been forked"; run hocket watch "$FORK" --no-wait; has err "hocket resume $FORK goes on"
 run hocket show "$FORK" --json; has out '"at_n":5'; has out '"at_seq":8'
 run hocket fork $A --at 1 --input "Two days"; expect 2; has err "is no conversation"; has err "--latest"
 run hocket fork $A --at 1 --latest; expect 2

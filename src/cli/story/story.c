@@ -90,7 +90,8 @@ void cli_story_state(struct cli_paper *p, const char *state)
     } words[] = { { "queued", "queued", CLI_ASK }, { "running", "running", CLI_ASK },
         { "waiting", "waiting", CLI_ASK }, { "parked", "parked", CLI_ASK },
         { "done", "done", CLI_GOOD }, { "failed", "failed", CLI_BAD },
-        { "cancelled", "cancelled", CLI_WARN }, { "cut_off", "cut off", CLI_WARN } };
+        { "cancelled", "cancelled", CLI_WARN }, { "cut_off", "cut off", CLI_WARN },
+        { "forked", "forked", CLI_ASK } };
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (strcmp(words[i].state, state) == 0)
             cli_paper_add(p, words[i].tone, words[i].shown);
@@ -379,10 +380,12 @@ static void say_end(struct cli_paper *p, const hocket_json *story)
         cli_story_heading(p, "error");
         cli_story_paragraphs(p, CLI_BAD, error, "message", INDENT);
     }
-    if (strcmp(state, "cut_off") == 0
+    bool is_new = strcmp(state, "forked") == 0;
+    if ((is_new || strcmp(state, "cut_off") == 0)
         && cli_story_integer(story, "at") == cli_story_integer(story, "records")) {
         cli_paper_line(p);
-        cli_paper_addf(p, CLI_WARN, "It was cut off: hocket resume %s goes on.", id);
+        cli_paper_addf(p, CLI_WARN, "It %s: hocket resume %s goes on.",
+            is_new ? "has only been forked" : "was cut off", id);
         cli_paper_line(p);
     }
 }

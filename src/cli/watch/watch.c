@@ -279,14 +279,16 @@ static void say_change(struct watch *w, const char *before, const hocket_json *r
     struct cli_buf line = { 0 };
     const hocket_json *owner = hocket_json_get(run, "owner");
     const char *id = cli_buf_text(&w->command);
-    if (is(w->state, "parked"))
+    if (is(w->state, "parked") || is(w->state, "forked"))
         cli_buf_addf(&line, "nobody has the run now; hocket resume %s goes on", id);
     else if (is(w->state, "cut_off"))
         cli_buf_addf(
             &line, "the run was cut off: its process has ended; hocket resume %s goes on", id);
     else if (is(w->state, "queued"))
         cli_buf_adds(&line, "the run waits for a worker");
-    else if (owner && (is(before, "parked") || is(before, "cut_off") || is(before, "queued")))
+    else if (owner
+             && (is(before, "parked") || is(before, "cut_off") || is(before, "forked")
+                 || is(before, "queued")))
         cli_buf_addf(&line, "the run goes on: process %lld on %s",
             (long long) hocket_json_int(hocket_json_get(owner, "pid"), 0), text_of(owner, "host"));
     if (line.n > 0)
@@ -319,7 +321,8 @@ static bool stand(struct watch *w, const hocket_json *run)
     char before[sizeof(w->state)];
     const char *state = text_of(run, "state");
     memcpy(before, w->state, sizeof(before));
-    bool changed = !is(before, state), rests = is(state, "parked") || is(state, "cut_off");
+    bool changed = !is(before, state),
+         rests = is(state, "parked") || is(state, "cut_off") || is(state, "forked");
     snprintf(w->state, sizeof(w->state), "%s", state);
     w->at_work = !rests && !w->over && !w->json && !w->quiet;
     if (w->json || w->over)

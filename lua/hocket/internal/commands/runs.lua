@@ -6,11 +6,11 @@ local suggest = require "hocket.internal.base.suggest"
 
 local PAGE = 1000
 
-local states = { "queued", "running", "waiting", "parked", "done", "failed", "cancelled", "cut_off" }
+local states = { "queued", "running", "waiting", "parked", "done", "failed", "cancelled", "cut_off", "forked" }
 local is_state = {}
 for _, word in ipairs(states) do is_state[word] = true end
 
--- What the store is to look for, and which states are wanted of that: it knows no run that was cut off, nor that a worker's is queued again by that.
+-- What the store is to look for, and which states are wanted of that: it knows no run that was cut off or only forked, nor that a worker's is queued again by that.
 local function read_states(list)
   if list == nil then return {} end
   local wanted, rows = {}, {}
@@ -21,7 +21,7 @@ local function read_states(list)
       return stored.failure("invalid", "there is no state '%s'%s (there are: %s)", word,
         near and (": did you mean '%s'?"):format(near) or "", table.concat(states, ", "))
     end
-    wanted[word], rows[#rows + 1] = true, word == "cut_off" and "running" or word
+    wanted[word], rows[#rows + 1] = true, (word == "cut_off" or word == "forked") and "running" or word
     if word == "queued" then rows[#rows + 1] = "running" end
   end
   return { states = rows }, wanted

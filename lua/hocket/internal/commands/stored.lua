@@ -21,12 +21,14 @@ function stored.find(id)
   return store.find(id)
 end
 
---- A run that says that it goes on and that nobody has was cut off: its process has ended. One of a pool goes on with the next worker.
+--- A run that says that it goes on and that nobody has was cut off: its process has ended. One of a pool goes on with the next worker, and a fork
+--- that has nothing of its own has never had a process.
 ---@param row table
 ---@return string
 function stored.state(row)
   if row.state ~= "running" or row.owner then return row.state end
-  return row.pool and "queued" or "cut_off"
+  if row.pool then return "queued" end
+  return row.parent and (row.last_n or 0) == (row.at_n or 0) and "forked" or "cut_off"
 end
 
 local function parsed(text)

@@ -10,6 +10,8 @@ local stored = require "hocket.internal.commands.stored"
 local AGAIN = 0.2
 local RESULT = "=result"
 
+local nobodys = { cut_off = "was cut off", forked = "has only been forked" }
+
 local over = { done = true, failed = true, cancelled = true }
 
 local function kept_result(id)
@@ -76,8 +78,8 @@ return function(args)
       return failed(found)
     end
     if row.state == "parked" then return parked(row) end
-    if stored.state(row) == "cut_off" and not row.pool then
-      return stored.failure("state", "run %s was cut off, and nobody goes on with it by itself: hocket resume %s", row.id, row.id)
+    if nobodys[stored.state(row)] then
+      return stored.failure("state", "run %s %s, and nobody goes on with it by itself: hocket resume %s", row.id, nobodys[stored.state(row)], row.id)
     end
     if due and fiber.now() >= due then
       return nil, { code = "timeout", message = ("run %s is still %s after %g seconds"):format(row.id, stored.state(row), args.timeout) },

@@ -124,7 +124,7 @@ local function change(run, request)
   return run:change(body)
 end
 
-local open_states = { queued = true, waiting = true, parked = true, cut_off = true }
+local open_states = { queued = true, waiting = true, parked = true, cut_off = true, forked = true }
 
 -- A run that nobody has is cancelled by taking it up: only its owner may write its end.
 local function cancel(server, request)
