@@ -277,6 +277,20 @@ static void who_lost_its_run_before_it_secured_secures_nothing(void **state)
     ahead_end(g);
 }
 
+/* Whoever has the store open for long finds it, too, though nobody takes anything. */
+static void what_was_secured_is_swept_up(void **state)
+{
+    struct fixture *f = ahead_beside(ahead_work);
+    struct hocket__store_care_of care = { .what = HOCKET__STORE_VACUUM };
+    (void) state;
+    assert_int_equal(ahead_entries(f, RUN_1), 3);
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(fixture_answer(f, hocket__store_care(f->s, &care, &r, NULL)), 0);
+    assert_int_equal(ahead_entries(f, RUN_1), 4);
+    assert_int_equal(ahead_entries(f, RUN_2), 2);
+    ahead_end(f);
+}
+
 /* What a killed process had for a run that somebody else has taken since is that one's no more. */
 static void what_was_lost_meanwhile_is_not_written(void **state)
 {
@@ -375,6 +389,7 @@ int main(void)
         cmocka_unit_test(what_is_too_much_is_waited_for),
         cmocka_unit_test(who_lost_its_run_secures_nothing),
         cmocka_unit_test(who_lost_its_run_before_it_secured_secures_nothing),
+        cmocka_unit_test(what_was_secured_is_swept_up),
         cmocka_unit_test(what_was_lost_meanwhile_is_not_written),
         cmocka_unit_test(nothing_is_secured_before_the_database_knows),
         cmocka_unit_test(a_file_that_is_removed_secures_nothing),

@@ -90,7 +90,8 @@ int hocket__ahead_recover_run(struct hocket__sqlite_keeper *k, const struct hock
     const char *id, bool *unreadable);
 /* This store has written all. */
 int hocket__ahead_forget(struct hocket__sqlite_keeper *k);
-/* What those left that have ended; makes its transactions itself. What fails is tried again by the next who opens it. */
+/* What those left that have ended; makes its transactions itself. What fails is tried again by the next who
+ * looks: when it is opened, and when there is nothing to sweep. */
 void hocket__ahead_recover(struct hocket__sqlite_keeper *k);
 /* Removes files of a day and more that the database knows nothing of. */
 void hocket__ahead_tidy(struct hocket__sqlite_keeper *k);
