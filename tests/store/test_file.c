@@ -463,6 +463,37 @@ static void who_slept_past_a_lease_writes_nothing(void **state)
     fixture_deinit(&g);
 }
 
+/* Stopped right behind its claim, it hears of both at once: that the run is its own, and that it was lost. */
+static void a_claim_is_told_before_its_loss(void **state)
+{
+    struct fixture *f = *state, g;
+    struct hocket__store_claim mine, theirs;
+    f->now = 1700000000000;
+    f->o.lease_ms = 30; /* renewed every 10 ms, by the real clock */
+    fixture_open(f);
+    second_of(f, &g);
+    mine = fixture_put(&g, RUN_1);
+    assert_int_equal(hocket__store_release(g.s, &mine), 0);
+    assert_int_equal(fixture_commit(&g, NULL, HOCKET__STORE_WRITTEN), 0);
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(hocket__store_take(f->s, HOCKET__STR(RUN_1), &r, NULL), 0);
+    uv_run(&f->loop, UV_RUN_NOWAIT); /* it is asked; from here on this loop sleeps */
+    do
+        assert_int_equal(find(&g, RUN_1), 0);
+    while (fixture_row(&g, 0).run.owner.pid == 0);
+    g.now += 1000;
+    assert_int_equal(take(&g, RUN_1, &theirs), 0);
+    uv_sleep(300);
+    fixture_until(f, &f->done);
+    assert_int_equal(f->status, 0);
+    mine.fence = fixture_row(f, 0).run.fence;
+    assert_int_equal(theirs.fence, mine.fence + 1);
+    fixture_append(f, &mine, 1);
+    assert_int_equal(fixture_commit(f, &mine, HOCKET__STORE_WRITTEN), HOCKET_ESTATE);
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 1);
+    fixture_deinit(&g);
+}
+
 /* A process that has a run, until it is killed. */
 static pid_t start_owner(struct fixture *f)
 {
@@ -710,6 +741,7 @@ int main(void)
         TEST(a_migration_is_whole_or_not_at_all),
         TEST(two_stores_share_a_file),
         TEST(who_slept_past_a_lease_writes_nothing),
+        TEST(a_claim_is_told_before_its_loss),
         TEST(a_dead_owners_run_is_taken_at_once),
         TEST(many_begin_a_file_together),
         TEST(what_others_write_is_told),

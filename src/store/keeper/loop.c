@@ -55,34 +55,49 @@ static struct hocket__list *take_first(struct hocket__keeper_store *q, struct ho
     return l;
 }
 
-static void tell_runs(struct hocket__keeper_store *q)
+static void tell_kept(struct hocket__keeper_store *q, uint64_t written, uint64_t synced)
+{
+    if (written <= q->told_written && synced <= q->told_synced)
+        return;
+    q->told_written = written > q->told_written ? written : q->told_written;
+    q->told_synced = synced > q->told_synced ? synced : q->told_synced;
+    hocket__store_kept(q->base.store, q->told_written, q->told_synced);
+}
+
+static void tell_answers(struct hocket__keeper_store *q, uint64_t up_to)
+{
+    struct hocket__list *l;
+    while (q->told_answers < up_to && (l = take_first(q, &q->answers))) {
+        q->told_answers++;
+        hocket__store_answer(
+            q->base.store, hocket__container_of(l, struct hocket__store_call, backend_link));
+    }
+}
+
+static void tell_refusals(struct hocket__keeper_store *q)
 {
     struct hocket__list *l;
     while ((l = take_first(q, &q->refusals))) {
         struct hocket__keeper_refusal *r =
             hocket__container_of(l, struct hocket__keeper_refusal, link);
+        tell_kept(q, r->written, r->synced);
+        tell_answers(q, r->answered);
         hocket__store_tell(q->base.store, HOCKET__STORE_REFUSED, r->id, &r->error);
         hocket__free(&hocket__malloc, r, sizeof(*r));
     }
 }
 
-/* In the order in which it happened: refusals stand before the commit that they belong to. */
+/* In the order in which it happened. A refusal stands before the commit that it belongs to, and behind the answer that the
+ * run is ours: a claim is told, and then that it was lost. The other way round it would count for the claim before. */
 static void deliver(struct hocket__keeper_store *q)
 {
-    struct hocket__list *l;
     hocket__keeper_lock(q);
     uint64_t written = q->written, synced = q->synced;
     hocket__keeper_unlock(q);
     tell_state(q);
-    tell_runs(q);
-    if (written != q->told_written || synced != q->told_synced) {
-        q->told_written = written;
-        q->told_synced = synced;
-        hocket__store_kept(q->base.store, written, synced);
-    }
-    while ((l = take_first(q, &q->answers)))
-        hocket__store_answer(
-            q->base.store, hocket__container_of(l, struct hocket__store_call, backend_link));
+    tell_refusals(q);
+    tell_kept(q, written, synced);
+    tell_answers(q, UINT64_MAX);
 }
 
 static void free_keeper(struct hocket__keeper *k)

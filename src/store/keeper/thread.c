@@ -70,6 +70,9 @@ static int tell_refusals(struct hocket__keeper_store *q)
         hocket__store_refusal(c->refused_kind, c->id, c->refusal, &r->error);
         c->told = true;
         hocket__keeper_lock(q);
+        r->written = q->written;
+        r->synced = q->synced;
+        r->answered = q->answered;
         hocket__list_add(&q->refusals, &r->link);
         hocket__keeper_unlock(q);
     }
@@ -92,6 +95,7 @@ static void tell_answer(struct hocket__keeper_store *q, struct hocket__store_cal
 {
     hocket__keeper_lock(q);
     hocket__list_add(&q->answers, &c->backend_link);
+    q->answered++;
     hocket__keeper_unlock(q);
     uv_async_send(&q->out);
 }

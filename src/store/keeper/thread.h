@@ -10,6 +10,7 @@ struct hocket__keeper_refusal {
     struct hocket__list link;
     char id[HOCKET__STORE_ID + 1];
     struct hocket_error error;
+    uint64_t written, synced, answered; /* what was told before it */
 };
 
 struct hocket__keeper_store {
@@ -30,6 +31,7 @@ struct hocket__keeper_store {
         asleep; /* the thread's: it looks at nothing before somebody wakes it, or its own time comes */
     /* … and back. */
     uint64_t written, synced, noted;
+    uint64_t answered; /* so many questions, ever */
     struct hocket__list answers, refusals;
     bool opened, broken, paused, changed, ended;
     struct hocket_error error; /* of broken or paused */
@@ -37,7 +39,7 @@ struct hocket__keeper_store {
     /* The loop's. */
     uv_async_t out;
     struct hocket__ahead ahead;
-    uint64_t told_written, told_synced;
+    uint64_t told_written, told_synced, told_answers;
     bool told_paused, told_broken;
 
     struct hocket__keeper *k; /* the thread's */
