@@ -11,12 +11,14 @@ import { inbox, inboxKeys } from "./views/inbox.js";
 import { newRun } from "./views/new_run.js";
 import { runKeys, runView } from "./views/run.js";
 import { runs, runsKeys } from "./views/runs.js";
+import { Workers } from "./workers_store.js";
+import { workersView } from "./views/workers.js";
 import * as api from "./api.js";
 import * as keys from "./keys.js";
 import * as theme from "./theme.js";
 
 const app = {
-  route: null, runs: new Runs(), session: null, source: served, ui: {}, notices: [], agents: null, about: null, helping: false,
+  route: null, runs: new Runs(), workers: new Workers(), session: null, source: served, ui: {}, notices: [], agents: null, about: null, helping: false,
 
   /** Shows a line for some seconds. */
   notice(text, kind = "") {
@@ -73,6 +75,8 @@ function arrive() {
     app.session?.close();
     app.session = null;
   }
+  if (app.route.place === "workers" && app.source.live) app.workers.start(() => app.route.place === "workers");
+  else app.workers.stop();
   keys.unbind("inbox");
   keys.unbind("runs");
   keys.unbind("run");
@@ -93,7 +97,7 @@ function link(words, place, count) {
 function top() {
   return h("header.top", null,
     h("a.brand", { href: "#/", title: "All runs" }, h("span.brand-mark", { aria: { hidden: "true" } }, [1, 2, 3, 4, 5].map((n) => h("span", { class: "note-" + n }))), "hocket"),
-    app.source.live ? h("nav", { aria: { label: "Places" } }, link("Runs", "runs"), link("Inbox", "inbox", app.runs.open.length), link("New run", "new")) : null,
+    app.source.live ? h("nav", { aria: { label: "Places" } }, link("Runs", "runs"), link("Inbox", "inbox", app.runs.open.length), link("Workers", "workers"), link("New run", "new")) : null,
     h("span.grow", null),
     app.source.live && app.runs.link === "lost" && !app.runs.error ? h("span.lost", { role: "status" }, "reconnecting…") : null,
     button(theme.sign(), () => { theme.next(); redraw(); }, { kind: "quiet round", title: "Colours: " + theme.current() }),
@@ -104,7 +108,7 @@ function askToken() {
   const submit = (event) => {
     event.preventDefault();
     api.setToken(new FormData(event.target).get("token"));
-    app.runs.error = null;
+    app.runs.error = app.workers.error = null;
     app.session?.close();
     app.session = null;
     app.runs.start();
@@ -122,10 +126,10 @@ function failed(error) {
   return h("main", null, empty("This cannot be shown", String(error?.message ?? error), h("a", { href: "#/" }, "All runs")));
 }
 
-const places = { runs, inbox, new: newRun, run: runView };
+const places = { runs, inbox, new: newRun, run: runView, workers: workersView };
 
 function place() {
-  if (app.source.live && (app.runs.error?.status === 401 || app.session?.error?.status === 401)) return askToken();
+  if (app.source.live && (app.runs.error?.status === 401 || app.session?.error?.status === 401 || app.workers.error?.status === 401)) return askToken();
   const view = Object.hasOwn(places, app.route.place) ? places[app.route.place] : null;
   try {
     if (view) return view(app);
@@ -160,6 +164,7 @@ function everywhere() {
     "?": ["what the keys do", () => { app.helping = !app.helping; redraw(); }],
     "g r": ["all runs", () => go()],
     "g i": ["what waits for you", () => go("inbox")],
+    "g w": ["workers and pools", () => go("workers")],
     "g n": ["begin a run", () => go("new")],
     "t": ["light, dark, as the system", () => { theme.next(); redraw(); }],
     "Escape": ["close, or leave a field", close],

@@ -22,7 +22,7 @@ export function who(name, shown) {
 }
 
 const marks = Object.assign(Object.create(null), {
-  queued: "…", running: "●", working: "●", waiting: "◐", parked: "❚❚", done: "✓", finished: "✓", completed: "✓", failed: "✕", cancelled: "⊘", cut_off: "⚡", forked: "⑂", skipped: "↷", pending: "○", stopped: "■", asks: "◐",
+  queued: "…", running: "●", working: "●", waiting: "◐", parked: "❚❚", done: "✓", finished: "✓", completed: "✓", failed: "✕", cancelled: "⊘", cut_off: "⚡", forked: "⑂", skipped: "↷", pending: "○", stopped: "■", asks: "◐", lost: "✕", draining: "↷",
 });
 
 /** An agent's state as a person sees it: one that waits for somebody does nothing. */

@@ -36,6 +36,7 @@ static const struct cli_command *const commands[] = {
     &cli_schedule,
     &cli_wait,
     &cli_cancel,
+    &cli_workers,
     &cli_fork,
     &cli_rm,
     &cli_export,

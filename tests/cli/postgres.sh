@@ -40,6 +40,18 @@ run hocket replay "$id"; expect 0; has err "all as they were told"
 run hocket resume "$id"; expect 1; has err "has ended"
 run hocket show "$(echo "$id" | cut -c1-16)" --store "$READER"; expect 0; has out "Which city?"
 
+# ---- Workers, as a reader sees them ---------------------------------------------------------------------------
+run hocket run --detach -q --pool gpu ask.lua; expect 0; queued=$(cat out)
+run hocket workers --store "$READER"; expect 0; has out "none: nobody takes what is queued"
+(exec "$HOCKET" work -q --pool gpu) 2>/dev/null & worker=$!
+seen() { hocket workers --store "$READER" --json | grep -q '"state":"working"'; }
+until_true seen; run hocket workers --store "$READER"; expect 0; hasnt out "nobody takes"
+parked() { hocket runs --state parked | grep -q "$queued"; }
+until_true parked
+run hocket workers; expect 0; has out "$queued"; has out question
+kill "$worker"; wait "$worker"; run hocket workers; has out "none: hocket work is one"
+run hocket cancel "$queued"; expect 0
+
 # ---- Forked, exported, imported, removed --------------------------------------------------------------------
 run hocket fork "$id" --at 2; expect 0; fork=$(id_in out)
 run hocket resume "$fork"; expect 75

@@ -5,6 +5,7 @@
 ---
 ---     run:answer("shutdown", seconds) ──> nothing more is taken; what is under way ends within so many seconds, and is kept;
 ---                                         then each run is given back, for another worker
+local announced = require "hocket.internal.workers.announced"
 local core = require "hocket.internal.core.runs"
 local fiber = require "hocket.internal.core.fiber"
 local firing = require "hocket.internal.schedule.firing"
@@ -96,12 +97,14 @@ end
 local function drain(self, grace)
   local due = fiber.now() + grace
   self:tell("draining", { runs = self.n })
+  self.here:draining()
   each(self, function(number)
     if not core.drain(number) then put_away(number) end
   end)
   while self.n > 0 and fiber.now() < due do fiber.sleep(math.min(0.05, math.max(0.001, due - fiber.now()))) end
   each(self, put_away)
   while self.n > 0 do fiber.sleep(0.01) end
+  self.here:stop()
 end
 
 local function hear_program(self, run)
@@ -124,6 +127,7 @@ return function(args, journal, id)
   local run = runs.new { journal = journal, id = id, options = {} }
   function self:tell(kind, what) run:emit(kind, what) end
   hear_program(self, run)
+  self.here = announced.start { pools = names, runs = self.max }
   fiber.spawn(hear_ends, self):serve()
   local times = firing.start()
   self:tell("working", { pools = json.array(names), runs = self.max })

@@ -54,6 +54,12 @@ local schemas = {
   Snapshot = object { ["at!"] = whole, ["run!"] = ref "Run", ["agents!"] = list_of(any), ["boards!"] = list_of(any), ["documents!"] = list_of(any), ["open!"] = list_of(any),
     ["events!"] = list_of(any), ["usage!"] = any, answer = maybe_text },
   Prompt = object { ["op!"] = text, model = text, ["system!"] = text, ["tools!"] = list_of(any), ["messages!"] = list_of(any), ["cut!"] = flag, ["shorter!"] = flag },
+  Worker = object { ["host!"] = text, ["pid!"] = whole, ["state!"] = one_of("working", "draining", "lost"), ["pools!"] = list_of(text), ["runs!"] = whole,
+    ["max_runs!"] = maybe_number, ["since_ms!"] = maybe_number, ["seen_ms!"] = whole, ["version!"] = maybe_text },
+  Pool = object { ["name!"] = text, ["queued!"] = whole, ["later!"] = whole, ["running!"] = whole, ["waiting!"] = whole, ["parked!"] = whole, ["workers!"] = whole,
+    ["oldest_ms!"] = maybe_number, ["unserved!"] = flag },
+  Blocked = object { ["run!"] = text, target = text, pool = text, state = ref "State", since_ms = whole, caller = text,
+    ["waits_for!"] = list_of(object { ["kind!"] = text, run = text, pool = text, state = ref "State", target = text, name = text, until_ms = whole }) },
   Begun = object { ["id!"] = text, ["state!"] = ref "State", target = text, parent = text, at = whole },
   Told = object { ["id!"] = text, ["here!"] = flag },
 }
@@ -98,6 +104,10 @@ local paths = {
   ["/api/events"] = { get = operation("Which runs of this server begin, wait, go on and end, as server-sent events", "followRuns", "200",
     answer("Events `run`, each a Run; `resync`: some were missed, list again.", text, "text/event-stream"), { parameters = { { name = "Last-Event-ID", ["in"] = "header", schema = text } } }) },
   ["/api/openapi.json"] = { get = operation("This document", "openapi", "200", answer("An OpenAPI document.", any)) },
+  ["/api/pools"] = { get = operation("Pools: how much of what lies in them", "listPools", "200", answer("All of them. `unserved`: something is queued, and no worker takes it; `oldest_ms`: since when the first of what is queued waits.",
+    object { ["pools!"] = list_of(ref "Pool") })) },
+  ["/api/workers"] = { get = operation("Workers of the store, and what waits for whom", "listWorkers", "200", answer("All of them; of what waits the oldest.",
+    object { ["workers!"] = list_of(ref "Worker"), ["blocked!"] = list_of(ref "Blocked"), ["more!"] = flag })) },
   ["/api/runs"] = {
     get = operation("Runs, newest first", "listRuns", "200", answer("A page of them.", object { ["runs!"] = list_of(ref "Run"), ["more!"] = flag, before = text }), { parameters = {
       query("state", ref "State"), query("parent", whole_id, "Forks of this run alone."), query("before", whole_id, "Those alone that are older than this id."),

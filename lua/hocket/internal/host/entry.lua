@@ -54,6 +54,7 @@ local operations = {
   work = "hocket.internal.commands.work",
   wait = "hocket.internal.commands.wait",
   cancel = "hocket.internal.commands.cancel",
+  workers = "hocket.internal.commands.workers",
   fork = "hocket.internal.commands.fork",
   remove = "hocket.internal.commands.remove",
   store = "hocket.internal.commands.store",

@@ -4,6 +4,7 @@ local api_events = require "hocket.internal.endpoints.api.events"
 local api_prompts = require "hocket.internal.endpoints.api.prompts"
 local api_runs = require "hocket.internal.endpoints.api.runs"
 local api_say = require "hocket.internal.endpoints.api.say"
+local api_workers = require "hocket.internal.endpoints.api.workers"
 local idempotency = require "hocket.internal.endpoints.idempotency"
 local json = require "hocket.json"
 local openapi = require "hocket.internal.base.lazy" "hocket.internal.endpoints.openapi"
@@ -46,4 +47,5 @@ return function(server)
   api_events.add(server)
   api_feed.add(server)
   api_prompts.add(server)
+  api_workers.add(server)
 end
