@@ -244,6 +244,24 @@ test("something is said to an agent at work, and heard before its next call", as
   await page.close();
 });
 
+test("workers and pools: what nobody takes is seen, and goes when somebody does", async ({ browser, server }) => {
+  const page = await enter({ browser, server });
+  const id = server.submit("jobs/wait.lua", "gpu");
+  await page.keys(["g", "w"], () => location.hash === "#/workers");
+  await page.shows("There is none", "main.workers");
+  await page.shows("nobody takes it", ".pool-row.unserved");
+  const worker = server.work("--pool", "gpu");
+  await page.shows("1 worker", ".pool-row");
+  await page.until(() => document.querySelector(".worker-row .chip")?.innerText.includes("working") && !document.querySelector(".unserved"));
+  await page.shows("1 of 8", ".worker-row");
+  await server.ask("POST", `/api/runs/${id}/cancel`, {});
+  await page.shows("0 of 8", ".worker-row");
+  worker.kill("SIGTERM");
+  await page.shows("There is none", "main.workers");
+  clean(page, server);
+  await page.close();
+});
+
 test("all by keys", async ({ browser, server }) => {
   const page = await enter({ browser, server });
   await page.until(() => document.querySelectorAll(".runs-list a, .runs-list button, .runs-list [role=row]").length > 0);
@@ -251,6 +269,7 @@ test("all by keys", async ({ browser, server }) => {
   await page.shows("Keys");
   await page.key("Escape");
   await page.keys(["g", "i"], () => location.hash === "#/inbox");
+  await page.keys(["g", "w"], () => location.hash === "#/workers");
   await page.keys(["g", "n"], () => location.hash === "#/new");
   await page.keys(["Escape", "g", "r"], () => document.querySelector("main.runs") !== null);
   await page.key("j");
@@ -272,7 +291,7 @@ test("at 380 px nothing stands out to the side, light and dark", async ({ browse
   for (const dark of [false, true]) {
     const page = await enter({ browser, server }, { width: 380, height: 760, dark, reduced: true });
     const fits = (where) => page.until(() => document.scrollingElement.scrollWidth <= innerWidth).catch(() => { throw new Error(`${where} is wider than the screen`); });
-    for (const place of ["#/", "#/inbox", "#/new", "#/new/guide"]) {
+    for (const place of ["#/", "#/inbox", "#/workers", "#/new", "#/new/guide"]) {
       await page.eval((hash) => { location.hash = hash; }, place);
       await page.until(() => document.querySelector("main"));
       await fits(place);

@@ -12,6 +12,8 @@ const files = { ...desk.files };
 for (const name of readdirSync(new URL("agents/", travel))) files[`travel/agents/${name}`] = readFileSync(new URL(`agents/${name}`, travel), "utf8");
 files["travel/sim.lua"] = readFileSync(new URL("sim.lua", travel), "utf8");
 
+files["jobs/calls.lua"] = 'local one = assert(require("hocket").submit("jobs/wait.lua", "", { pool = "north" })) return assert(one:wait()).text';
+
 mkdirSync(dir, { recursive: true });
 const browser = await Browser.open(process.env.CHROMIUM ?? "chromium");
 const server = await Server.open({ files, targets: ["desk", "travel"] });
@@ -25,7 +27,14 @@ try {
   const open = await server.begin("guide", call("write_file", { path: "notes/lisbon.md", content: "# Lisbon\n\nGrilled sardines at noon.\n" }));
   const asked = await server.begin("guide", call("ask_user", { question: "Which **city** is it, and how many days?" }));
   await server.ask("POST", `/api/runs/${open}/say`, { text: "Put **Porto** in as well, and no museums." });
-  const places = { runs: "#/", inbox: "#/inbox", new: "#/new", begin: "#/new/guide", waiting: `#/run/${open}`, saying: `#/run/${open}/transcript`, asking: `#/run/${asked}/timeline` };
+  for (const pool of ["default", "default", "default", "gpu"]) server.submit("jobs/wait.lua", pool);
+  server.submit("jobs/calls.lua", "north");
+  server.work("--runs", "4", "--pool", "default", "--pool", "north");
+  await new Promise((resolve) => setTimeout(resolve, 3000));
+  const places = {
+    workers: "#/workers", runs: "#/", inbox: "#/inbox", new: "#/new", begin: "#/new/guide", waiting: `#/run/${open}`, saying: `#/run/${open}/transcript`,
+    asking: `#/run/${asked}/timeline`,
+  };
   for (const view of ["overview", "board", "document", "timeline", "tree", "transcript", "cost", "events"]) places[view] = `#/run/${trip}/${view === "overview" ? "" : view}`;
   for (const dark of [false, true]) {
     for (const [width, height] of sizes) {

@@ -11,6 +11,7 @@ export const desk = {
     "team/agents/lead.md": "---\nname: lead\ndescription: Plans for a team.\ntools: [facilitator]\napprove_plan: true\nagents: [one, two]\n---\nLead. {{agents}}\n",
     "team/agents/one.md": "---\nname: one\ntools: [specialist]\n---\nOne.\n",
     "team/agents/two.md": "---\nname: two\ntools: [specialist]\n---\nTwo.\n",
+    "jobs/wait.lua": "require('hocket').flow.sleep(3600)\n",
     "team/sim.lua": "return require 'hocket.sim.team' { latency = 0 }\n",
   },
 };

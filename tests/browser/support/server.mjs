@@ -26,6 +26,8 @@ export class Server {
     return server;
   }
 
+  workers = [];
+
   get env() {
     const env = { ...process.env, HOME: this.dir, HOCKET_STORE: this.store, HOCKET_MODEL: "sim", HOCKET_TRUST: "1" };
     delete env.XDG_STATE_HOME;
@@ -86,7 +88,23 @@ export class Server {
     return spawnSync(process.env.HOCKET, args, { cwd: this.dir, env: this.env, maxBuffer: 1 << 30 });
   }
 
+  /** Puts a run into the store for a worker of a pool, and gives its id. */
+  submit(target, pool) {
+    const { status, stdout, stderr } = this.run("run", "--detach", "-q", "--pool", pool, target);
+    if (status !== 0) throw new Error(`${stderr}`);
+    return String(stdout).trim();
+  }
+
+  /** A worker of the store; close ends it. */
+  work(...options) {
+    mkdirSync(join(this.dir, "work"), { recursive: true });
+    const worker = spawn(process.env.HOCKET ?? "hocket", ["work", "-q", ...options], { cwd: join(this.dir, "work"), env: this.env, stdio: "ignore" });
+    this.workers.push(worker);
+    return worker;
+  }
+
   async close() {
+    for (const worker of this.workers) worker.kill("SIGKILL");
     if (this.child?.pid) {
       this.child.kill("SIGTERM");
       await until(() => this.over, "the server ends");

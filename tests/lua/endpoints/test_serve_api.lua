@@ -2,6 +2,7 @@
 local t = require "harness"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
+local process = require "hocket.process"
 local schema = require "hocket.schema"
 local servers = require "served"
 
@@ -359,6 +360,38 @@ t.test("what a model was sent, while it is at work and when it is over", functio
   end
   until_state(s, forked, "waiting")
   t.equal(#get(s, "/api/inbox").value.open, 1)
+end)
+
+t.test("what lies in pools is told, and a worker's run is cancelled and answered from here", function()
+  local dir <close> = project()
+  local s <close> = start(dir)
+  local function submit(target)
+    local result = assert(process.run { argv = { process.launcher(), "run", "--detach", "-q", "--trust", "--model", "sim", "--pool", "gpu", target, "rain" },
+      cwd = dir.path, sandbox = "limits", network = true, sockets = true, timeout = PATIENCE, env = { "PATH=/usr/bin:/bin", "XDG_STATE_HOME=" .. dir.path .. "/state" } })
+    t.equal(result.code, 0, result.stderr)
+    return result.stdout:match "%w+"
+  end
+  t.equal(#get(s, "/api/pools").value.pools, 0)
+  local id = submit "agents/poet.md"
+  local function pool()
+    local one
+    t.eventually(function() -- an answer is good for a second
+      one = get(s, "/api/pools").value.pools[1]
+      return one ~= nil
+    end, PATIENCE, "never there")
+    return one
+  end
+  local one = pool()
+  t.same({ one.name, one.queued, one.workers, one.unserved }, { "gpu", 1, 0, true })
+  t.equal(#get(s, "/api/workers").value.workers, 0)
+  t.equal(get(s, "/api/runs/" .. id).value.state, "queued")
+  local answer = post(s, ("/api/runs/%s/signals"):format(id), { name = "x" })
+  t.equal(answer.status, 202)
+  t.equal(answer.value.here, false)
+  t.equal(get(s, "/api/runs/" .. id).value.state, "queued", "it is a worker's, and did not begin here")
+  t.equal(post(s, ("/api/runs/%s/cancel"):format(id)).value.here, false)
+  t.equal(get(s, "/api/runs/" .. id).value.state, "cancelled")
+  t.equal(post(s, ("/api/runs/%s/cancel"):format(id)).status, 409)
 end)
 
 t.test("a command with a key is done once", function()

@@ -4,6 +4,7 @@
 --- nobody has is gone on with here, so that what a person answers days later does what it would have done.
 local answer = require "hocket.internal.commands.answer"
 local api_runs = require "hocket.internal.endpoints.api.runs"
+local cancel_run = require "hocket.internal.run.cancel"
 local json = require "hocket.json"
 local say = require "hocket.internal.commands.say"
 local signal = require "hocket.internal.commands.signal"
@@ -45,9 +46,9 @@ local function find(server, id)
   return nil, row
 end
 
--- Goes on with a run that nobody has.
+-- Goes on with a run that nobody has, unless a worker does.
 local function go_on(server, row)
-  if row.owner then return true end
+  if row.owner or row.pool then return true end
   local run, err = server.desk:resume(row.id)
   return run ~= nil, err
 end
@@ -57,7 +58,7 @@ local function by_store(server, row, put, args)
   if not ok then return nil, err end
   ok, err = go_on(server, row)
   if not ok then return nil, err end
-  return { id = row.id, here = not row.owner }, 202
+  return { id = row.id, here = not row.owner and not row.pool }, 202
 end
 
 local function say_answer(server, id, question, text)
@@ -126,11 +127,16 @@ end
 
 local open_states = { queued = true, waiting = true, parked = true, cut_off = true, forked = true }
 
--- A run that nobody has is cancelled by taking it up: only its owner may write its end.
+-- A run that nobody has is cancelled by taking it up: only its owner may write its end. One of another process hears it there, and a
+-- worker's has more to it: those that it has called.
 local function cancel(server, request)
   local run, row, err = find(server, request.params.id)
   if err then return nil, err end
-  if not run and row.owner then return nil, { code = "state", message = ("the run %s goes on in another process"):format(row.id) } end
+  if not run and (row.owner or row.pool) then
+    local how, wrong = cancel_run(row.id)
+    if not how then return nil, wrong end
+    return { id = row.id, here = false }, 202
+  end
   if not run and not open_states[stored.state(row)] then
     return nil, { code = "state", message = ("the run %s has ended: it is %s"):format(row.id, stored.state(row)) }
   end
