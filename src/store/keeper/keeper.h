@@ -159,10 +159,11 @@ void hocket__claims_taken(
     "owner_pid = 0, due_ms = CASE WHEN " HOCKET__QUEUE_SPOKEN " THEN 0 ELSE due_ms END,"           \
     " state = CASE WHEN " HOCKET__QUEUE_SPOKEN " THEN 'queued' ELSE state END"
 
-/* Sets: a worker has it; beside the owner's columns. Attempts count workers that were lost with it at one place. */
+/* Sets: a worker has it; beside the owner's columns. Attempts count workers that were lost with it at one place: what each
+ * life of a run appends by itself (the time, the word of its operator) is no way further. */
 #define HOCKET__QUEUE_TAKE                                                                         \
     "fence = fence + 1, state = 'running', due_ms = 0, news = 0, taken_n = last_n,"                \
-    " attempts = CASE WHEN state <> 'running' THEN 0 WHEN last_n > taken_n + 1 THEN 1"             \
+    " attempts = CASE WHEN state <> 'running' THEN 0 WHEN last_n > taken_n + 2 THEN 1"             \
     " ELSE attempts + 1 END"
 
 /* ---- What lies in pools, for whoever looks ----------------------------------------------------- */

@@ -56,12 +56,12 @@ static struct hocket__memory_run *next(struct hocket__memory *m, struct hocket__
     return first;
 }
 
-/* Nobody is lost in one process, but a run may be let go of without a word. */
+/* Nobody is lost in one process, but a run may be let go of without a word. Each life of a run appends two entries by itself. */
 static void count_attempt(struct hocket__memory_run *r)
 {
     uint64_t last = hocket__memory_last_n(r);
     r->attempts = r->state != HOCKET__STORE_RUNNING ? 0
-                  : last > r->taken_n + 1           ? 1
+                  : last > r->taken_n + 2           ? 1
                                                     : r->attempts + 1;
     r->taken_n = last;
 }
