@@ -15,8 +15,11 @@ local store = require "hocket.internal.core.store"
 
 --- Seconds between two looks for work, and while the store is away.
 local LOOK, AWAY = 0.5, 1
---- So often a run may take a worker's process along, one after the other and without getting any further.
-local ATTEMPTS = 5
+--- Entries that each life of a run appends by itself; seconds after which a suspect is taken for harmless.
+local OWN, PROOF = 2, 30
+--- So many workers may be lost with a run one after the other, without its getting any further: from the second on it is
+--- suspected, after the last one it has failed.
+local SUSPECT, ATTEMPTS = 2, 5
 
 --- Runs at once, unless said otherwise: they wait for models most of their time.
 local RUNS = 8
@@ -33,6 +36,16 @@ local function poisoned(self, row)
   self:tell("run_ended", { id = row.id, target = row.target, code = ok and "failed" or err.code, message = ok and message or err.message, seconds = 0 })
 end
 
+-- One that two workers were lost with may take this one along, too, and what is at work beside it: until it has got further it
+-- is the last that is taken. So of many that were lost together the one that did it is found, and the others are not blamed.
+-- After one loss they are not held up: machines fail, and all that was lost with them is to go on at once.
+local function prove(self)
+  local one = self.suspect
+  store.changed(LOOK)
+  local row = self.at[one.number] and store.find(one.id)
+  if not self.at[one.number] or row and row.last_n > one.last_n + OWN or fiber.now() > one.due then self.suspect = nil end
+end
+
 local function begin(self, row)
   if (row.attempts or 0) >= ATTEMPTS then return poisoned(self, row) end
   local number, err = core.resume(row.id, OPTIONS, row.fence)
@@ -40,6 +53,7 @@ local function begin(self, row)
     store.finish(row.id, row.fence, "queued")
     return self:tell("run_ended", { id = row.id, target = row.target, code = err.code, message = err.message, seconds = 0 })
   end
+  if (row.attempts or 0) >= SUSPECT then self.suspect = { id = row.id, number = number, last_n = row.last_n or 0, due = fiber.now() + PROOF } end
   self.at[number], self.n = { id = row.id, target = row.target, since = fiber.now() }, self.n + 1
   self:tell("run_taken", { id = row.id, target = row.target, attempt = row.attempts, again = (row.last_n or 0) > 0 or nil })
 end
@@ -72,6 +86,7 @@ end
 
 -- A run, if one is due and there is room for it.
 local function take(self)
+  if self.suspect then return prove(self) end
   if self.n >= self.max then
     fiber.park_for_program()
     return

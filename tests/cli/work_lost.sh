@@ -1,0 +1,82 @@
+# Workers that are killed, stopped past their leases, drained, and taken along by what they do: each run is done once, by
+# somebody, and one that ends every worker ends itself.
+. "$(dirname "$0")/lib.sh"
+. "$HERE/work_lib.sh"
+
+# ---- Killed ------------------------------------------------------------------------------------------
+ids=; for n in 1 2 3 4 5 6; do steps world$n; ids="$ids $id"; done
+worker 3 --runs 3; worker 4 --runs 3
+for n in 1 2 3 4 5 6; do until_true test -s world$n; done
+end 3 KILL; for n in 1 2 3 4 5 6; do : >world$n.go; done; worker 5 --runs 3
+# shellcheck disable=SC2086 # several ids
+done_with $ids; same "$(grep -c all out)" 6; once world1 world2 world3 world4 world5 world6
+end 4 TERM; expect 0; end 5 TERM; expect 0
+
+# ---- Drained -----------------------------------------------------------------------------------------
+# A model's call that is under way ends, and is not made again.
+cat >calls.lua <<'X'
+local hocket = require "hocket"
+local poet = hocket.agent { name = "poet", prompt = "You write." }
+local one = assert(hocket.run(poet, "one")).text
+local two = assert(hocket.run(poet, "two")).text
+return one .. " " .. two
+X
+mkdir calls; mv calls.lua calls/main.lua
+cat >calls/sim.lua <<'X'
+return function(request)
+  local f <close> = assert(io.open(os.getenv "CALLS", "a"))
+  f:write(request.messages[#request.messages].text:sub(1, 3), "\n")
+  return { text = "said", latency = 1 }
+end
+X
+CALLS=$PWD/calls.txt; export CALLS; : >calls.txt
+detach calls "x"; worker 6; until_true test -s calls.txt; end 6 TERM; expect 0
+is "$id" queued || fail "queued expected"; same "$(cat calls.txt)" one
+worker 7; run "$HOCKET" wait "$id"; expect 0; has out "said said"; same "$(tr '\n' ' ' <calls.txt)" "one two "
+end 7 TERM; expect 0
+
+# ---- Stopped past its lease: what another one has taken over it touches no more -------------------------------
+HOCKET_LEASE=2; export HOCKET_LEASE
+steps stopped; worker 8; until_true test -s stopped
+kill -STOP "$w8"; worker 9; until_true grep -q run_taken w9.out
+: >stopped.go; kill -CONT "$w8" # it would go on at once
+done_with "$id"; until_true grep -q "another process has taken the run over" w8.out; once stopped
+end 8 TERM; expect 0; end 9 TERM; expect 0; unset HOCKET_LEASE
+
+# ---- One that ends its worker's process, with others beside it ------------------------------------------------
+cat >pill.lua <<'X'
+local hocket = require "hocket"
+hocket.step("first", function() return 1 end)
+os.execute "kill -9 $PPID"
+X
+HOCKET_APPROVE=deny; export HOCKET_APPROVE # a word that stands in the log of each life
+ids=; for n in 1 2; do steps beside$n; ids="$ids $id"; done
+detach pill.lua; pill=$id
+for n in $(seq 20); do
+  worker pill; until_true sh -c "! kill -0 $wpill 2>/dev/null || grep -q 'not tried again' wpill.out"
+  if kill -0 "$wpill" 2>/dev/null; then break; fi
+  wait "$wpill" 2>/dev/null
+done
+same "$n" 6
+run "$HOCKET" wait "$pill"; expect 1; has err "ended 5 times in the middle of this run, at the same place"
+: >beside1.go; : >beside2.go
+# shellcheck disable=SC2086 # several ids
+done_with $ids; once beside1 beside2
+end pill TERM; expect 0; unset HOCKET_APPROVE
+
+# ---- Several processes ---------------------------------------------------------------------------------------
+workers_in() { grep -c '"working"' "$1" | grep -qx "$2"; }
+(cd empty && exec "$HOCKET" work --processes 2 --json) >crew.out 2>crew.err & crew=$!
+until_true workers_in crew.out 2
+kill -KILL "$(pgrep -P $crew | head -n 1)"; until_true workers_in crew.out 3; has crew.err "was ended by signal 9"
+: >crew.go; steps crew; done_with "$id"
+kill -HUP $crew; until_true workers_in crew.out 5 # each has begun anew, as the same process
+kill -TERM $crew; wait $crew; code=$?; expect 0
+(cd empty && exec "$HOCKET" work --processes 2 --json) >crew.out 2>crew.err & crew=$!
+until_true workers_in crew.out 2; left=$(pgrep -P $crew); kill -KILL $crew; wait $crew 2>/dev/null
+for one in $left; do until_true sh -c "! kill -0 $one 2>/dev/null"; done
+run "$HOCKET" work --processes 2 --pool "a b"; expect 2
+run "$HOCKET" work --store off; expect 2
+run "$HOCKET" work x; expect 2
+
+finish
