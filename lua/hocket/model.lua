@@ -345,6 +345,13 @@ local function find_default()
   return { local_server.find() }
 end
 
+--- Whether this process has a model for those who name none; local servers are not looked for.
+---@return boolean
+---@internal
+function model.has_default()
+  return (system.getenv "HOCKET_MODEL" or find_provider()) ~= nil
+end
+
 local function key_variables()
   local names = {}
   for _, name in ipairs(providers.order) do

@@ -441,6 +441,11 @@ static void set_defaults(struct hocket__store_options *o)
         o->lease_ms = LEASE_MS;
 }
 
+int64_t hocket__store_lease_ms(const struct hocket__store *s)
+{
+    return s->o.lease_ms;
+}
+
 int hocket__store_new(
     const struct hocket__store_options *o, struct hocket__store **out, struct hocket_error *err)
 {

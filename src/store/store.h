@@ -111,6 +111,8 @@ bool hocket__store_next_generation(struct hocket__str *rest, struct hocket__str 
 /* A message that was taken is no more: with the entry that says so, in the same turn. */
 int hocket__store_message_del(struct hocket__store *s, const struct hocket__store_claim *claim,
     struct hocket__str message_id);
+/* Milliseconds that a claim holds without being renewed. */
+int64_t hocket__store_lease_ms(const struct hocket__store *s);
 /* Nobody has the run now. One of a pool that waits or is parked, and that was spoken to while we had it, is QUEUED. */
 int hocket__store_release(struct hocket__store *s, const struct hocket__store_claim *claim);
 

@@ -213,6 +213,8 @@ struct hocket__kept_hooks {
     /* An effect that changes the world is in the log and is about to begin: 0, now; 1, when
      * hocket__kept_release is called; or why the run cannot go on. Not inside of a release. */
     int (*hold)(void *ud, uint64_t fiber);
+    bool (*is_shared)(
+        void *ud); /* whether another process may go on with it at once; hold_ud. NULL: no */
     void *hold_ud;
     void (*rest)(void *ud); /* none of its fibers is ready; must only take note */
     void *rest_ud;

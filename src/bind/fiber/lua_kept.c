@@ -159,6 +159,21 @@ static int l_failure(lua_State *L)
     return 2;
 }
 
+/* lack(message): a run that workers do, and that this machine has no key for, ends here: raises. It is not over, and nothing
+ * of that stands in its log. Of other runs nothing happens. */
+static int l_lack(lua_State *L)
+{
+    struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
+    struct hocket_error err;
+    struct hocket__str message = hocket__check_str(L, 1);
+    if (!k || !k->hooks.is_shared || !k->hooks.is_shared(k->hooks.hold_ud))
+        return 0;
+    hocket__error(&err, HOCKET_EAUTH, "%.*s", (int) message.n, message.p);
+    hocket__kept_fail(k, &err);
+    hocket__kept_check_log(L, k);
+    return 0;
+}
+
 /* wall() -> seconds since 1970 on the run's wall clock; nil outside of any that is kept */
 static int l_wall(lua_State *L)
 {
@@ -226,6 +241,7 @@ static const luaL_Reg functions[] = {
     { "path", l_path },
     { "is_replay", l_is_replay },
     { "failure", l_failure },
+    { "lack", l_lack },
     { "wall", l_wall },
     { "random", l_random },
     { "effect_id", l_effect_id },

@@ -102,6 +102,32 @@ static void add_cost(struct cli_paper *p, const hocket_json *run)
     cli_paper_add(p, CLI_PLAIN, "  ");
 }
 
+/* What one waits for that nobody does: workers of its pool, a time, or another worker than had it. */
+static void add_wait(struct cli_paper *p, const hocket_json *run)
+{
+    const char *pool = text(run, "pool"), *why = text(run, "put_off");
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    double due = hocket_json_number(hocket_json_get(run, "due_ms"), 0) / 1000 - (double) now.tv_sec;
+    if (strcmp(text(run, "state"), "queued") != 0)
+        return;
+    if (*pool && strcmp(pool, "default") != 0) {
+        cli_paper_add(p, CLI_DIM, "(for pool ");
+        cli_paper_shown(p, CLI_DIM, pool, strlen(pool), 0);
+        cli_paper_add(p, CLI_DIM, ")  ");
+    }
+    if (*why) {
+        cli_paper_add(p, CLI_WARN, "(no worker could go on: ");
+        cli_paper_shown(p, CLI_WARN, why, strlen(why), 200);
+        cli_paper_add(p, CLI_WARN, ")  ");
+    } else if (due > 0) {
+        struct cli_buf left = { 0 };
+        cli_story_age(&left, due);
+        cli_paper_addf(p, CLI_DIM, "(in %s)  ", left.p);
+        cli_buf_free(&left);
+    }
+}
+
 /* `ids`: the column's width. */
 static void say(struct cli_paper *p, const hocket_json *run, size_t id_len, size_t ids)
 {
@@ -116,6 +142,7 @@ static void say(struct cli_paper *p, const hocket_json *run, size_t id_len, size
     add_cost(p, run);
     cli_paper_shown(p, CLI_PLAIN, target, strlen(target), p->terminal ? cli_paper_left(p) / 2 : 0);
     cli_paper_add(p, CLI_PLAIN, "  ");
+    add_wait(p, run);
     cli_paper_shown(p, CLI_DIM, input, n, p->terminal ? cli_paper_left(p) : 80);
     cli_paper_line(p);
 }

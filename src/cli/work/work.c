@@ -117,6 +117,8 @@ static void add_end(struct cli_buf *line, const hocket_json *event)
         cli_buf_adds(line, "put away after ");
     else if (strcmp(code, "cancelled") == 0)
         cli_buf_adds(line, "cancelled after ");
+    else if (hocket_json_bool(hocket_json_get(event, "put_off"), false))
+        cli_buf_adds(line, "given back, for another worker, after ");
     else
         cli_buf_adds(line, "failed after ");
     cli_text_seconds(line, hocket_json_number(hocket_json_get(event, "seconds"), 0));
@@ -132,8 +134,10 @@ static void add_taken(struct cli_buf *line, const hocket_json *event)
     bool again = hocket_json_bool(hocket_json_get(event, "again"), false);
     cli_buf_adds(line, again ? "goes on: " : "begins: ");
     add_shown(line, cli_member(event, "target"), 60);
-    if (attempt > 0)
-        cli_buf_addf(line, " (a worker was lost with it, %lld in a row)", (long long) attempt);
+    if (attempt > 0 && hocket_json_bool(hocket_json_get(event, "put_off"), false))
+        cli_buf_addf(line, " (tried before: %lld)", (long long) attempt);
+    else if (attempt > 0)
+        cli_buf_addf(line, " (workers in a row that were lost with it: %lld)", (long long) attempt);
 }
 
 static void say_run(const char *type, const hocket_json *event)

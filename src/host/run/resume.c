@@ -16,12 +16,13 @@ struct hocket__resuming {
     struct hocket__buf target, input, own, generation; /* of its row: own are its options */
     uint8_t seed[HOCKET__STORE_SEED];
     bool has_input;
-    uint64_t fence;     /* it is ours already, by this claim; 0: it has to be taken */
-    size_t generations; /* bytes of `generation` that are still to be asked for */
-    bool latest;        /* it remembers its parent, and is made anew where it is another */
-    bool forked;        /* and has not gone on since */
-    bool replay;        /* from its log alone */
-    bool own_read;      /* its own files */
+    uint64_t fence;            /* it is ours already, by this claim; 0: it has to be taken */
+    size_t generations;        /* bytes of `generation` that are still to be asked for */
+    bool latest;               /* it remembers its parent, and is made anew where it is another */
+    bool forked;               /* and has not gone on since */
+    bool replay;               /* from its log alone */
+    bool own_read;             /* its own files */
+    struct hocket_error wrong; /* of its log, 0: nothing */
     struct hocket__kept *kept;
 };
 
@@ -44,11 +45,23 @@ static void free_resuming(struct hocket__resuming *g)
 
 /* ---- The end of the reading ------------------------------------------------------------------ */
 
-static void let_go(struct hocket__stored *s)
+/* Nothing of it was done: another worker takes it. */
+static void put_back(struct hocket__stored *s, const struct hocket_error *err)
 {
     struct hocket__store_run row = { .state = HOCKET__STORE_QUEUED };
-    if (s->claimed && s->pool.len > 0) /* nothing of it was done: another one takes it */
-        hocket__store_update(s->store, &s->claim, HOCKET__STORE_SET_STATE, &row);
+    struct hocket__buf waiting;
+    unsigned set = HOCKET__STORE_SET_STATE;
+    hocket__buf_init(&waiting, &s->run->host->alloc, 0);
+    if (err->status != HOCKET_ECANCELLED)
+        hocket__shared_put_off(s, err, &waiting, &row, &set);
+    hocket__store_update(s->store, &s->claim, set, &row);
+    hocket__buf_deinit(&waiting);
+}
+
+static void let_go(struct hocket__stored *s, const struct hocket_error *err)
+{
+    if (s->claimed && s->pool.len > 0)
+        put_back(s, err);
     if (s->claimed)
         hocket__store_release(s->store, &s->claim);
     s->claimed = false;
@@ -65,7 +78,7 @@ static void fail(struct hocket__resuming *g, int status, const struct hocket_err
         hocket__error(&r->err, status, "%s", hocket_status_text(status));
     r->status = r->err.status;
     r->ended = true;
-    let_go(g->stored);
+    let_go(g->stored, &r->err);
     free_resuming(g);
     hocket__run_mark_due(r);
     r->host->rt->undelivered = true; /* no fiber has run that would lead to it */
@@ -166,10 +179,11 @@ static int begin(struct hocket__resuming *g, struct hocket_error *err)
 static void on_entries(void *ud, int status, const struct hocket_error *err)
 {
     struct hocket__resuming *g = ud;
-    struct hocket_error wrong;
     g->stored->call = NULL;
-    if (status == 0 && (status = begin(g, &wrong)) < 0)
-        err = &wrong;
+    if (status == 0)
+        status = begin(g, &g->wrong);
+    if (status < 0 && g->wrong.status < 0)
+        err = &g->wrong;
     if (status < 0)
         fail(g, status, err);
     else
@@ -193,7 +207,7 @@ static int on_entry(void *ud, const struct hocket__store_row *row)
 {
     struct hocket__resuming *g = ud;
     struct hocket__log_entry entry = entry_of(&row->entry);
-    return hocket__log_feed(hocket__kept_log(g->kept), &entry, NULL);
+    return hocket__log_feed(hocket__kept_log(g->kept), &entry, &g->wrong);
 }
 
 /* ---- What is asked --------------------------------------------------------------------------- */
@@ -389,6 +403,7 @@ static int on_found(void *ud, const struct hocket__store_row *row)
     g->has_input = run->input.n > 0;
     hocket__buf_addstr(&g->own, run->options.n > 0 ? run->options : HOCKET__STR("{}"));
     g->stored->state = run->state;
+    g->stored->attempts = run->attempts;
     g->forked = run->parent[0] && run->last_n == run->at_n;
     g->stored->lazy =
         !g->replay && !g->forked && hocket__asleep_may(hocket__buf_str(&g->options), run);

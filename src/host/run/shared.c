@@ -10,6 +10,8 @@
 
 #include "base/json/json.h"
 #include "bind/fiber/fiber.h"
+#include "bind/util.h"
+#include "core/log/log.h"
 
 /* ---- Its end -------------------------------------------------------------------------------------- */
 
@@ -46,14 +48,51 @@ static void keep_result(struct hocket__stored *s)
     hocket__buf_deinit(&made);
 }
 
-void hocket__shared_end(
-    struct hocket__stored *s, bool over, struct hocket__store_run *row, unsigned *set)
+/* [{"kind":"worker","code":"auth","why":"…"}], where others say what they wait for. */
+static void write_why(struct hocket__buf *b, const struct hocket_error *why)
 {
+    hocket__jw_open(b, '[');
+    hocket__jw_open(b, '{');
+    hocket__jw_key(b, "kind");
+    hocket__jw_cstring(b, "worker");
+    hocket__jw_key(b, "code");
+    hocket__jw_cstring(b, hocket_status_word(why->status));
+    hocket__jw_key(b, "why");
+    hocket__jw_cstring(b, why->message);
+    hocket__jw_close(b, '}');
+    hocket__jw_close(b, ']');
+}
+
+/* A key that is missing here another worker may have, or somebody puts it in place: that is waited for as long as it takes.
+ * What is wrong with its log is likely to be wrong everywhere, but for a program of another version: it stays at work, so
+ * that those who take it are counted (worker's ATTEMPTS), with pauses the last of which is a lease. */
+void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error *why,
+    struct hocket__buf *waiting, struct hocket__store_run *row, unsigned *set)
+{
+    int64_t lease = hocket__store_lease_ms(s->store), pause = lease / 4;
+    bool lacks = why->status == HOCKET_EAUTH;
+    if (!lacks)
+        pause = lease >> (s->attempts < 3 ? 2 * (3 - s->attempts) : 0);
+    write_why(waiting, why);
+    row->state = lacks ? HOCKET__STORE_QUEUED : HOCKET__STORE_RUNNING;
+    row->waiting_for = hocket__buf_str(waiting);
+    row->pool = hocket__buf_str(&s->pool);
+    row->due_ms = hocket__wall_ms() + pause;
+    *set |= HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR | HOCKET__STORE_SET_QUEUE;
+}
+
+void hocket__shared_end(struct hocket__stored *s, bool over, struct hocket__buf *waiting,
+    struct hocket__store_run *row, unsigned *set)
+{
+    const struct hocket_error *why =
+        s->run->kept ? hocket__log_error(hocket__kept_log(s->run->kept)) : NULL;
     if (s->pool.len == 0)
         return;
     if (over)
         keep_result(s);
-    if (over || s->state == HOCKET__STORE_PARKED || s->state == HOCKET__STORE_WAITING)
+    else if (why && !s->run->host->closing)
+        hocket__shared_put_off(s, why, waiting, row, set);
+    if (over || why || s->state == HOCKET__STORE_PARKED || s->state == HOCKET__STORE_WAITING)
         return;
     row->state = HOCKET__STORE_QUEUED;
     *set |= HOCKET__STORE_SET_STATE;

@@ -196,6 +196,12 @@ static int on_hold(void *ud, uint64_t fiber)
     return 1;
 }
 
+static bool is_shared(void *ud)
+{
+    const struct hocket__stored *s = ud;
+    return s->pool.len > 0 && s->claimed;
+}
+
 static void on_rest(void *ud)
 {
     struct hocket__stored *s = ud;
@@ -214,6 +220,7 @@ int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct
     if (s->replays)
         return 0;
     hooks->hold = on_hold;
+    hooks->is_shared = is_shared;
     hooks->hold_ud = s;
     hooks->file = on_file;
     hooks->file_ud = s;
@@ -426,19 +433,22 @@ void hocket__stored_end(struct hocket__stored *s)
 {
     struct hocket__run *r = s->run;
     struct hocket__store_run row = { 0 };
+    struct hocket__buf waiting;
     unsigned set = HOCKET__STORE_SET_USAGE;
     if (s->replays)
         hocket__told_end(s);
     if (s->off || !s->claimed)
         return;
+    hocket__buf_init(&waiting, &r->host->alloc, 0);
     take_usage(r, &row);
     bool over = !s->parked && !r->host->closing && !hocket__run_log_failed(r);
     if (over) {
         row.state = state_of(r);
         set |= HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR;
     }
-    hocket__shared_end(s, over, &row, &set);
+    hocket__shared_end(s, over, &waiting, &row, &set);
     hocket__store_update(s->store, &s->claim, set, &row);
+    hocket__buf_deinit(&waiting);
     hocket__store_release(s->store, &s->claim);
     s->claimed = false;
     if (over && s->pool.len > 0) /* what a process writes is news for others alone */

@@ -56,6 +56,7 @@ struct hocket__stored {
         live; /* its log is used up: it hears all that is said, and not only that it is to be cancelled */
     bool read_again; /* others may have said something since what is being read was asked for */
     bool unheard;    /* something was said that could not be heard yet */
+    unsigned attempts; /* of workers to go on with it, in a row, that came no further */
     bool draining;   /* it begins nothing more, and is put away once nothing is under way */
 
     struct hocket__buf waits_for; /* of its row: for one that sleeps (asleep.c) */
@@ -151,8 +152,11 @@ void hocket__asleep_free(struct hocket__stored *s);
 
 /* What its row is to say besides, when it ends here: its result is kept; one that was put away in the middle is queued
  * again. `over`: it has ended for good. */
-void hocket__shared_end(
-    struct hocket__stored *s, bool over, struct hocket__store_run *row, unsigned *set);
+void hocket__shared_end(struct hocket__stored *s, bool over, struct hocket__buf *waiting,
+    struct hocket__store_run *row, unsigned *set);
+/* It cannot go on here, for a reason that is no part of it: what its row is to say, so that another worker may try. */
+void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error *why,
+    struct hocket__buf *waiting, struct hocket__store_run *row, unsigned *set);
 /* It drains, and its fibers rest: whether it was put away. */
 bool hocket__shared_drained(struct hocket__stored *s);
 

@@ -94,6 +94,14 @@ function kept_sources.answer(kind, path, ask, ...)
   return pack.decode(text:sub(2))
 end
 
+--- Whether that was asked, in whatever life.
+---@param kind string
+---@param path string
+---@return boolean
+function kept_sources.knows(kind, path)
+  return newest(state_of(kept.here()), kind .. " " .. path, (kept.epoch())) ~= nil
+end
+
 --- What the run does from here on may have changed files: they are asked for anew.
 kept_sources.stale = kept.stale
 

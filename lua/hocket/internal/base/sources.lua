@@ -173,11 +173,12 @@ end
 
 --- As system.getenv, for what decides how a run goes on, and is no secret.
 ---@param name string
+---@param passing? boolean Of a run that workers do it is not remembered: nothing is decided yet, and another worker may have it.
 ---@return string? value
-function sources.variable(name)
+function sources.variable(name, passing)
   local with = carried.here()
   if with and with.variables[name] then return with.variables[name] end
-  if not kept.here() then return system.getenv(name) end
+  if not kept.here() or with and passing and not kept_sources.knows("variable", name) then return system.getenv(name) end
   return (kept_sources.answer("variable", name, system.getenv))
 end
 

@@ -54,6 +54,17 @@ local function until_ms(row)
   end
 end
 
+--- Why the worker that had it last could not go on with it; nil: none has said so.
+---@param row table
+---@return {code: string, why: string}?
+function stored.put_off(row)
+  for _, one in ipairs(parsed(row.waiting_for) or {}) do
+    if type(one) == "table" and one.kind == "worker" and type(one.why) == "string" then
+      return { code = type(one.code) == "string" and one.code or "state", why = one.why }
+    end
+  end
+end
+
 --- Of a run of an evaluation, which case it was: `case`, `file`, `turn`, `seed`; or `judge_of`.
 ---@param row table
 ---@return table?
@@ -72,13 +83,14 @@ end
 ---@param brief? boolean Without its options, and with the beginning of its input: in a list.
 ---@return table
 function stored.describe(row, brief)
-  local input = row.input or ""
+  local input, put_off = row.input or "", stored.put_off(row)
   return {
     id = row.id, parent = row.parent, at_n = row.at_n, at_seq = row.at_seq, target = row.target or "", version = row.version,
     input = brief and truncate(input, 300) or input, options = not brief and parsed(row.options) or nil,
     state = stored.state(row), waiting_for = stored.open(row), until_ms = until_ms(row), owner = row.owner, simulated = row.simulated,
     eval = stored.eval(row), cost = number_or_null(row.cost), tokens = number_or_null(row.tokens),
     created_ms = row.created_ms, updated_ms = row.updated_ms, pool = row.pool, due_ms = (row.due_ms or 0) > 0 and row.due_ms or nil, caller = row.caller, project = row.project,
+    put_off = put_off and put_off.why,
   }
 end
 

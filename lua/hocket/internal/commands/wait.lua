@@ -5,6 +5,7 @@ local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
+local system = require "hocket.internal.core.system"
 
 --- Seconds between two looks.
 local AGAIN = 0.2
@@ -65,12 +66,29 @@ local function failed(found)
   return nil, { code = tostring(err.code), message = tostring(err.message) }, found
 end
 
+-- For what it waits that nobody may do anything about, unless somebody says so.
+local function why_queued(row)
+  if stored.state(row) ~= "queued" then return "" end
+  local put_off = stored.put_off(row)
+  if put_off then return (", as no worker could go on with it: %s"):format(put_off.why) end
+  return (" (hocket work --pool %s)"):format(row.pool)
+end
+
+local function warn(row, warned)
+  local put_off = stored.put_off(row)
+  if put_off and put_off.why ~= warned then
+    system.log("warn", ("run %s is queued again, as a worker could not go on with it: %s"):format(row.id, put_off.why))
+  end
+  return put_off and put_off.why or warned
+end
+
 ---@async
 ---@param args {id: string, timeout?: number}
 return function(args)
   local row, err = stored.find(args.id)
-  local due = args.timeout and fiber.now() + args.timeout
+  local due, warned = args.timeout and fiber.now() + args.timeout, nil
   while row do
+    warned = warn(row, warned)
     if over[row.state] then
       local found
       found, err = result_of(row)
@@ -82,7 +100,7 @@ return function(args)
       return stored.failure("state", "run %s %s, and nobody goes on with it by itself: hocket resume %s", row.id, nobodys[stored.state(row)], row.id)
     end
     if due and fiber.now() >= due then
-      return nil, { code = "timeout", message = ("run %s is still %s after %g seconds"):format(row.id, stored.state(row), args.timeout) },
+      return nil, { code = "timeout", message = ("run %s is still %s after %g seconds%s"):format(row.id, stored.state(row), args.timeout, why_queued(row)) },
         { id = row.id, state = stored.state(row) }
     end
     fiber.sleep(due and math.max(0.01, math.min(AGAIN, due - fiber.now())) or AGAIN)

@@ -12,9 +12,12 @@ local firing = require "hocket.internal.schedule.firing"
 local json = require "hocket.json"
 local runs = require "hocket.internal.run.run"
 local store = require "hocket.internal.core.store"
+local stored = require "hocket.internal.commands.stored"
 
 --- Seconds between two looks for work, and while the store is away.
 local LOOK, AWAY = 0.5, 1
+--- Seconds without work for one who could not go on with a run: others may, and have the first go at what is queued.
+local PAUSE = 1
 --- Entries that each life of a run appends by itself; seconds after which a suspect is taken for harmless.
 local OWN, PROOF = 2, 30
 --- So many workers may be lost with a run one after the other, without its getting any further: from the second on it is
@@ -28,10 +31,12 @@ local OPTIONS = json.encode { interactive = false, park = true }
 
 -- ---- What it does ---------------------------------------------------------------------------------
 
--- It would end the next worker, too.
-local function poisoned(self, row)
-  local message = ("the worker's process ended %d times in the middle of this run, at the same place: it is not tried again"):format(row.attempts)
-  local result = { run = row.id, ok = false, text = "", finish = "error", error = { code = "state", message = message } }
+-- The next worker would come no further.
+local function give_up(self, row)
+  local why = stored.put_off(row)
+  local message = why and ("%d workers could not go on with it: %s"):format(row.attempts, why.why)
+    or ("the worker's process ended %d times in the middle of this run, at the same place: it is not tried again"):format(row.attempts)
+  local result = { run = row.id, ok = false, text = "", finish = "error", error = { code = why and why.code or "state", message = message } }
   local ok, err = store.finish(row.id, row.fence, "failed", json.encode(result))
   self:tell("run_ended", { id = row.id, target = row.target, code = ok and "failed" or err.code, message = ok and message or err.message, seconds = 0 })
 end
@@ -47,23 +52,33 @@ local function prove(self)
 end
 
 local function begin(self, row)
-  if (row.attempts or 0) >= ATTEMPTS then return poisoned(self, row) end
+  if (row.attempts or 0) >= ATTEMPTS then return give_up(self, row) end
   local number, err = core.resume(row.id, OPTIONS, row.fence)
   if not number then
     store.finish(row.id, row.fence, "queued")
-    return self:tell("run_ended", { id = row.id, target = row.target, code = err.code, message = err.message, seconds = 0 })
+    self.pause = PAUSE
+    return self:tell("run_ended", { id = row.id, target = row.target, code = err.code, message = err.message, seconds = 0, put_off = true })
   end
   if (row.attempts or 0) >= SUSPECT then self.suspect = { id = row.id, number = number, last_n = row.last_n or 0, due = fiber.now() + PROOF } end
   self.at[number], self.n = { id = row.id, target = row.target, since = fiber.now() }, self.n + 1
-  self:tell("run_taken", { id = row.id, target = row.target, attempt = row.attempts, again = (row.last_n or 0) > 0 or nil })
+  self:tell("run_taken", { id = row.id, target = row.target, attempt = row.attempts, again = (row.last_n or 0) > 0 or nil,
+    put_off = stored.put_off(row) ~= nil or nil })
+end
+
+-- Whether it is not over: this worker could not go on with it, and another one may.
+local function is_put_off(one, code)
+  if code == "ok" or code == "parked" or code == "cancelled" then return nil end
+  local row = store.find(one.id)
+  return row and stored.put_off(row) ~= nil or nil
 end
 
 local function ended(self, number, code, message)
   local one = self.at[number]
   if not one then return end
+  local seconds, put_off = fiber.now() - one.since, is_put_off(one, code)
+  self.pause = put_off and PAUSE or self.pause
   self.at[number], self.n = nil, self.n - 1
-  self:tell("run_ended", { id = one.id, target = one.target, code = code, message = message ~= "" and message or nil,
-    seconds = fiber.now() - one.since })
+  self:tell("run_ended", { id = one.id, target = one.target, code = code, message = message ~= "" and message or nil, seconds = seconds, put_off = put_off })
   self.main:wake()
 end
 
@@ -87,6 +102,11 @@ end
 -- A run, if one is due and there is room for it.
 local function take(self)
   if self.suspect then return prove(self) end
+  if self.pause then
+    fiber.sleep(self.pause)
+    self.pause = nil
+    return
+  end
   if self.n >= self.max then
     fiber.park_for_program()
     return

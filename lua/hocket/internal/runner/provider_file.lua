@@ -89,7 +89,7 @@ local function named_by(run, target)
     note(named, options.model)
     return named
   end
-  note(named, sources.variable "HOCKET_MODEL")
+  note(named, sources.variable("HOCKET_MODEL", true))
   if target.agent then
     for _, def in pairs(require("hocket.agent").team_of(target.agent)) do
       note(named, def.model)

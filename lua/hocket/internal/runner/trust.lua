@@ -197,7 +197,7 @@ function trust.chose_sim(options)
   for _, id in pairs(options.models or {}) do
     if is_sim(id) then return true end
   end
-  return is_sim(options.model or sources.variable "HOCKET_MODEL")
+  return is_sim(options.model or sources.variable("HOCKET_MODEL", true))
 end
 
 -- The scripted model beside a target, or one directory up.

@@ -9,6 +9,8 @@ local toolset = require "hocket.internal.session.toolset"
 local lazy = require "hocket.internal.base.lazy"
 local model = require "hocket.model"
 local needs = require "hocket.internal.agents.needs"
+local kept = require "hocket.internal.core.kept"
+local carried = require "hocket.internal.base.carried"
 local prompt = require "hocket.internal.agents.prompt"
 local session = require "hocket.session"
 local tool = require "hocket.tool"
@@ -18,15 +20,18 @@ local contract, fence = lazy "hocket.internal.session.contract", lazy "hocket.fe
 local agent_session = {}
 
 local nothing = {}
+local NO_DEFAULT = "the run names no model, and the worker has none: no key and no HOCKET_MODEL is set"
 
 -- A model named for this agent on the command line, then one for all, then the file's own, then the
 -- caller's, then the default.
-local function choose_model(step)
+local function find_model(step)
   local run, def, opts = step.run, step.def, step.opts
   local options = run.options
   local chosen = options.models and options.models[def.name] or options.model or opts.override_model or def.model or opts.model
   if not chosen then
     local found, err = run.default_model, nil
+    local with = not found and carried.here()
+    if with and not with.variables.HOCKET_MODEL and not model.has_default() then kept.lack(NO_DEFAULT) end
     if not found then found, err = model.default(options.simulate == true) end
     if not found then
       run.no_model = err
@@ -38,6 +43,13 @@ local function choose_model(step)
   return model.choose(chosen, function(from, to, err)
     step:emit("model_fallback", { from = from, to = to, reason = err.code, message = err.message })
   end)
+end
+
+-- A run that workers do is not over because this one has no key: it is given back.
+local function choose_model(step)
+  local found, err = find_model(step)
+  if not found and err.code == "auth" then kept.lack(err.message) end
+  return found, err
 end
 
 local function append(list, more)

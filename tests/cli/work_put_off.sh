@@ -1,0 +1,41 @@
+# Runs that a worker cannot go on with: for want of a key, or by a log that it cannot follow. They are not lost, nobody turns
+# round and round with them, and what they wait for is said.
+. "$(dirname "$0")/lib.sh"
+. "$HERE/work_lib.sh"
+HOCKET_LEASE=2; export HOCKET_LEASE
+given_back() { grep -q '"put_off":true' "$1"; }
+
+# ---- A key that is missing -------------------------------------------------------------------------
+mkdir agents; printf -- '---\nname: solo\nmodel: openai/x\n---\nAlone.\n' >agents/solo.md
+detach agents "Hello"; worker 1; until_true given_back w1.out
+run "$HOCKET" runs; has out "(no worker could go on: openai needs a key: set OPENAI_API_KEY"; has out queued
+run "$HOCKET" wait -t 0.1 "$id"; expect 124; has err "queued after 0.1 seconds, as no worker could go on with it: openai needs a key"
+end 1 TERM; expect 0
+# One that has it goes on; that its server is not there is an end as any.
+OPENAI_API_KEY=x OPENAI_BASE_URL=http://127.0.0.1:1 worker 2
+run "$HOCKET" wait "$id"; expect 4; has err "cannot connect"; end 2 TERM; expect 0
+
+# No model is named at all: what the first worker does not have is not what the run has found.
+printf -- '---\nname: solo\n---\nAlone.\n' >agents/solo.md
+HOCKET_MODEL= detach agents "Hello"
+HOCKET_MODEL= worker 3; until_true given_back w3.out; end 3 TERM; expect 0
+worker 4; run "$HOCKET" wait "$id"; expect 0; has out "You said: Hello"; end 4 TERM; expect 0
+
+# ---- A log that cannot be followed -----------------------------------------------------------------
+cat >other.lua <<'L'
+local hocket = require "hocket"
+local f <close> = io.open(...)
+hocket.step(f and "one" or "another", function() return 1 end)
+return hocket.signal "go"
+L
+: >file
+detach other.lua "$PWD/file"; worker 5; until_true is "$id" waiting
+rm file; run "$HOCKET" signal "$id" go; expect 0
+run "$HOCKET" wait "$id"; expect 1; has err "error: 5 workers could not go on with it"; has err "asks something else"
+same "$(grep -c '"put_off":true.*"run_ended"\|"run_ended".*"put_off":true' w5.out)" 5
+end 5 TERM; expect 0
+
+# ---- A pool that nobody serves ---------------------------------------------------------------------
+detach --pool gpu agents "Hello"; run "$HOCKET" runs; has out "queued"; has out "(for pool gpu)"
+run "$HOCKET" wait -t 0.1 "$id"; expect 124; has err "is still queued after 0.1 seconds (hocket work --pool gpu)"
+finish
