@@ -175,7 +175,8 @@ int hocket__store_take(struct hocket__store *s, struct hocket__str id,
     const struct hocket__store_reply *reply, struct hocket__store_call **call);
 /* Makes the next run ours that is due in one of these pools (names with commas between them): one row RUN, or none. It is
  * RUNNING from then on. Due is one that is QUEUED, or RUNNING and nobody's, or waits for a time, when that has come; and
- * one whose owner is gone. Those of a lost owner come first, then the one that is due the longest. The clock is the
+ * one whose owner is gone. First come those whose lease or time has come, the longest ago first, then those that are due at
+ * once, by their ids: with a queue that is never empty what was lost would wait for ever. The clock is the
  * store's: on PostgreSQL the server's. When the call is cancelled the run is let go. EINVAL: no pool. */
 int hocket__store_take_next(struct hocket__store *s, struct hocket__str pools,
     const struct hocket__store_reply *reply, struct hocket__store_call **call);

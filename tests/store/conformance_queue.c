@@ -155,6 +155,21 @@ static void the_first_that_is_due_is_taken(void **state)
     assert_string_equal(next(f, "default", &claim), RUN_1);
 }
 
+/* Else what was lost would wait for a queue that is never empty. */
+static void what_had_a_time_comes_before_what_is_queued(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim claim;
+    submit(f, RUN_1, "default", 0);
+    submit(f, RUN_3, "default", NOW + 1);
+    submit(f, RUN_2, "default", NOW);
+    f->now = NOW + 1;
+    assert_string_equal(next(f, "default", &claim), RUN_2);
+    assert_string_equal(next(f, "other,default", &claim), RUN_3);
+    assert_string_equal(next(f, "default", &claim), RUN_1);
+    assert_string_equal(next(f, "default", &claim), "");
+}
+
 static void pools_have_names(void **state)
 {
     struct fixture *f = *state;
@@ -632,7 +647,7 @@ static void what_lies_in_pools_is_counted(void **state)
     struct fixture *f = *state;
     struct hocket__store_claim c;
     struct hocket__store_run parked = { .state = HOCKET__STORE_PARKED };
-    submit(f, RUN_1, "a", 0);
+    submit(f, RUN_1, "a", NOW - 9);
     submit(f, RUN_2, "a", NOW - 5);
     submit(f, RUN_4, "a", NOW - 7);
     submit(f, RUN_3, "b", NOW + 1000);
@@ -698,6 +713,7 @@ int conformance_queue(const struct store_kind *kind)
     const struct CMUnitTest tests[] = {
         TEST(a_job_comes_back_as_it_was_put),
         TEST(the_first_that_is_due_is_taken),
+        TEST(what_had_a_time_comes_before_what_is_queued),
         TEST(pools_have_names),
         TEST(what_is_given_back_is_taken_again),
         TEST(attempts_are_counted_at_one_place),

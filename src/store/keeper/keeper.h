@@ -138,7 +138,7 @@ void hocket__claims_taken(
 #define HOCKET__QUEUE_OPEN                                                                         \
     "removed = 0 AND pool IS NOT NULL AND (state IN ('queued', 'running')"                         \
     " OR (state IN ('waiting', 'parked') AND (owner_pid <> 0 OR due_ms > 0)))"
-/* When it may. */
+/* When it may. 0 is at once, which comes after all that had a time. */
 #define HOCKET__QUEUE_AT "(CASE WHEN owner_pid <> 0 THEN lease_ms ELSE due_ms END)"
 
 #define HOCKET__QUEUE_INDEX                                                                        \

@@ -43,6 +43,12 @@ static bool is_in(const struct hocket__memory_run *r, struct hocket__str pools)
     return false;
 }
 
+/* At once is after all that had a time. */
+static bool is_before(int64_t a_ms, int64_t b_ms)
+{
+    return a_ms != 0 && (b_ms == 0 || a_ms < b_ms);
+}
+
 /* Goes through all of them: these are the runs of one process. Ids are in order. */
 static struct hocket__memory_run *next(struct hocket__memory *m, struct hocket__str pools)
 {
@@ -50,7 +56,7 @@ static struct hocket__memory_run *next(struct hocket__memory *m, struct hocket__
     struct hocket__memory_run *first = NULL;
     for (size_t i = 0; i < m->n_runs; i++) {
         struct hocket__memory_run *r = m->runs[i];
-        if (is_due(r, now) && (!first || r->due_ms < first->due_ms) && is_in(r, pools))
+        if (is_due(r, now) && (!first || is_before(r->due_ms, first->due_ms)) && is_in(r, pools))
             first = r;
     }
     return first;

@@ -56,7 +56,8 @@ static void add_self(struct hocket__pg_keeper *k)
     "r.last_seq,"                                                                                  \
     " r.pool, r.due_ms, r.caller, r.project, r.attempts"
 
-/* Of several pools the first of each is locked, and the first of those taken: others pass over them for that moment.
+/* What was lost and what had a time comes first (HOCKET__QUEUE_AT): two looks at each pool. The first of each is locked, and
+ * the first of those taken: others pass over them for that moment.
  * What is in WITH is asked once: an UPDATE may ask what it is joined with several times, and lock several. */
 static int take_next(struct hocket__pg_keeper *k, struct hocket__store_call *call)
 {
@@ -66,12 +67,13 @@ static int take_next(struct hocket__pg_keeper *k, struct hocket__store_call *cal
     int rc = hocket__pg_query(&k->db, PG_TAKE_NEXT,
         "WITH t AS MATERIALIZED " NOW(
             8) ", best AS MATERIALIZED (SELECT b.no"
-               " FROM unnest(string_to_array($1, ',')) p(name) CROSS JOIN LATERAL (SELECT no, "
-               "id, " HOCKET__QUEUE_AT
+               " FROM unnest(string_to_array($1, ',')) p(name)"
+               " CROSS JOIN (SELECT 1::bigint AS low, now AS high FROM t UNION ALL SELECT 0, 0) w"
+               " CROSS JOIN LATERAL (SELECT no, id, " HOCKET__QUEUE_AT
                " AS at_ms FROM runs WHERE pool = p.name COLLATE \"C\" AND " HOCKET__QUEUE_OPEN
-               " AND " HOCKET__QUEUE_AT " <= (SELECT now FROM t) ORDER BY " HOCKET__QUEUE_AT
+               " AND " HOCKET__QUEUE_AT " BETWEEN w.low AND w.high ORDER BY " HOCKET__QUEUE_AT
                ", id LIMIT 1"
-               " FOR NO KEY UPDATE SKIP LOCKED) b ORDER BY b.at_ms, b.id LIMIT 1)"
+               " FOR NO KEY UPDATE SKIP LOCKED) b ORDER BY b.at_ms = 0, b.at_ms, b.id LIMIT 1)"
                " UPDATE runs r SET " HOCKET__QUEUE_TAKE ", " OWN
                " FROM best, t WHERE r.no = best.no" TOLD);
     if (rc < 0)
@@ -164,7 +166,7 @@ static int bury(struct hocket__pg_keeper *k, const int64_t owner[2])
     hocket__pg_int(d, owner[1]);
     hocket__pg_text(d, hocket__cstr(k->base.self.place));
     return hocket__pg_query(d, PG_BURY,
-        "UPDATE runs SET lease_ms = 0 WHERE owner_pid = $1 AND owner_start = $2 AND owner_place = "
+        "UPDATE runs SET lease_ms = 1 WHERE owner_pid = $1 AND owner_start = $2 AND owner_place = "
         "$3"
         " AND " HOCKET__QUEUE_OPEN);
 }

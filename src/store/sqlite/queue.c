@@ -10,18 +10,19 @@ struct next {
     char id[HOCKET__STORE_ID + 1];
 };
 
-static int next_of_pool(
-    struct hocket__sqlite_keeper *k, struct hocket__str pool, struct next *first)
+static int next_of_pool(struct hocket__sqlite_keeper *k, struct hocket__str pool, int64_t from_ms,
+    int64_t until_ms, struct next *first)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_NEXT,
         "SELECT no, " HOCKET__QUEUE_AT
         ", id, owner_pid <> 0 FROM runs WHERE pool = ?1 AND " HOCKET__QUEUE_OPEN
-        " AND " HOCKET__QUEUE_AT " <= ?2 ORDER BY " HOCKET__QUEUE_AT ", id LIMIT 1");
+        " AND " HOCKET__QUEUE_AT " BETWEEN ?2 AND ?3 ORDER BY " HOCKET__QUEUE_AT ", id LIMIT 1");
     if (!st)
         return d->error.status;
     hocket__db_bind_text(d, st, 1, pool);
-    hocket__db_bind_int(d, st, 2, hocket__sqlite_now(k));
+    hocket__db_bind_int(d, st, 2, from_ms);
+    hocket__db_bind_int(d, st, 3, until_ms);
     int rc = hocket__db_step(d, st);
     int64_t at_ms = rc == 1 ? hocket__db_int(d, st, 1) : 0;
     struct hocket__str id = rc == 1 ? hocket__db_str(d, st, 2) : HOCKET__STR("");
@@ -36,13 +37,21 @@ static int next_of_pool(
     return rc < 0 ? rc : 0;
 }
 
-static int find_next(struct hocket__sqlite_keeper *k, struct hocket__str pools, struct next *first)
+static int next_of_pools(struct hocket__sqlite_keeper *k, struct hocket__str pools, int64_t from_ms,
+    int64_t until_ms, struct next *first)
 {
     int rc = 0;
-    *first = (struct next){ 0 };
     for (struct hocket__str pool; rc == 0 && (pool = hocket__store_next_pool(&pools)).n > 0;)
-        rc = next_of_pool(k, pool, first);
+        rc = next_of_pool(k, pool, from_ms, until_ms, first);
     return rc;
+}
+
+/* What was lost and what had a time first (HOCKET__QUEUE_AT). */
+static int find_next(struct hocket__sqlite_keeper *k, struct hocket__str pools, struct next *first)
+{
+    *first = (struct next){ 0 };
+    int rc = next_of_pools(k, pools, 1, hocket__sqlite_now(k), first);
+    return rc == 0 && !first->no ? next_of_pools(k, pools, 0, 0, first) : rc;
 }
 
 /* ---- Owners that are gone ------------------------------------------------------------------------ */
@@ -85,7 +94,7 @@ static int bury(struct hocket__sqlite_keeper *k, const struct owner *o)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_BURY,
-        "UPDATE runs SET lease_ms = 0 WHERE owner_pid = ?1 AND owner_start = ?2 AND owner_place = "
+        "UPDATE runs SET lease_ms = 1 WHERE owner_pid = ?1 AND owner_start = ?2 AND owner_place = "
         "?3"
         " AND " HOCKET__QUEUE_OPEN);
     if (!st)
