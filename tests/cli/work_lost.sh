@@ -40,7 +40,7 @@ HOCKET_LEASE=2; export HOCKET_LEASE
 steps stopped; worker 8; until_true test -s stopped
 kill -STOP "$w8"; worker 9; until_true grep -q run_taken w9.out
 : >stopped.go; kill -CONT "$w8" # it would go on at once
-done_with "$id"; until_true grep -q "another process has taken the run over" w8.out; once stopped
+done_with "$id"; until_true grep -q '"outcome":"lost"' w8.out; has w8.out "another process has taken the run over"; once stopped
 end 8 TERM; expect 0; end 9 TERM; expect 0; unset HOCKET_LEASE
 
 # ---- One that ends its worker's process, with others beside it ------------------------------------------------

@@ -61,8 +61,9 @@ struct work {
 static int set_pool(struct work *w, const char *value)
 {
     size_t n = strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
-    if (!*value || value[n] || n > 64 || value[0] == '-')
-        return cli_usage("work", "'--pool %s': letters, digits, '.', '_' and '-' expected", value);
+    if (!*value || value[n] || n > 64 || strchr("._-", value[0]))
+        return cli_usage(
+            "work", "'--pool %s': letters, digits, '.', '_' and '-', 64 at most", value);
     cli_buf_adds(&w->pools, w->pools.n > 0 ? "," : "");
     cli_buf_json(&w->pools, value, strlen(value));
     return 0;
@@ -110,6 +111,7 @@ static void add_shown(struct cli_buf *out, const char *text, size_t columns)
 
 static void add_end(struct cli_buf *line, const hocket_json *event)
 {
+    const char *outcome = cli_member(event, "outcome");
     const char *code = cli_member(event, "code"), *message = cli_member(event, "message");
     if (strcmp(code, "ok") == 0)
         cli_buf_adds(line, "done after ");
@@ -117,8 +119,10 @@ static void add_end(struct cli_buf *line, const hocket_json *event)
         cli_buf_adds(line, "put away after ");
     else if (strcmp(code, "cancelled") == 0)
         cli_buf_adds(line, "cancelled after ");
-    else if (hocket_json_bool(hocket_json_get(event, "put_off"), false))
+    else if (strcmp(outcome, "put_off") == 0)
         cli_buf_adds(line, "given back, for another worker, after ");
+    else if (strcmp(outcome, "lost") == 0)
+        cli_buf_adds(line, "lost after ");
     else
         cli_buf_adds(line, "failed after ");
     cli_text_seconds(line, hocket_json_number(hocket_json_get(event, "seconds"), 0));

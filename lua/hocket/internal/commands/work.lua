@@ -57,7 +57,7 @@ local function begin(self, row)
   if not number then
     store.finish(row.id, row.fence, "queued")
     self.pause = PAUSE
-    return self:tell("run_ended", { id = row.id, target = row.target, code = err.code, message = err.message, seconds = 0, put_off = true })
+    return self:tell("run_ended", { id = row.id, target = row.target, code = err.code, message = err.message, seconds = 0, outcome = "put_off" })
   end
   if (row.attempts or 0) >= SUSPECT then self.suspect = { id = row.id, number = number, last_n = row.last_n or 0, due = fiber.now() + PROOF } end
   self.at[number], self.n = { id = row.id, target = row.target, since = fiber.now() }, self.n + 1
@@ -65,20 +65,22 @@ local function begin(self, row)
     put_off = stored.put_off(row) ~= nil or nil })
 end
 
--- Whether it is not over: this worker could not go on with it, and another one may.
-local function is_put_off(one, code)
+-- Of one that did not end well: "failed"; "put_off": it is not over, this worker could not go on with it, and another one may;
+-- "lost": another one has it.
+local function outcome(one, code)
   if code == "ok" or code == "parked" or code == "cancelled" then return nil end
   local row = store.find(one.id)
-  return row and stored.put_off(row) ~= nil or nil
+  if not row or row.state == "failed" then return "failed" end
+  return stored.put_off(row) and "put_off" or "lost"
 end
 
 local function ended(self, number, code, message)
   local one = self.at[number]
   if not one then return end
-  local seconds, put_off = fiber.now() - one.since, is_put_off(one, code)
-  self.pause = put_off and PAUSE or self.pause
+  local seconds, what = fiber.now() - one.since, outcome(one, code)
+  self.pause = what == "put_off" and PAUSE or self.pause
   self.at[number], self.n = nil, self.n - 1
-  self:tell("run_ended", { id = one.id, target = one.target, code = code, message = message ~= "" and message or nil, seconds = seconds, put_off = put_off })
+  self:tell("run_ended", { id = one.id, target = one.target, code = code, message = message ~= "" and message or nil, seconds = seconds, outcome = what })
   self.main:wake()
 end
 

@@ -49,7 +49,7 @@ local schemas = {
   Open = open,
   Run = object { ["id!"] = text, ["target!"] = text, agent = text, ["input!"] = text, ["state!"] = ref "State", ["here!"] = flag, ["waiting_for!"] = list_of(ref "Open"),
     ["created_ms!"] = whole, updated_ms = whole, ["cost!"] = maybe_number, ["tokens!"] = maybe_number, parent = text, at_n = whole, at_seq = whole, version = text,
-    simulated = flag, owner = any, options = any, records = whole, result = any, pool = text, due_ms = whole, caller = text, project = text },
+    simulated = flag, owner = any, options = any, records = whole, result = any, pool = text, due_ms = whole, caller = text, project = text, put_off = text },
   Record = object { ["seq!"] = whole, ["type!"] = text, time = text, run = text, agent = text, op = text },
   Snapshot = object { ["at!"] = whole, ["run!"] = ref "Run", ["agents!"] = list_of(any), ["boards!"] = list_of(any), ["documents!"] = list_of(any), ["open!"] = list_of(any),
     ["events!"] = list_of(any), ["usage!"] = any, answer = maybe_text },
