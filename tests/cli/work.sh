@@ -33,6 +33,13 @@ run "$HOCKET" run -q --store off parse.lua whole; expect 0; same "$(cat out)" "$
 run "$HOCKET" show "$script"; has out done
 mv gone project
 
+# What links lead out of the folder stays, but for agents and scripts; so do keys, whatever they are called.
+mkdir -p links/team other .ssh; echo OUTSIDE >other/out.txt; echo INSIDE >links/team/in.txt; echo KEY >.ssh/id_rsa
+printf -- '---\nname: more\n---\nMore.\n' >other/more.md; printf -- '---\nname: solo\nagents: [more]\n---\n{{include in.txt}}\n' >links/team/solo.md
+ln -s ../../other/out.txt ../../other/more.md links/team; ln -s ../../.ssh/id_rsa links/team/notes.txt
+detach links/team x; links=$id; run "$HOCKET" export "$links" -; expect 0
+has out INSIDE; has out "name: more"; hasnt out OUTSIDE; hasnt out KEY; run "$HOCKET" cancel "$links"
+
 # What is wrong is said to whoever submits, and not on another machine.
 run "$HOCKET" run --detach nowhere "x"; expect 3; empty out
 run "$HOCKET" run --detach --events e project x; expect 2; has err "--events is not for a run that a worker does"
@@ -95,6 +102,26 @@ X
 run "$HOCKET" run -q parent.lua; expect 0; has out "child of one, child of two, cancelled"
 detach parent.lua; run "$HOCKET" wait "$id"; expect 0; has out "child of one, child of two, cancelled"
 same "$("$HOCKET" runs --limit 0 --json | grep -o '"target":"child.lua"' | wc -l)" 6
+run "$HOCKET" run -q "$ROOT/examples/workers/cities.lua" "Rome, New York"; expect 0; has out "Rome in two days"; has out "New York in two days"
+detach "$ROOT/examples/workers/cities.lua" "Oslo"; run "$HOCKET" wait "$id"; expect 0; has out "Oslo in two days"
+cat >wrong.lua <<'X'
+local hocket = require "hocket"
+local function try(...)
+  local ok, made, err = pcall(hocket.submit, ...)
+  print(ok and (made and "submitted" or tostring(err)) or made)
+end
+try("child.lua", "x", "y")
+try("child.lua", "x", { at = 1e300 })
+try("child.lua", "x", { files = { 3 } })
+try("child.lua", "x", { variables = { a = print } })
+try("child.lua", "x", { workdir = "/etc" })
+try("child.lua", "x", { pool = "a,b" })
+try("child.lua", "\xff")
+try("a\0b")
+try("child.lua", "x", { project = "a\nb" })
+X
+run "$HOCKET" run -q wrong.lua; expect 0; hasnt out submitted; hasnt out ".lua:"; has out "bad argument #3 to 'submit'"
+has out "bad option 'at'"; has out "'a,b' is no name of a pool"; has out "the input is not valid UTF-8"; same "$(wc -l <out)" 9
 cat >keeper.lua <<'X'
 return assert(require("hocket").submit("child.lua", "four", { pool = "nobody" })):wait().text
 X

@@ -134,6 +134,8 @@ static void ended(struct crew *c, struct worker *w, int status)
     if (c->stops > 0 || is_for_good(status)) {
         w->over = true;
         int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        if (c->stops == 1 && code == 128 + SIGTERM)
+            code = 0; /* it had not begun to hear */
         c->code = c->code ? c->code : code;
         if (c->stops == 0)
             stop(c);

@@ -15,6 +15,8 @@ local submitted = {}
 
 local SUBMIT = "hocket.internal.runner.submit"
 local RESULT = "=result"
+--- No time of day is later, in seconds since 1970: 9999-12-31.
+local LAST = 253402300800
 --- Seconds between two looks, where nothing tells of the end.
 local AGAIN = 0.2
 
@@ -27,9 +29,18 @@ local of_submission = { pool = true, at = true, project = true }
 local function check(target, input, opts)
   if type(target) ~= "string" then error(("bad argument #1 to 'submit' (a script, an agent's file or a folder expected, got %s)"):format(type(target)), 3) end
   if input ~= nil and type(input) ~= "string" then error(("bad argument #2 to 'submit' (string expected, got %s)"):format(type(input)), 3) end
+  if type(opts) ~= "table" then error(("bad argument #3 to 'submit' (table expected, got %s)"):format(type(opts)), 3) end
   for key, value in pairs(opts) do
     local wanted = known[key] or error(("unknown option '%s' for 'submit'"):format(tostring(key)), 3)
     if wanted ~= "any" and type(value) ~= wanted then error(("bad option '%s' for 'submit' (%s expected, got %s)"):format(key, wanted, type(value)), 3) end
+    local ok, why = pcall(json.encode, value)
+    if not ok then error(("bad option '%s' for 'submit' (%s)"):format(key, why), 3) end
+  end
+  if opts.at and not (opts.at >= 0 and opts.at < LAST) then
+    error(("bad option 'at' for 'submit' (seconds since 1970 expected, got %s)"):format(opts.at), 3)
+  end
+  for _, file in pairs(opts.files or {}) do
+    if type(file) ~= "string" then error(("bad option 'files' for 'submit' (a list of paths expected, got a %s in it)"):format(type(file)), 3) end
   end
 end
 

@@ -5,7 +5,8 @@
 ---     travel/sim.lua, travel/providers.yaml        of the folder above these two
 ---     the files of --attach
 ---
---- Names that hold keys (.env, credentials.json) stay where they are, and so does what begins with a dot.
+--- Names that hold keys (.env, credentials.json) stay where they are, and so does what begins with a dot, and what links that
+--- lead out of the folder lead to, but for agents and scripts.
 local carried = require "hocket.internal.base.carried"
 local json = require "hocket.json"
 local script = require "hocket.internal.base.script"
@@ -20,10 +21,16 @@ local MAX_FILES, MAX_BYTES, MAX_FILE = 1000, 16 << 20, 20 << 20
 
 local endings = { md = true, json = true, txt = true, yaml = true, yml = true, tmpl = true }
 
--- Scripts only where somebody has said that they may run: nobody has looked at the others.
+-- Scripts only where somebody has said that they may run: nobody has looked at the others. Agents and scripts may lie elsewhere,
+-- as they do for whoever runs them here; a text that a link leads to is no more theirs there than it can be included here.
 local function wanted(self)
+  local below = (sources.real(self.root) or self.root) .. "/"
   return function(path)
-    return (endings[path:match "%.(%w+)$"] or self.scripts and script.is(path)) and not system.is_credential(path)
+    local ending = path:match "%.(%w+)$"
+    local program = ending == "md" or self.scripts and script.is(path)
+    if not (program or endings[ending]) or system.is_credential(path) then return false end
+    local real = sources.real(path)
+    return real ~= nil and not system.is_credential(real) and (program or real:sub(1, #below) == below)
   end
 end
 
