@@ -66,8 +66,8 @@ static const char *from_here(const struct cli_run_args *a, const char *path, str
 static const char *store_from_here(const char *store, struct cli_buf *made)
 {
     char here[PATH_MAX];
-    if (!store || !*store || *store == '/' || strcmp(store, "off") == 0 || cli_store_is_url(store)
-        || !getcwd(here, sizeof(here)))
+    if (!store || !*store || *store == '/' || strcmp(store, "off") == 0
+        || strcmp(store, "memory") == 0 || cli_store_is_url(store) || !getcwd(here, sizeof(here)))
         return store;
     cli_buf_addf(made, "%s/%s", here, store);
     return made->p;
