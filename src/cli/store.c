@@ -125,6 +125,17 @@ void cli_store_for_runs(struct hocket_options *o, const char *store, const char 
     o->store_optional = !store && !getenv("HOCKET_STORE");
 }
 
+const char *cli_store_for_others(
+    struct hocket_options *o, const char *store, const char *durability)
+{
+    cli_store_options(o, store, durability);
+    if (!o->store)
+        return "the store is off, or there is no home for it: --store FILE";
+    if (strcmp(o->store, "memory") == 0)
+        return "a store in memory ends with this process, and nobody else has it: --store FILE";
+    return NULL;
+}
+
 bool cli_store_look(struct hocket_options *o, const char *command, const char *store)
 {
     cli_store_options(o, store, NULL);

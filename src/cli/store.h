@@ -27,6 +27,11 @@ void cli_store_options(struct hocket_options *o, const char *store, const char *
 /* The same for commands that make runs: a store that nobody named is done without where it cannot be used. */
 void cli_store_for_runs(struct hocket_options *o, const char *store, const char *durability);
 
+/* The same for a command whose runs other processes do: NULL, or what is wrong: there is no store, or one that ends with this
+ * process. */
+const char *cli_store_for_others(
+    struct hocket_options *o, const char *store, const char *durability);
+
 /* The same for a command that only looks: nothing is removed because it is old. False after having said on
  * stderr that there is nothing to look at; then nothing is to be opened, which would make it. */
 bool cli_store_look(struct hocket_options *o, const char *command, const char *store);

@@ -45,6 +45,9 @@ run "$HOCKET" run --detach nowhere "x"; expect 3; empty out
 run "$HOCKET" run --detach --events e project x; expect 2; has err "--events is not for a run that a worker does"
 run "$HOCKET" run --pool x project x; expect 2
 run "$HOCKET" run --detach --store off project x; expect 2
+run "$HOCKET" run --detach --store memory project x; expect 2; has err "a store in memory ends with this process"
+run "$HOCKET" run -q --store memory project one; expect 0; [ ! -e memory ] || fail "a file that is called memory"
+run "$HOCKET" work --store memory; expect 2
 HOCKET_TRUST= run "$HOCKET" run --detach project x; expect 1; has err "is not trusted"
 run "$HOCKET" wait 01AAAAAAAA; expect 1; has err "there is no run"
 

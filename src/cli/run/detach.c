@@ -61,9 +61,9 @@ int cli_run_detach(const struct cli_run_args *a)
     const char *wrong = not_for_it(a);
     if (wrong)
         return cli_usage("run", "%s is not for a run that a worker does (--detach)", wrong);
-    cli_store_options(&store, a->store, a->durability);
-    if (!store.store)
-        return cli_usage("run", "the store is off, or there is no home for it: --store FILE");
+    wrong = cli_store_for_others(&store, a->store, a->durability);
+    if (wrong)
+        return cli_usage("run", "%s", wrong);
     add_args(a, &args);
     int status = cli_host_call_store("submit", args.p, &store, &result);
     cli_buf_free(&args);

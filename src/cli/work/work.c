@@ -115,6 +115,8 @@ static void add_end(struct cli_buf *line, const hocket_json *event)
     const char *code = cli_member(event, "code"), *message = cli_member(event, "message");
     if (strcmp(code, "ok") == 0)
         cli_buf_adds(line, "done after ");
+    else if (strcmp(outcome, "given_back") == 0)
+        cli_buf_adds(line, "given back after ");
     else if (strcmp(code, "parked") == 0)
         cli_buf_adds(line, "put away after ");
     else if (strcmp(code, "cancelled") == 0)
@@ -126,7 +128,8 @@ static void add_end(struct cli_buf *line, const hocket_json *event)
     else
         cli_buf_adds(line, "failed after ");
     cli_text_seconds(line, hocket_json_number(hocket_json_get(event, "seconds"), 0));
-    if (strcmp(code, "ok") == 0 || strcmp(code, "cancelled") == 0 || !*message)
+    if (strcmp(code, "ok") == 0 || strcmp(code, "cancelled") == 0 || strcmp(code, "parked") == 0
+        || !*message)
         return;
     cli_buf_adds(line, ": ");
     add_shown(line, message, 200);
@@ -270,9 +273,9 @@ static int start(struct work *w)
 {
     struct hocket_options store = { 0 };
     int rc = CLI_EXIT_FAILED;
-    cli_store_options(&store, w->store, w->durability);
-    if (!store.store)
-        return cli_usage("work", "the store is off, or there is no home for it: --store FILE");
+    const char *wrong = cli_store_for_others(&store, w->store, w->durability);
+    if (wrong)
+        return cli_usage("work", "%s", wrong);
     if (w->workdir && chdir(w->workdir) < 0)
         return cli_usage("work", "cannot work in '%s': %s", w->workdir, strerror(errno));
     hocket_host *host = cli_host_open_store(NULL, &store, &rc);

@@ -66,8 +66,9 @@ local function begin(self, row)
 end
 
 -- Of one that did not end well: "failed"; "put_off": it is not over, this worker could not go on with it, and another one may;
--- "lost": another one has it.
-local function outcome(one, code)
+-- "lost": another one has it. "given_back", as this worker ends.
+local function outcome(self, one, code)
+  if code == "parked" and self.stopping then return "given_back" end
   if code == "ok" or code == "parked" or code == "cancelled" then return nil end
   local row = store.find(one.id)
   if not row or row.state == "failed" then return "failed" end
@@ -77,7 +78,7 @@ end
 local function ended(self, number, code, message)
   local one = self.at[number]
   if not one then return end
-  local seconds, what = fiber.now() - one.since, outcome(one, code)
+  local seconds, what = fiber.now() - one.since, outcome(self, one, code)
   self.pause = what == "put_off" and PAUSE or self.pause
   self.at[number], self.n = nil, self.n - 1
   self:tell("run_ended", { id = one.id, target = one.target, code = code, message = message ~= "" and message or nil, seconds = seconds, outcome = what })
