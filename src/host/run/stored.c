@@ -289,6 +289,16 @@ static int put(struct hocket__stored *s, const struct hocket_run_spec *spec,
     return rc;
 }
 
+/* It goes on without a store that could not be opened by whoever needed it first, as that one does. */
+static int put_if_possible(struct hocket__stored *s, const struct hocket_run_spec *spec,
+    struct hocket__str options, const uint8_t *seed, struct hocket_error *err)
+{
+    int rc = put(s, spec, options, seed);
+    bool broken = rc < 0 && rc != HOCKET_ENOMEM && rc != HOCKET_ELIMIT;
+    s->off = broken && hocket__host_may_do_without(s->run->host);
+    return taken(s, rc, err);
+}
+
 static int begin(struct hocket__stored *s, const struct hocket_run_spec *spec,
     struct hocket__str options, struct hocket_error *err)
 {
@@ -302,7 +312,7 @@ static int begin(struct hocket__stored *s, const struct hocket_run_spec *spec,
     write_options(&all, spec, options);
     rc = all.status < 0 ? hocket__error_nomem(err)
          : s->off       ? 0
-                        : taken(s, put(s, spec, hocket__buf_str(&all), seed), err);
+                        : put_if_possible(s, spec, hocket__buf_str(&all), seed, err);
     hocket__buf_deinit(&all);
     if (rc == 0)
         rc = hocket__stored_keep(s, k, err);
