@@ -491,9 +491,10 @@ static int most_in_a_late_turn(struct fixture *f, uint64_t *until)
     while (test_server_counts(f->server).requests < sent)
         uv_run(&f->loop, UV_RUN_NOWAIT);
     usleep(60000);
-    for (int turn = 1; turn < 10000 && done < LATE; turn++) {
+    uint64_t end = uv_hrtime() + UINT64_C(60000000000); /* of a server that gets no CPU for long */
+    for (uint64_t turn = 1; done < LATE && uv_hrtime() < end; turn++) {
         int before = done;
-        *until = (uint64_t) turn; /* long ago */
+        *until = turn; /* long ago */
         uv_run(&f->loop, UV_RUN_NOWAIT);
         done = 0;
         for (int i = 0; i < LATE; i++)
