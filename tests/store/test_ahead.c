@@ -284,8 +284,10 @@ static void what_was_secured_is_swept_up(void **state)
     struct hocket__store_care_of care = { .what = HOCKET__STORE_VACUUM };
     (void) state;
     assert_int_equal(ahead_entries(f, RUN_1), 3);
-    struct hocket__store_reply r = fixture_reply(f);
-    assert_int_equal(fixture_answer(f, hocket__store_care(f->s, &care, &r, NULL)), 0);
+    for (int i = 0; i < 2; i++) { /* the first time it was looked for when it was opened */
+        struct hocket__store_reply r = fixture_reply(f);
+        assert_int_equal(fixture_answer(f, hocket__store_care(f->s, &care, &r, NULL)), 0);
+    }
     assert_int_equal(ahead_entries(f, RUN_1), 4);
     assert_int_equal(ahead_entries(f, RUN_2), 2);
     ahead_end(f);

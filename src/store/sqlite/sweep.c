@@ -197,8 +197,9 @@ int hocket__sweep_step(struct hocket__keeper *base)
     k->base.more_to_sweep = true;
     if (rc < 0 || removed || old)
         return rc;
-    hocket__ahead_recover(k); /* nobody may open the store for a long time */
-    if (!k->is_tidy)
+    if (k->is_tidy)
+        hocket__ahead_recover(k); /* nobody may open the store for a long time */
+    else
         hocket__ahead_tidy(k);
     k->is_tidy = true;
     return vacuum(k);
