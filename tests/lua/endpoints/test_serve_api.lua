@@ -566,4 +566,10 @@ t.test("one that never reads holds up nobody", function()
   t.equal(ended.at, last[1])
 end)
 
+t.test("a store that is away is no fault of this server's, and may be asked again", function()
+  local status_of = require("hocket.internal.endpoints.response").status_of
+  t.equal(status_of { code = "io", message = "connection to server failed" }, 503)
+  t.equal(status_of { code = "no such" }, 500)
+end)
+
 return t.finish()

@@ -69,6 +69,7 @@ end
 local statuses = {
   invalid = 400, parse = 400, media_type = 415, auth = 401, denied = 403, not_found = 404, method = 405, exists = 409, state = 409,
   conflict = 409, too_large = 413, limit = 429, agent = 422, script = 500, unsupported = 501, model = 502, provider = 502, closed = 503, timeout = 504,
+  io = 503, -- our store is away, or full: another time
 }
 
 --- The status that goes with an error.
