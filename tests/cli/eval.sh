@@ -96,6 +96,10 @@ for text in "FAILED a text (default): bad.eval.yaml:3" "contains: expected Goodb
   has out "$text"
 done
 show=$(sed -n 's/^ *hocket show \(01[0-9A-Z]*\) .*/\1/p' out | head -1)
+has out "Each of them as a page"
+run hocket show "$show" --store runs.db --html failed.html
+expect 0
+has failed.html "<html"
 run hocket show "$show" --store runs.db
 expect 0
 

@@ -114,6 +114,15 @@ local function any(row, state)
   end
 end
 
+-- Whether there is one to look at that did not pass.
+local function is_kept(rows)
+  for _, row in ipairs(rows) do
+    for _, one in ipairs(row.attempts) do
+      if one.state ~= "passed" and type(one.run) == "string" then return true end
+    end
+  end
+end
+
 local function add_failures(out, rows, store)
   for _, row in ipairs(rows) do
     if any(row, "failed") or any(row, "unmeasured") then
@@ -122,6 +131,9 @@ local function add_failures(out, rows, store)
       add_attempts(out, row, store)
     end
   end
+  if not is_kept(rows) then return end
+  out[#out + 1] = ""
+  out[#out + 1] = "Each of them as a page: hocket show … --html FILE; or hocket serve, at #/run/ and its id."
 end
 
 -- ---- Beside a baseline -----------------------------------------------------------------------------
