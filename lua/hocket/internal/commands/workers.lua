@@ -7,6 +7,9 @@ local system = require "hocket.internal.core.system"
 --- Runs of what waits for whom, at most.
 local BLOCKED = 200
 
+--- Milliseconds after which one that is silent is lost.
+local SILENT = 60000
+
 local WHATS = { "queued", "later", "running", "waiting", "parked" }
 
 -- ---- Workers ----------------------------------------------------------------------------------------
@@ -19,6 +22,11 @@ local function texts(list)
   return kept
 end
 
+-- What it said was on its way while the store was away: when it came counts, too.
+local function is_lost(item, now)
+  return math.max(item.due_ms, item.at_ms + SILENT) < now
+end
+
 -- What stands there was written by some version of hocket, or by somebody else.
 local function worker(item, now)
   local told = json.decode(item.json)
@@ -26,7 +34,7 @@ local function worker(item, now)
   return {
     host = told.host, pid = math.tointeger(told.pid), since_ms = math.tointeger(told.since_ms) or json.null, seen_ms = item.at_ms, pools = texts(told.pools),
     max_runs = math.tointeger(told.runs) or json.null, runs = 0, version = type(told.version) == "string" and told.version or json.null,
-    state = item.due_ms < now and "lost" or told.draining == true and "draining" or "working",
+    state = is_lost(item, now) and "lost" or told.draining == true and "draining" or "working",
   }
 end
 
@@ -144,9 +152,10 @@ end
 
 --- Of what waits the oldest; `more`: there are others.
 ---@async
+---@param args? {now_ms?: integer} now_ms: what time it is, for tests.
 ---@return {workers: table[], pools: table[], blocked: table[], more: boolean}?
 ---@return hocket.Error?
-return function()
+return function(args)
   local items, err = store.items "worker"
   if not items then return nil, err end
   local counts
@@ -154,6 +163,6 @@ return function()
   if not counts then return nil, err end
   local waiting, more = blocked()
   if not waiting then return nil, more end
-  local workers = workers_of(items, counts, system.wall() * 1000)
+  local workers = workers_of(items, counts, args and args.now_ms or system.wall() * 1000)
   return { workers = workers, pools = pools_of(counts, workers), blocked = waiting, more = more }
 end
