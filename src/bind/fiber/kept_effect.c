@@ -189,6 +189,23 @@ static int stop(lua_State *L, int status, lua_KContext ctx)
     return hocket__await_inside(L, -1, ctx, stop);
 }
 
+/* Nothing new is begun while it drains, and yet its log says what it would have been: else ends of what is under way would
+ * stand in it where a replay begins something.
+ *   what may be done again     its beginning is kept, and it is not begun: the next life does it, as one that was cut off
+ *   a change of the world      is begun as long as anything else is under way, since its beginning alone would say that
+ *                              nobody knows whether it was done; else it is the last, and nothing more is kept */
+static bool drains(const struct hocket__kept *k)
+{
+    return k->draining && k->live && !k->over;
+}
+
+static bool is_before_the_end(struct hocket__kept *k, bool world)
+{
+    if (drains(k) && world && !hocket__kept_is_at_work(k))
+        k->drained = true;
+    return drains(k) && k->drained;
+}
+
 /* Upvalue: a text */
 static int give(lua_State *L)
 {
@@ -214,7 +231,7 @@ int hocket__kept_l_effect(lua_State *L)
     if (f->unwinding || !lua_isyieldable(L))
         return luaL_error(L, "cannot wait here");
     hocket__kept_check_log(L, k);
-    if (k->draining && k->live && !k->over)
+    if (is_before_the_end(k, world))
         return stop(L, LUA_OK, 0);
     struct hocket__log_entry e = hocket__kept_next_effect(L, f, HOCKET__LOG_BEGIN);
     f->again = hocket__log_replays(k->log);
@@ -223,6 +240,8 @@ int hocket__kept_l_effect(lua_State *L)
     else
         hocket__kept_put(k, &e);
     hocket__kept_check_log(L, k);
+    if (drains(k) && !world)
+        return stop(L, LUA_OK, 0);
     push_fiber(L, f);
     lua_pushvalue(L, 3);
     lua_setiuservalue(L, -2, HOCKET__FIBER_EFFECT);

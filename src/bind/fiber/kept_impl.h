@@ -38,6 +38,7 @@ struct hocket__kept {
     uint32_t owing;    /* the same, while it has not told again what it told */
     bool over;         /* nothing is appended any more */
     bool draining;     /* no effect is begun any more */
+    bool drained;      /* and none is kept */
     int own_ref;       /* a table for what modules of Lua keep for this run */
     int fed_ref;       /* another with the files that it was fed with, by name */
     int memory_ref;    /* a list of what it remembers of another run */
