@@ -268,6 +268,8 @@ int64_t hocket__kept_wall_due(const struct hocket__kept *k);
 /* The run whose code runs now; NULL: none that is kept. */
 struct hocket__kept *hocket__kept_here(const struct hocket__runtime *rt);
 
+/* Whether it can be told anything: it goes on, and is not being replayed. */
+bool hocket__kept_hears(const struct hocket__kept *k);
 /* An embedder says something: 0 when it may be said now, as something inside, until tell_end. ESTATE while the
  * run is replayed, or has ended. */
 int hocket__kept_tell_begin(struct hocket__kept *k, struct hocket__str name,

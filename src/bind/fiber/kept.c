@@ -226,6 +226,11 @@ void hocket__kept_reach(struct hocket__kept *k, int64_t wall_due)
 
 /* ---- From its embedder, and its journal ------------------------------------------------------- */
 
+bool hocket__kept_hears(const struct hocket__kept *k)
+{
+    return !k->over && k->root != 0 && k->live;
+}
+
 int hocket__kept_tell_begin(struct hocket__kept *k, struct hocket__str name,
     struct hocket__str value, struct hocket_error *err)
 {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/json/json.h"
+#include "bind/fiber/fiber.h"
 #include "bind/store/store.h"
 #include "host/run/stored.h"
 
@@ -44,7 +45,8 @@ bool hocket__hearing_member(
 
 static const struct wish *wish_of(struct hocket__str json, struct hocket__buf *scratch)
 {
-    for (size_t i = 0; hocket__hearing_member(json, "wish", false, scratch) && i < COUNT(wishes); i++)
+    for (size_t i = 0; hocket__hearing_member(json, "wish", false, scratch) && i < COUNT(wishes);
+         i++)
         if (hocket__str_is(hocket__buf_str(scratch), wishes[i].name))
             return &wishes[i];
     return NULL;
@@ -88,11 +90,17 @@ static bool is_early(const struct hocket__stored *s, int rc)
            || (rc == HOCKET_ENOTFOUND && hocket__journal_last(s->run->journal) == 0);
 }
 
+/* One that is on its way out, parked or cut off, hears nothing any more: whoever goes on with it does. */
+static bool hears(const struct hocket__stored *s)
+{
+    return s->live && !s->parked && s->run->kept && hocket__kept_hears(s->run->kept);
+}
+
 static int on_message(void *ud, const struct hocket__store_row *row)
 {
     struct hocket__stored *s = ud;
     struct hocket_error err;
-    if (cancels(s, row->message.json) || !s->live)
+    if (cancels(s, row->message.json) || !hears(s))
         return 0;
     int rc = hear(s, row->message.json, &err);
     s->unheard = is_early(s, rc);
@@ -125,6 +133,7 @@ void hocket__hearing_read(struct hocket__stored *s)
 {
     struct hocket__store_reply reply = { on_message, on_messages, s };
     s->read_again = s->call != NULL;
+    s->read = false; /* what it waits for may be there: it is not parked before it has heard that */
     if (!s->call
         && hocket__store_messages(s->store, hocket__cstr(s->run->name), &reply, &s->call) < 0)
         s->read = true;

@@ -311,7 +311,8 @@ void hocket__waiting_look(struct hocket__stored *s)
         return;
     }
     if (!s->read) {
-        hocket__hearing_read(s);
+        if (!s->call)
+            hocket__hearing_read(s);
         return;
     }
     hocket__waiting_state(s);
