@@ -10,6 +10,7 @@ local core = require "hocket.internal.core.runs"
 local fiber = require "hocket.internal.core.fiber"
 local firing = require "hocket.internal.schedule.firing"
 local json = require "hocket.json"
+local mail = require "hocket.internal.run.mail"
 local runs = require "hocket.internal.run.run"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
@@ -104,6 +105,7 @@ end
 
 -- A run, if one is due and there is room for it.
 local function take(self)
+  mail.is_full = self.n >= self.max
   if self.suspect then return prove(self) end
   if self.pause then
     fiber.sleep(self.pause)

@@ -10,8 +10,12 @@ local failed = require("hocket.internal.core.system").error
 
 local mail = {}
 
---- Seconds after which a run that waits may be put away until there is something for it. Before, it stays at hand.
-local AT_HAND = 1
+--- Seconds after which a run that waits may be put away until there is something for it. Before, it stays at hand: not for long
+--- where it is in the way of others.
+local AT_HAND, IN_THE_WAY = 1, 0.05
+
+--- Whether this process does as many runs as it may: its worker says so.
+mail.is_full = false
 
 -- Said before, or said to somebody who does not hear any more: both are fine.
 local heard = { exists = true, not_found = true }
@@ -42,8 +46,12 @@ local function look(taker, late)
   return seconds and fiber.now() + seconds or nil
 end
 
+local function patience()
+  return mail.is_full and IN_THE_WAY or AT_HAND
+end
+
 local function wait(taker, late)
-  local due = fiber.now() + AT_HAND
+  local due = fiber.now() + effects.value("patience", {}, patience)
   while not taker.came do
     local left = due and due - fiber.now()
     if left and left <= 0 then due = look(taker, late) else fiber.park_for_program(left) end
