@@ -28,7 +28,7 @@ local failed = system.error
 
 local keys = lazy "hocket.internal.agents.keys"
 local media = lazy "hocket.internal.base.media"
-local pool = lazy "hocket.internal.work.pool"
+local pool, pool_caller = lazy "hocket.internal.work.pool", lazy "hocket.internal.work.pool_caller"
 local contract, shortfall = lazy "hocket.internal.session.contract", lazy "hocket.internal.run.shortfall"
 
 local orchestrate = {}
@@ -108,6 +108,13 @@ local function settle(step)
   return true
 end
 
+-- In a run of its own, which a worker takes.
+local function elsewhere(step)
+  local wrong = pool.wrong(step.run, step.def)
+  if wrong then return nil, wrong end
+  return pool_caller.call(step)
+end
+
 local function work(step)
   if not step.rules then -- else it is asked again
     local ok, err = settle(step)
@@ -117,7 +124,7 @@ local function work(step)
   if step.opts.compact then return step:compact() end
   local around, seconds = step.around, step.opts.timeout or step.def.timeout
   local fn, more = around and answer or step.alone, around or step.input
-  if step.def.pool and pool.takes(step) then fn = pool.call end
+  if step.def.pool and pool.takes(step) then fn = elsewhere end
   if seconds then return with_timeout(seconds, fn, step, more) end
   return fn(step, more)
 end

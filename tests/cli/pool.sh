@@ -124,6 +124,22 @@ for task in 'hand:say seven' 'hand:call nothing {}\nthen\nsay x' 'form:say no' '
   cmp -s whole spread || fail "$task: it differs: $(diff whole spread)"
 done
 
+# A script's agents, whose files the caller itself has not all read; and a tool of the script's, which is told what the agent has read by then.
+mkdir -p script/agents; cp crew/sim.lua script; cp crew/hand.md script/agents
+cat >script/main.lua <<'X'
+local hocket = require "hocket"
+local labels = require "hocket.internal.base.labels"
+local run = require("hocket.orchestrate").current_run()
+local function told() return run.labels and table.concat(labels.names(run.labels.bits), " ") or "nothing" end
+local look = hocket.tool { name = "look", description = "Looks", parameters = { type = "object" }, effects = {}, run = function() return "seen: " .. told() end }
+local task = 'call look {}\nthen\ncall execute_command {"command":"true"}\nthen\ncall look {}\nsay over'
+local reply = assert(hocket.run(hocket.agents("script/agents").hand, task, { tools = { look } }))
+return reply.text .. ", " .. told()
+X
+rm -f ev; run "$HOCKET" run -e ev script; expect 0; has out "over, private"
+child=$(grep -oE '"child":"01[0-9A-Z]{24}"' ev | head -n 1 | grep -oE '01[0-9A-Z]{24}')
+run "$HOCKET" show --json "$child"; has out 'seen: "'; has out 'seen: private"'
+
 # ---- Killed ---------------------------------------------------------------------------------------------------
 # The worker, in the middle: another one goes on from the log, and what was done is not done again.
 stop_workers
@@ -159,6 +175,38 @@ wait $caller && fail "a cancelled run is no success"; until_true is_cancelled "$
 rm -f ev; "$HOCKET" run -e ev crew "$(tell hand 'slow 20\nsay late')" >out2 2>err2 </dev/null & caller=$!
 until_true grep -qs run_awaited ev; run "$HOCKET" cancel "$(child_in ev)"; expect 0
 wait $caller; code=$?; expect 0; has ev "was cancelled"
+
+# ---- A worker that answers what it likes ------------------------------------------------------------------------
+# Whatever it is, the call fails, or counts what it says at most; its caller goes on.
+cp -r crew evil; printf -- '---\nname: hand\npool: evil\n---\nHand.\n' >evil/hand.md
+cat >worse.lua <<'X'
+local store, fiber = require "hocket.internal.core.store", require "hocket.internal.core.fiber"
+local answers = { '{"call":', '[]', '{"call":{"ok":true,"text":{}}}', '{"call":{"ok":true,"text":"\xff"}}', '{"call":{"ok":true,"history":{"lines":"nonsense","labels":99}}}',
+  '{"call":{"ok":true,"text":"poor","counted":"AAAA","labels":["web","none",7],"answered":{"a":1},"usage":{"input":-5,"calls":"x"},"cut":null}}',
+  '{"call":{"ok":true,"cut":{"code":1}}}', '{"call":{"ok":false,"error":{"code":"x"}}}', '{"call":{"ok":true,"text":"' .. ("x"):rep(17 << 20) .. '"}}', "" }
+for _, text in ipairs(answers) do
+  local row
+  repeat
+    row = store.take_next "evil"
+    if not row then fiber.sleep(0.02) end
+  until row
+  for n, said in ipairs { '{"kind":"tool","n":1,"tool":7,"arguments":[]}', '{"kind":"question","n":2,"question":3}', '"x"', "null", '{"kind":{},"n":"x","labels":"web"}' } do
+    assert(store.message(row.caller, { id = ("bad %s %d"):format(row.id, n), json = ('{"wish":"signal","name":"run %s","value":%s}'):format(row.id, said) }))
+  end
+  assert(store.finish(row.id, row.fence, "done", text))
+end
+X
+"$HOCKET" run -q worse.lua >worse.log 2>&1 & worse=$!
+calls=
+for n in 1 2 3 4 5 6 7 8 9 10; do calls="${calls}call delegate {\"agent_name\":\"hand\",\"prompt\":\"say $n\"}
+then
+"; done
+rm -f ev; run "$HOCKET" run -e ev evil "${calls}say all the same"; expect 0; has out "all the same"
+wait $worse || fail "$(cat worse.log)"
+same "$(grep -c '"type":"run_returned"' ev)" 10
+same "$(grep -c 'hand failed: the result of run .* cannot be read' ev)" 5
+has ev "hand failed: the result of run"; has ev "has ended without a result"; has ev "is larger than 16 MiB"
+run "$HOCKET" replay "$(id_in ev)"; expect 0
 
 # ---- Nobody is there --------------------------------------------------------------------------------------------
 rm -f ev; "$HOCKET" run -e ev crew "$(tell deep 'say at last')" >out2 2>err2 </dev/null & caller=$!
@@ -198,4 +246,11 @@ cmp -s whole spread || fail "it differs: $(diff whole spread)"
 for one in $("$HOCKET" runs --json | grep -oE '"id":"01[0-9A-Z]{24}"' | grep -oE '01[0-9A-Z]{24}' | head -n 3); do
   run "$HOCKET" replay "$one"; expect 0
 done
+# Twelve calls at once: what one says while its caller is put away is not lost.
+calls=
+for n in 1 2 3 4 5 6 7 8 9 10 11 12; do calls="${calls}call delegate {\"agent_name\":\"hand\",\"prompt\":\"say $n\"}
+"; done
+run "$HOCKET" run --detach crew "${calls}say all done"; expect 0; id=$(id_in out)
+run "$HOCKET" wait "$id"; expect 0; has out "all done"; hasnt six.log "was not taken"
+run "$HOCKET" replay "$id"; expect 0
 finish

@@ -73,6 +73,12 @@ function labels.bit(name)
   return bit_of[name] or error(("unknown label '%s' (there are: outside, private, server, web)"):format(tostring(name)), 2)
 end
 
+---@param name any
+---@return boolean
+function labels.is_known(name)
+  return bit_of[name] ~= nil
+end
+
 --- The names of bits, sorted.
 ---@param bits integer
 ---@return string[]

@@ -24,11 +24,14 @@ local function ask(run, what, agent, op)
   local call = run.call
   call.asked = (call.asked or 0) + 1
   what.n = call.asked
+  what.labels = run.labels and labels.names(run.labels.bits) or nil -- what it asks may be made of all that it has read
   local ok, err = mail.send(call.caller, "run " .. run.id, ("ask %s %d"):format(run.id, what.n), what)
   if not ok then return nil, err end
   local shown <close>, untold = mail.show(run, "caller", { caller = call.caller }, agent, op)
   if untold then return nil, untold end
-  return mail.take(run, "reply " .. what.n)
+  local answer = mail.take(run, "reply " .. what.n)
+  if type(answer) == "table" then return answer end
+  return nil, failed { code = "parse", message = ("the run %s has answered what cannot be read"):format(call.caller) }
 end
 
 local function error_of(answer)
@@ -46,7 +49,7 @@ local function borrow(run, data)
     local answer, err = ask(run, { kind = "tool", tool = data.name, arguments = args, id = ctx.call_id }, ctx.agent.name)
     if not answer then return nil, err end
     if math.type(answer.labels) == "integer" and answer.labels ~= 0 then ctx.mark(answer.labels) end
-    if answer.text == nil then return nil, error_of(answer) end
+    if type(answer.text) ~= "string" then return nil, error_of(answer) end
     return answer.text
   end
   if data.repaired then spec.repair = function(args) return args end end -- the caller puts right what does not fit, and says what cannot be

@@ -15,6 +15,7 @@ local orchestrate = require "hocket.orchestrate"
 local kept_scripts = require "hocket.internal.base.lazy" "hocket.internal.runner.kept_scripts"
 local mod = require "hocket.internal.base.lazy" "hocket.internal.runner.mod"
 local prompt = require "hocket.internal.agents.prompt"
+local component = require "hocket.internal.base.component"
 local pool_call = require "hocket.internal.base.lazy" "hocket.internal.runner.pool_call"
 local provider_place = require "hocket.internal.runner.provider_place"
 local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
@@ -279,6 +280,7 @@ local function let_in(run, target)
   -- What a call is made of its caller was asked about, and the files are those.
   local admitted, refused = trust.admit(run.call and { options = setmetatable({ trust = true }, { __index = run.options }) } or run, target, true)
   if not admitted then return nil, refused end
+  run.admitted = admitted
   if admitted.runs then targets.use(target) end
   run.scripted = scripted(run, target, admitted)
   local path = target.dir and provider_place(target.dir)
@@ -287,7 +289,11 @@ local function let_in(run, target)
 end
 
 local function find(path, options)
-  if options.call then return pool_call.target(options.call) end
+  if options.call then
+    local why = component.missing "hocket.internal.runner.pool_call"
+    if why then return failure("unsupported", "a run of an agent's pool: " .. why) end
+    return pool_call.target(options.call)
+  end
   if effects.here() then return targets.kept(path) end
   local target, err = targets.newest(path)
   if not target and not err then target, err = targets.find(path) end
@@ -309,7 +315,7 @@ return function(args, journal, id)
   local run = runs.new { journal = journal, id = id or system.run_id(), options = options }
   run.owns_scope, run.tell_delta, run.began_with = true, args.tell_delta or run.tell_delta, state
   if run.options.typed and not options.call then note_typed(run, args.input) end
-  if options.call then pool_call.begin(run, options.call) end
+  if options.call and target then pool_call.begin(run, options.call) end
   run.target, run.generation, run.carried = target, target and target.generation, carried.here()
   run.buffers = targets.texts()
   set_prices(run.options.prices)

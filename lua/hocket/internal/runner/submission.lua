@@ -4,7 +4,7 @@ local json = require "hocket.json"
 local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
 local provider_place = require "hocket.internal.runner.provider_place"
 local targets = require "hocket.internal.runner.target"
-local travel = require "hocket.internal.runner.travel"
+local travel = require "hocket.internal.work.travel"
 local trust = require "hocket.internal.runner.trust"
 
 --- Whose workers take a run that says nothing else.

@@ -1,41 +1,42 @@
---- An agent with `pool:` at work: its call is a run of its own, which any worker of that pool takes, here or on another
---- machine. This is the caller's side; the other one is internal/runner/pool_call.lua.
----
----     call ─> what it is made of, as data ─> a run, queued ─> waits ─────> its result ─> reply, usage, labels
----                                                             ^  │ what it asks: the caller's tools, people
----                                                             └──┘ an answer
----
---- The child's id is a value of the caller's log, putting it an effect, and what it says a message that the log has, too: a caller
---- that goes on in another process finds the same child, and puts none twice.
-local account = require "hocket.internal.models.account"
+--- Agents with `pool:`: which of their calls are runs of their own. How such a call is made is internal/work/pool_caller.lua.
 local agents = require "hocket.agent"
-local ask = require "hocket.ask"
+local component = require "hocket.internal.base.component"
 local effects = require "hocket.internal.base.effects"
 local facts_of = require "hocket.internal.agents.facts"
-local flow = require "hocket.flow"
-local json = require "hocket.json"
-local lent = require "hocket.internal.work.lent"
-local mail = require "hocket.internal.run.mail"
-local pool_end = require "hocket.internal.work.pool_end"
-local pool_spec = require "hocket.internal.work.pool_spec"
-local store = require "hocket.internal.core.store"
-local system = require "hocket.internal.core.system"
-
-local cancel = require "hocket.internal.base.lazy" "hocket.internal.run.cancel"
+local failed = require("hocket.internal.core.system").error
 
 local pool = {}
 
--- ---- Whether --------------------------------------------------------------------------------------
+-- One of the modules that do it: they stand where those of servers do.
+local CALLER = "hocket.internal.work.lent"
+
+--- Why an agent cannot work in its pool.
+---@param def hocket.Agent
+---@param why string
+---@return hocket.Error
+function pool.refuse(def, why)
+  return failed { code = "unsupported", message = ("%s: '%s' has 'pool: %s': %s"):format(def.file, def.name, def.pool, why) }
+end
+
+local NOT_KEPT = "its calls are runs in a store, which workers take from there, and this run is not kept. Give it the store that the workers have (--store, HOCKET_STORE), or let its agents work here: --pool-local"
 
 -- The first of all that can be reached.
-local function reached(def, team, seen)
+local function search(def, team, seen)
   if def.pool then return def end
   seen[def] = true
   for _, edge in ipairs(facts_of(def).edges) do
     local other = rawget(team, edge.to)
-    local found = other and not seen[other] and reached(other, team, seen)
+    local found = other and not seen[other] and search(other, team, seen)
     if found then return found end
   end
+  return false
+end
+
+local known = setmetatable({}, { __mode = "k" })
+
+local function reached(def)
+  if known[def] == nil then known[def] = search(def, agents.team_of(def) or {}, {}) end
+  return known[def]
 end
 
 -- A recording is of one process.
@@ -49,9 +50,10 @@ end
 ---@param def hocket.Agent
 ---@return hocket.Error?
 function pool.wrong(run, def)
-  if is_local(run) or effects.here() then return nil end
-  local found = reached(def, agents.team_of(def) or {}, {})
-  return found and pool_spec.refuse(found, pool_spec.NOT_KEPT)
+  local found = reached(def)
+  if not found or is_local(run) then return nil end
+  local why = not effects.here() and NOT_KEPT or component.missing(CALLER)
+  return why and pool.refuse(found, why)
 end
 
 --- Whether an agent's work is done in another run. Who was called for it does it.
@@ -59,131 +61,6 @@ end
 ---@return boolean
 function pool.takes(step)
   return step.def.pool ~= nil and not is_local(step.run) and not (step.run.call and not step.above)
-end
-
--- ---- What it asks ---------------------------------------------------------------------------------
-
-local answers = {}
-
-function answers.tool(step, tools, asked)
-  return lent.call(tools, step, asked)
-end
-
--- People are asked in the caller's run: that is the one that they look at.
-function answers.question(step, _, asked)
-  local text, err = ask.relay(asked.question, step.op)
-  if not text then return { error = err.message, code = err.code } end
-  return { text = text }
-end
-
-local function answer(step, tools, child, asked)
-  local made = answers[asked.kind]
-  local value = made and made(step, tools, asked) or { error = "nobody here understands that" }
-  return mail.send(child, "reply " .. asked.n, "reply " .. asked.n, value)
-end
-
--- ---- The call ---------------------------------------------------------------------------------------------
-
--- The names of all generations that the caller's files are in, nearest first.
-local function generations_of(run, child)
-  local row, err = store.find(run.id)
-  if not row then error(err, 0) end
-  local all = row.generation or run.id
-  return child .. "," .. (all:find(run.id, 1, true) and all or run.id .. "," .. all)
-end
-
-local function put(step, child, options)
-  local run = step.run
-  local target = run.target and run.target.path or ""
-  local ok, err = store.submit { id = child, target = target, input = step.input, options = json.encode(options), pool = step.def.pool, caller = run.id,
-    generation = generations_of(run, child) }
-  if not ok and err.code == "exists" then return child end -- by an earlier life
-  return ok, err
-end
-
-local ended = { done = true, failed = true, cancelled = true }
-
-local function states_of(child, id)
-  local row, err = store.find(child)
-  if not row then return err.code == "not_found" and "cancelled" or nil end
-  local own = store.find(id)
-  return row.state, row.caller, own and own.pool
-end
-
---- Seconds after which a person is told that nobody has taken it.
-local LATE = 4
-
--- Nobody has taken it for a while: a person is to know why nothing happens. A fork of its caller hears nothing of its end,
--- and looks again.
-local function look(step, child, times)
-  local state, caller, own_pool = effects.run("look", { run = child }, function() return states_of(child, step.run.id) end)
-  if ended[state] then return { ended = state } end
-  local is_fork = caller ~= step.run.id
-  if own_pool and not is_fork then return nil end -- it gives way to others
-  local again = (is_fork or times == 1) and LATE or nil
-  if state ~= "queued" or times ~= 2 then return nil, again end
-  step:emit("warning", { code = "queued", message = ("%s waits for a worker of the pool '%s', and none has taken its run %s yet: start one with `hocket work --pool %s`, or let it work here (--pool-local)"):format(
-    step.def.name, step.def.pool, child, step.def.pool) })
-  return nil, again
-end
-
-local function wait(step, tools, child, helpers)
-  local times = 0
-  local function late()
-    times = times + 1
-    return look(step, child, times)
-  end
-  while true do
-    local said = mail.take(step.run, "run " .. child, late)
-    if said.ended then return said.ended end
-    if answers[said.kind] and math.type(said.n) == "integer" then
-      helpers[#helpers + 1] = flow.spawn(answer, step, tools, child, said)
-    end
-  end
-end
-
--- Nobody waits for it any more. A run that is put away, or goes on elsewhere, waits on.
-local function leave(step, child)
-  if step.run.parked or not effects.here() then return end
-  flow.shield(function()
-    effects.run("cancel", { run = child }, function()
-      local state, err = cancel(child)
-      return state, err
-    end)
-  end)
-end
-
---- Lets an agent answer in a run of its own, in its pool.
----@async
----@param step hocket.Step
----@return hocket.Reply?
----@return hocket.Error?
-function pool.call(step)
-  local wrong = pool_spec.wrong(step)
-  if wrong then return nil, wrong end
-  local tools, refused = lent.of(step)
-  if not tools then return nil, refused end
-  local run, id = account.here()
-  local options = pool_spec.options(step, tools, id)
-  local child = effects.value("child", { agent = step.def.name, pool = step.def.pool }, system.run_id)
-  local state
-  local left <close> = setmetatable({}, { __close = function()
-    if not state then leave(step, child) end
-  end })
-  local ok, failure = effects.run("submit", { run = child, agent = step.def.name, input = step.input }, function() return put(step, child, options) end,
-    { again = function() return put(step, child, options) end })
-  if not ok then
-    state = "failed"
-    return nil, failure
-  end
-  local shown <close>, untold = mail.show(run, "run", { child = child, pool = step.def.pool }, step.def.name, step.op)
-  if untold then return nil, untold end
-  local helpers = {}
-  state = wait(step, tools, child, helpers)
-  for _, one in ipairs(helpers) do one:cancel() end
-  local reply, err, used = pool_end.settle(step, child, state, id)
-  shown.more = { ended = state, usage = used }
-  return reply, err
 end
 
 return pool

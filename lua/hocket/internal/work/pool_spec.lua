@@ -3,7 +3,6 @@ local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
 local ask = require "hocket.ask"
 local base64 = require "hocket.internal.base.lazy" "hocket.internal.base.base64"
-local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local facts_of = require "hocket.internal.agents.facts"
 local json = require "hocket.json"
@@ -11,22 +10,10 @@ local kept = require "hocket.internal.core.kept"
 local labels = require "hocket.internal.base.labels"
 local lent = require "hocket.internal.work.lent"
 local policy = require "hocket.internal.run.policy"
+local pool = require "hocket.internal.work.pool"
 local scope = require "hocket.internal.work.scope"
-local failed = require("hocket.internal.core.system").error
 
 local pool_spec = {}
-
---- Why an agent cannot work in its pool.
----@param def hocket.Agent
----@param why string
----@return hocket.Error
-function pool_spec.refuse(def, why)
-  return failed { code = "unsupported", message = ("%s: '%s' has 'pool: %s': %s"):format(def.file, def.name, def.pool, why) }
-end
-
-local refuse = pool_spec.refuse
-
-pool_spec.NOT_KEPT = "its calls are runs in a store, which workers take from there, and this run is not kept. Give it the store that the workers have (--store, HOCKET_STORE), or let its agents work here: --pool-local"
 
 -- Of the run's options those that hold for the child as well.
 local of_run = {
@@ -48,14 +35,13 @@ local elsewhere = {
 ---@return hocket.Error?
 function pool_spec.wrong(step)
   local def, opts = step.def, step.opts
-  if not effects.here() then return refuse(def, pool_spec.NOT_KEPT) end
-  if not agents.source_of(def) then return refuse(def, "it was made by a script: workers get agents as files") end
+  if not agents.source_of(def) then return pool.refuse(def, "it was made by a script: workers get agents as files") end
   for name, why in pairs(elsewhere) do
-    if opts[name] then return refuse(def, why .. ": remove 'pool', or let it work here (--pool-local)") end
+    if opts[name] then return pool.refuse(def, why .. ": remove 'pool', or let it work here (--pool-local)") end
   end
-  if opts.handoff then return refuse(def, "its caller says who comes after it: remove 'pool', or say so in its file (handoff)") end
+  if opts.handoff then return pool.refuse(def, "its caller says who comes after it: remove 'pool', or say so in its file (handoff)") end
   if facts_of(def).leads and opts.board and not opts.task_ids then
-    return refuse(def, "a facilitator plans on its own board there: call it without one, or remove 'pool'")
+    return pool.refuse(def, "a facilitator plans on its own board there: call it without one, or remove 'pool'")
   end
 end
 

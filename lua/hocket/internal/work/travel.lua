@@ -103,7 +103,7 @@ local function take_target(self, path)
   if root == "" then root = "/" end
   local ok, err = check_root(root, path)
   if ok then
-    self.root, self.roots[1] = root, root
+    self.root, self.roots[#self.roots + 1] = root, root
     ok, err = take_folder(self, root)
   end
   if ok and abs ~= root then ok, err = take_file(self, abs) end
@@ -124,13 +124,15 @@ end
 ---@param path string As `hocket run` takes it.
 ---@param admitted {sim?: string, runs: boolean} What of its Lua may run (runner/trust.lua).
 ---@param attached? string[] Paths of files that go with its input.
+---@param other? string A path that is not below the target: of agents that a script has loaded from there.
 ---@return {generation: string, files: table<string, string>, cwd: string}?
 ---@return hocket.Error?
-function travel.of(path, admitted, attached)
+function travel.of(path, admitted, attached, other)
   local with = carried.here()
   local cwd = with and with.cwd or sources.real "." or "/"
   local self = { cwd = cwd, texts = {}, roots = json.array {}, count = 0, bytes = 0, scripts = admitted.runs, sim = admitted.sim }
-  local ok, err = take_target(self, path)
+  local ok, err = path == "" or take_target(self, path)
+  if ok and other then ok, err = take_target(self, other) end
   for _, file in ipairs(ok and attached or {}) do
     if ok and not file:find "^https?://" then ok, err = take_file(self, carried.absolute(file, cwd)) end
   end
