@@ -238,7 +238,6 @@ local function budget_of(def, opts)
   if not def.budget and opts.budget == nil then return nil end
   local budget, wrong = account.of(def.budget, opts.budget)
   if wrong then error(("bad option 'budget' (%s)"):format(wrong), 3) end
-  if def.pool then budget.reserve = true end -- nobody here sees what it uses meanwhile
   return budget
 end
 
@@ -280,8 +279,10 @@ function orchestrate.job(def, input, opts)
     run = run, def = def, op = run:operation(), opts = opts, input = input, above = above, depth = depth, deepest = deepest,
     allowed = permission.narrow(above and above.allowed, opts.allowed), via = run.observer and run.observer:here(),
   }, Step)
+  local budget = budget_of(def, opts)
+  if budget and def.pool and pool.takes(step) then budget.reserve = true end -- nobody here sees what it uses meanwhile
   return {
-    agent = def.name, op = step.op, trigger = opts.trigger, budget = budget_of(def, opts), keeps = kept,
+    agent = def.name, op = step.op, trigger = opts.trigger, budget = budget, keeps = kept,
     priority = run.options.priority,
     run = function(job)
       if make then step.input = make(job) end

@@ -224,13 +224,25 @@ run "$HOCKET" answer "$id" a1 --allow; expect 0
 rm -f ev; run "$HOCKET" resume -e ev "$id"; expect 0; said ev finished; same "$(cat at_five/world)" asked
 
 # ---- What it may use ----------------------------------------------------------------------------------------------
-mkdir lean; cp crew/sim.lua lean
-printf -- '---\nname: boss\nagents: [hand]\nbudget: {turns: 6}\n---\nBoss.\n' >lean/boss.md
-printf -- '---\nname: hand\npool: gpu\ntools: [read_file]\n---\nHand.\n' >lean/hand.md
+# As much as in one process, and not more: of turns, and of time; side by side as well.
 again='call read_file {\"path\":\"no\"}\nthen\ncall read_file {\"path\":\"such\"}\nthen\ncall read_file {\"path\":\"file\"}\nthen\ncall read_file {\"path\":\"at\"}\nthen\ncall read_file {\"path\":\"all\"}\nsay much'
-run "$HOCKET" run --json -e ev lean "$(tell hand "$again")"; expect 0
-[ "$(grep -oE '"calls":[0-9]+' out | head -n 1)" = '"calls":4' ] || fail "half of what was left: two turns"
-has out "the budget of"
+lean() { # BUDGET
+  rm -rf lean; mkdir lean; cp crew/sim.lua lean
+  printf -- '---\nname: boss\nagents: [hand]\nbudget: %s\n---\nBoss.\n' "$1" >lean/boss.md
+  printf -- '---\nname: hand\npool: gpu\ntools: [read_file]\n---\nHand.\n' >lean/hand.md
+}
+calls_in() { grep -oE '"calls":[0-9]+' "$1" | head -n 1; }
+side_by_side=
+for n in 1 2 3 4 5 6; do side_by_side="${side_by_side}call delegate {\"agent_name\":\"hand\",\"prompt\":\"call read_file {\\\"path\\\":\\\"x\\\"}\\nsay $n\"}
+"; done
+lean '{turns: 6}'
+run "$HOCKET" run --json --pool-local lean "$(tell hand "$again")"; cp out whole; local_code=$code
+run "$HOCKET" run --json lean "$(tell hand "$again")"; expect $local_code; has out "the budget of"
+same "$(calls_in out)" "$(calls_in whole)"
+lean '{turns: 20}'
+run "$HOCKET" run --json -e ev lean "${side_by_side}say all"; expect 0; has out '"text":"all"'; has out '"partial":null'; same "$(calls_in out)" '"calls":14'
+lean '{seconds: 1}'
+run "$HOCKET" run --json lean "$(tell hand "slow 0.6\\n$again")"; has out "the budget of"; hasnt out '"calls":8'
 
 # ---- A worker with room for one -------------------------------------------------------------------------------
 # Its caller gives way while it waits, and the child while it waits for its caller.

@@ -314,16 +314,48 @@ static int l_left(lua_State *L)
     return 1;
 }
 
-/* a:least(id, kind) -> what is left of the tightest limit on it, its own or one above; nil where there is none */
-static int l_least(lua_State *L)
+/* a:above(id, kind) -> what is left of the tightest limit above it; nil where there is none */
+static int l_above(lua_State *L)
 {
     static const char *const kinds[] = { "turns", "tool_calls", "tokens", "cost", NULL };
     enum hocket__budget_kind kind = (enum hocket__budget_kind) luaL_checkoption(L, 3, NULL, kinds);
-    int64_t least = hocket__budget_tightest(check(L), id_at(L, 2), kind);
+    int64_t least = hocket__budget_above(check(L), id_at(L, 2), kind);
     if (least == HOCKET__NO_LIMIT)
         return 0;
     push_amount(L, kind, least);
     return 1;
+}
+
+/* a:time(id) -> seconds until the first limit on time; nil where there is none */
+static int l_time(lua_State *L)
+{
+    int64_t left = hocket__budget_time(check(L), id_at(L, 2), hocket__now_ms(hocket__runtime(L)));
+    if (left == HOCKET__NO_LIMIT)
+        return 0;
+    lua_pushnumber(L, (double) left / 1000);
+    return 1;
+}
+
+/* a:lend(id, {turns=, tool_calls=, tokens=, cost=}): so much more */
+static int l_lend(lua_State *L)
+{
+    static const char *const names[] = { "turns", "tool_calls", "tokens", "cost", NULL };
+    luaL_checktype(L, 3, LUA_TTABLE);
+    hocket__opt_only(L, 3, names);
+    int64_t amount[HOCKET__BUDGET_KINDS] = { opt_limit(L, "turns"), opt_limit(L, "tool_calls"),
+        opt_limit(L, "tokens"), opt_units(L, "cost", (double) HOCKET__DOLLAR) };
+    if (hocket__budget_lend(check(L), id_at(L, 2), amount) == HOCKET_ENOMEM)
+        return hocket__raise_nomem(L);
+    return 0;
+}
+
+/* a:take_back(id, kind): what was lent and not used */
+static int l_take_back(lua_State *L)
+{
+    static const char *const kinds[] = { "turns", "tool_calls", "tokens", "cost", NULL };
+    enum hocket__budget_kind kind = (enum hocket__budget_kind) luaL_checkoption(L, 3, NULL, kinds);
+    hocket__budget_take_back(check(L), id_at(L, 2), kind);
+    return 0;
 }
 
 /* a:stop() */
@@ -363,7 +395,10 @@ static const luaL_Reg methods[] = {
     { "tools", l_tools },
     { "warning", l_warning },
     { "left", l_left },
-    { "least", l_least },
+    { "above", l_above },
+    { "time", l_time },
+    { "lend", l_lend },
+    { "take_back", l_take_back },
     { "stop", l_stop },
     { "usage", hocket__account_l_usage },
     { "tree", hocket__account_l_tree },

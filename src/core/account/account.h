@@ -161,9 +161,22 @@ bool hocket__budget_warning(
 int64_t hocket__budget_left(
     const struct hocket__accounts *s, uint64_t account, enum hocket__budget_kind kind);
 
-/* The same of the tightest limit that holds for an account, its own or one above. */
-int64_t hocket__budget_tightest(
+/* The same of the tightest limit above an account. */
+int64_t hocket__budget_above(
     const struct hocket__accounts *s, uint64_t account, enum hocket__budget_kind kind);
+
+/* Milliseconds until the first limit in seconds that holds for an account; HOCKET__NO_LIMIT. */
+int64_t hocket__budget_time(const struct hocket__accounts *s, uint64_t account, int64_t now_ms);
+
+/* Lets an account use so much more, which is set aside by those above it until it is taken back or the account is closed; a
+ * kind of which it had no limit has one from now on. HOCKET__NO_LIMIT: not of this kind. Of the root there is nobody above.
+ * Not looked at is whether those above have so much. ENOMEM, ENOTFOUND. */
+int hocket__budget_lend(
+    struct hocket__accounts *s, uint64_t account, const int64_t amount[HOCKET__BUDGET_KINDS]);
+
+/* What is set aside for an account and not used is for others again. */
+void hocket__budget_take_back(
+    struct hocket__accounts *s, uint64_t account, enum hocket__budget_kind kind);
 
 /* From now on every agent makes one more call at most: its last answer. */
 void hocket__budget_stop(struct hocket__accounts *s);

@@ -192,10 +192,83 @@ int64_t hocket__budget_left(
                : HOCKET__NO_LIMIT;
 }
 
-int64_t hocket__budget_tightest(
+int64_t hocket__budget_above(
     const struct hocket__accounts *s, uint64_t account, enum hocket__budget_kind kind)
 {
-    uint32_t n = hocket__account_find(s, account);
-    int64_t least = hocket__budget_least(s, n ? n : 1, (int) kind);
+    uint32_t n = hocket__account_find(s, account), whose;
+    int64_t least = n ? find_least(s, s->list[n].parent, (int) kind, &whose) : INT64_MAX;
     return least == INT64_MAX ? HOCKET__NO_LIMIT : least;
+}
+
+int64_t hocket__budget_time(const struct hocket__accounts *s, uint64_t account, int64_t now_ms)
+{
+    int64_t least = INT64_MAX;
+    for (uint32_t n = hocket__account_find(s, account); n; n = s->list[n].parent) {
+        const struct hocket__account *c = &s->list[n];
+        if (!c->limits || c->limits->seconds_ms == HOCKET__NO_LIMIT)
+            continue;
+        int64_t left = hocket__at_least_0(c->limits->seconds_ms - (now_ms - c->opened_ms));
+        least = left < least ? left : least;
+    }
+    return least == INT64_MAX ? HOCKET__NO_LIMIT : least;
+}
+
+/* ---- Lending ------------------------------------------------------------------------- */
+
+static struct hocket__limits *new_limits(const struct hocket__accounts *s)
+{
+    struct hocket__limits *l = hocket__zero(s->a, sizeof(*l));
+    for (int k = 0; l && k < KINDS; k++)
+        l->limit[k] = l->warn[k] = l->aside[k] = HOCKET__NO_LIMIT;
+    if (l)
+        l->seconds_ms = HOCKET__NO_LIMIT;
+    return l;
+}
+
+/* What has been used is within a limit that is new. */
+static void lend_one(struct hocket__account *c, int k, int64_t amount, bool is_aside)
+{
+    struct hocket__limits *l = c->limits;
+    int64_t used[KINDS];
+    hocket__budget_amounts(&c->total, used);
+    if (l->limit[k] == HOCKET__NO_LIMIT)
+        l->limit[k] = used[k];
+    l->limit[k] = hocket__plus(l->limit[k], amount);
+    if (is_aside)
+        l->aside[k] = hocket__plus(hocket__at_least_0(l->aside[k]), amount);
+}
+
+int hocket__budget_lend(
+    struct hocket__accounts *s, uint64_t account, const int64_t amount[HOCKET__BUDGET_KINDS])
+{
+    uint32_t n = hocket__account_find(s, account);
+    int64_t more[KINDS] = { 0 };
+    if (!n)
+        return HOCKET_ENOTFOUND;
+    struct hocket__account *c = &s->list[n];
+    if (!c->limits && !(c->limits = new_limits(s)))
+        return HOCKET_ENOMEM;
+    c->limited = true;
+    for (int k = 0; k < KINDS; k++) {
+        if (amount[k] == HOCKET__NO_LIMIT)
+            continue;
+        lend_one(c, k, amount[k], n > 1);
+        more[k] = amount[k];
+    }
+    hocket__budget_hold(s, c->parent, more);
+    return 0;
+}
+
+void hocket__budget_take_back(
+    struct hocket__accounts *s, uint64_t account, enum hocket__budget_kind kind)
+{
+    uint32_t n = hocket__account_find(s, account);
+    struct hocket__limits *l = n > 1 ? s->list[n].limits : NULL;
+    int64_t back[KINDS] = { 0 };
+    if (!l || l->aside[kind] <= 0)
+        return;
+    back[kind] = l->aside[kind];
+    l->limit[kind] -= back[kind];
+    l->aside[kind] = 0;
+    hocket__budget_unhold(s, s->list[n].parent, back);
 }

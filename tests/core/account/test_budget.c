@@ -335,6 +335,69 @@ static void test_set_aside(void **state)
     done(&t, s);
 }
 
+static void lend(struct hocket__accounts *s, uint64_t id, int64_t turns, int64_t tokens)
+{
+    int64_t amount[HOCKET__BUDGET_KINDS] = { turns, NONE, tokens, NONE };
+    assert_int_equal(hocket__budget_lend(s, id, amount), 0);
+}
+
+/* Piece by piece; what is left comes back, of one kind or with the end. */
+static void test_lend(void **state)
+{
+    struct test_alloc t;
+    struct hocket__accounts *s = fresh(&t, limits(10, 1000, NONE));
+    uint64_t a = hocket__account_open(s, ROOT, &no_names, 0),
+             b = hocket__account_open(s, ROOT, &no_names, 0);
+    (void) state;
+    assert_int_equal(hocket__budget_left(s, a, HOCKET__BUDGET_TURNS), NONE);
+    lend(s, a, 4, NONE);
+    lend(s, b, 0, 300);
+    assert_int_equal(hocket__budget_left(s, a, HOCKET__BUDGET_TURNS), 4);
+    assert_int_equal(hocket__budget_left(s, a, HOCKET__BUDGET_TOKENS), NONE);
+    assert_int_equal(hocket__budget_above(s, a, HOCKET__BUDGET_TURNS), 6);
+    assert_int_equal(hocket__budget_above(s, a, HOCKET__BUDGET_TOKENS), 700);
+    assert_int_equal(hocket__budget_above(s, a, HOCKET__BUDGET_COST), NONE);
+    assert_int_equal(hocket__budget_above(s, ROOT, HOCKET__BUDGET_TURNS), NONE);
+    assert_int_equal(ask(s, b, 1, 1, true).verdict, HOCKET__BUDGET_REFUSED); /* 0 turns */
+    use(s, a, 50, 50);
+    use(s, a, 50, 50);
+    assert_int_equal(hocket__budget_above(s, a, HOCKET__BUDGET_TURNS), 6); /* its own were used */
+    lend(s, a, 1, NONE);
+    assert_int_equal(hocket__budget_left(s, a, HOCKET__BUDGET_TURNS), 3);
+    hocket__budget_take_back(s, a, HOCKET__BUDGET_TURNS);
+    hocket__budget_take_back(s, a, HOCKET__BUDGET_TURNS);
+    hocket__budget_take_back(s, a, HOCKET__BUDGET_TOKENS);
+    hocket__budget_take_back(s, ROOT, HOCKET__BUDGET_TURNS);
+    assert_int_equal(hocket__budget_left(s, a, HOCKET__BUDGET_TURNS), 0);
+    assert_int_equal(hocket__budget_above(s, a, HOCKET__BUDGET_TURNS), 8);
+    lend(s, a, 2, NONE);
+    for (int i = 0; i < 3;
+         i++) /* more than it was given: of another process, which counts for itself */
+        use(s, a, 50, 50);
+    assert_int_equal(hocket__budget_above(s, a, HOCKET__BUDGET_TURNS), 5);
+    hocket__account_close(s, a, 1);
+    hocket__account_close(s, b, 1);
+    assert_int_equal(hocket__budget_left(s, ROOT, HOCKET__BUDGET_TURNS), 5);
+    assert_int_equal(hocket__budget_left(s, ROOT, HOCKET__BUDGET_TOKENS), 500);
+    lend(s, ROOT, 3, NONE);
+    assert_int_equal(hocket__budget_left(s, ROOT, HOCKET__BUDGET_TURNS), 8);
+    done(&t, s);
+}
+
+static void test_lend_time(void **state)
+{
+    struct test_alloc t;
+    struct hocket__accounts *s = fresh(&t, limits(10, NONE, NONE));
+    struct hocket__budget_spec spec = limits(NONE, NONE, NONE);
+    (void) state;
+    spec.time_ms = 500;
+    uint64_t a = below(s, ROOT, spec), b = hocket__account_open(s, a, &no_names, 100);
+    assert_int_equal(hocket__budget_time(s, ROOT, 50), NONE);
+    assert_int_equal(hocket__budget_time(s, b, 200), 300);
+    assert_int_equal(hocket__budget_time(s, b, 900), 0);
+    done(&t, s);
+}
+
 /* Whose limit it was that a reserve did not fit into: the tightest on the way. */
 static void test_set_aside_short(void **state)
 {
@@ -585,6 +648,8 @@ int main(void)
         cmocka_unit_test(test_wait),
         cmocka_unit_test(test_set_aside),
         cmocka_unit_test(test_set_aside_short),
+        cmocka_unit_test(test_lend),
+        cmocka_unit_test(test_lend_time),
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_no_memory),
     };

@@ -140,6 +140,22 @@ local function rates(model, tokens)
   return math.max(price.input, price.cache_write or 0), price.output
 end
 
+--- Tokens of an answer of which nobody knows how long it will be.
+local ANSWER = 2048
+
+-- A run that is a call of another one has of its limits what that has given it, and asks for more before it runs out.
+local function top_up(run, kind, wanted)
+  local left = run.accounts:left(account.ROOT, kind)
+  while left and left < wanted and run.more(kind, wanted - left) do left = run.accounts:left(account.ROOT, kind) end
+end
+
+local function top_up_all(run, tokens, max_output, price_in, price_out)
+  local output = max_output or ANSWER
+  top_up(run, "turns", 2)
+  top_up(run, "tokens", tokens + output)
+  if price_in then top_up(run, "cost", (tokens * price_in + output * price_out) / 1e6) end
+end
+
 --- Asks for a model call, and waits while others' calls hold what it needs.
 ---@async
 ---@param run hocket.Run
@@ -154,6 +170,7 @@ end
 function account.ask(run, id, model, history, request, last)
   local accounts, tokens = run.accounts, tokens_of(history, request)
   local price_in, price_out = rates(model, tokens)
+  if run.more then top_up_all(run, tokens, request.max_tokens, price_in, price_out) end
   while true do
     local verdict, first, second, limit, agent, asked, giver =
       accounts:ask(id, tokens, request.max_tokens, price_in, price_out, last)
@@ -170,6 +187,8 @@ end
 local function wake(run)
   wake_all(run.waiting)
 end
+
+account.wake = wake
 
 local function warn(run, id)
   local kind, used, limit, agent = run.accounts:warning(id)
@@ -213,6 +232,7 @@ end
 ---@return hocket.Cut?
 function account.tools(run, id, n)
   if not run then return n end
+  if run.more then top_up(run, "tool_calls", n) end
   local allowed, limited, kind, used, limit, agent, asked, giver = run.accounts:tools(id, n)
   if limited then warn(run, id) end
   return allowed, kind and cut(kind, used, limit, agent, asked, giver)

@@ -73,6 +73,23 @@ local function relay(run)
   end
 end
 
+-- More of what its caller's limits are of; false: there is no more.
+local function more(run)
+  local ended = {}
+  return function(kind, wanted)
+    if ended[kind] then return false end
+    local answer = ask(run, { kind = "budget", what = kind, wanted = wanted })
+    local amount = answer and answer.amount
+    if kind ~= "cost" then amount = math.tointeger(amount) end
+    if type(amount) ~= "number" or not (amount > 0 and amount < 1e15) then
+      ended[kind] = true
+      return false
+    end
+    run.accounts:lend(account.ROOT, { [kind] = amount })
+    return true
+  end
+end
+
 -- The conversation that it goes on with.
 local function history_of(told)
   local history = core.history()
@@ -90,6 +107,7 @@ end
 function pool_call.begin(run, call)
   run.call = call
   if call.may_ask then run.relay = relay(run) end
+  if run.options.budget then run.more = more(run) end
   run.named_hosts, run.always = permission.set(call.named_hosts), call.always or run.always
 end
 
@@ -99,6 +117,13 @@ end
 function pool_call.target(call)
   local of = call.target or {}
   return { kind = "agent", path = of.path or "", dir = of.dir, call = true }
+end
+
+--- Its options as they are when it begins: some of the time of its caller's limits has passed.
+---@param options table
+function pool_call.prepare(options)
+  local call, budget = options.call, options.budget
+  if call.spent_ms and budget then budget.seconds = math.max(0, call.spent_ms / 1000 - kept.wall()) end
 end
 
 --- The seconds that are left of the caller's patience; nil: it waits for ever.

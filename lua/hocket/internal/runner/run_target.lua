@@ -312,6 +312,7 @@ return function(args, journal, id)
   journal:enter() -- where it is kept, all from here on is in its log
   if effects.here() then world.prepare() end
   local target, err, state = find(args.target, options)
+  if options.call and target then pool_call.prepare(options) end
   local run = runs.new { journal = journal, id = id or system.run_id(), options = options }
   run.owns_scope, run.tell_delta, run.began_with = true, args.tell_delta or run.tell_delta, state
   if run.options.typed and not options.call then note_typed(run, args.input) end

@@ -17,6 +17,7 @@ local labels = require "hocket.internal.base.labels"
 local lent = require "hocket.internal.work.lent"
 local mail = require "hocket.internal.run.mail"
 local pool_end = require "hocket.internal.work.pool_end"
+local pool_share = require "hocket.internal.work.pool_share"
 local pool_spec = require "hocket.internal.work.pool_spec"
 local scope = require "hocket.internal.work.scope"
 local store = require "hocket.internal.core.store"
@@ -49,10 +50,14 @@ local function take_labels(step, names)
   end
 end
 
-local function answer(step, tools, child, asked)
+function answers.budget(_, _, asked, lending)
+  return { amount = pool_share.kinds[asked.what] and lending:more(asked.what, asked.wanted) or 0 }
+end
+
+local function answer(step, tools, child, asked, lending)
   local made = answers[asked.kind]
   take_labels(step, asked.labels)
-  local value = made and made(step, tools, asked) or { error = "nobody here understands that" }
+  local value = made and made(step, tools, asked, lending) or { error = "nobody here understands that" }
   return mail.send(child, "reply " .. asked.n, "reply " .. asked.n, value)
 end
 
@@ -116,7 +121,7 @@ local function look(step, child, times)
   return nil, again
 end
 
-local function wait(step, tools, child, helpers)
+local function wait(step, tools, child, helpers, lending)
   local times = 0
   local function late()
     times = times + 1
@@ -127,7 +132,7 @@ local function wait(step, tools, child, helpers)
     if type(said) ~= "table" then said = {} end
     if said.ended then return said.ended end
     if answers[said.kind] and math.type(said.n) == "integer" then
-      helpers[#helpers + 1] = flow.spawn(answer, step, tools, child, said)
+      helpers[#helpers + 1] = flow.spawn(answer, step, tools, child, said, lending)
     end
   end
 end
@@ -154,7 +159,8 @@ function pool_caller.call(step)
   local tools, refused = lent.of(step)
   if not tools then return nil, refused end
   local run, id = account.here()
-  local options = pool_spec.options(step, tools, id)
+  local lending <close>, share = pool_share.begin(run, id, account.of(step.def.budget, step.opts.budget))
+  local options = pool_spec.options(step, tools, share)
   local child = effects.value("child", { agent = step.def.name, pool = step.def.pool }, system.run_id)
   local state
   local left <close> = setmetatable({}, { __close = function()
@@ -169,7 +175,7 @@ function pool_caller.call(step)
   local shown <close>, untold = mail.show(run, "run", { child = child, pool = step.def.pool }, step.def.name, step.op)
   if untold then return nil, untold end
   local helpers = {}
-  state = wait(step, tools, child, helpers)
+  state = wait(step, tools, child, helpers, lending)
   for _, one in ipairs(helpers) do one:cancel() end
   local reply, err, used = pool_end.settle(step, child, state, id)
   shown.more = { ended = state, usage = used }

@@ -1,5 +1,4 @@
 --- What the call of an agent with `pool:` is made of, as data: the options of the run that it becomes.
-local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
 local ask = require "hocket.ask"
 local base64 = require "hocket.internal.base.lazy" "hocket.internal.base.base64"
@@ -87,30 +86,6 @@ local function due_of(step)
   return seconds < math.huge and math.floor((kept.wall() + seconds) * 1000) or nil
 end
 
-local kinds = { "turns", "tool_calls", "tokens", "cost" }
-
---- What a call sets aside of a limit that is not its own: the other half is for those beside it.
-local function half(kind, left)
-  return kind == "cost" and left / 2 or (left + 1) // 2
-end
-
--- What it may use, set aside until it has ended: nobody here knows what it uses meanwhile.
-local function share_of(step, run, id)
-  local accounts, own = run.accounts, account.of(step.def.budget, step.opts.budget)
-  if not accounts:matters(id) then return nil end
-  if not own then
-    local part = { reserve = true }
-    for _, kind in ipairs(kinds) do
-      local left = accounts:least(id, kind)
-      part[kind] = left and half(kind, left)
-    end
-    accounts:limit(id, part) -- one that is asked again has its own
-  end
-  local share = { warn_at = own and own.warn_at, seconds = own and own.seconds }
-  for _, kind in ipairs(kinds) do share[kind] = accounts:left(id, kind) end
-  return next(share) and share
-end
-
 -- The conversation that it goes on with, and whether it is to be had back.
 local function history_of(step)
   local opts = step.opts
@@ -122,19 +97,19 @@ end
 --- The options of the run.
 ---@param step hocket.Step
 ---@param tools hocket.Lent
----@param id integer Its account.
+---@param share table? Its limits.
 ---@return table
-function pool_spec.options(step, tools, id)
+function pool_spec.options(step, tools, share)
   local run, def, opts = step.run, step.def, step.opts
   local options = take(of_run, run.options)
-  options.budget, options.files = share_of(step, run, id), files_of(step)
+  options.budget, options.files = share, files_of(step)
   options.labels = labels.names(scope.labels(step).bits)
   if #options.labels == 0 then options.labels = nil end
   local history, talks = history_of(step)
   options.call = {
     target = run.target and { path = run.target.path, dir = run.target.dir }, agent = def.name, source = agents.source_of(def), caller = run.id, op = step.op, depth = step.depth, deepest = step.deepest, opts = take(of_call, opts),
     last = opts.handoff == false, allowed = names_of(step.allowed), rules = rules_of(step), tools = lent.describe(tools), names = json.array(tools.names),
-    history = history, talks = talks, due_ms = due_of(step), may_ask = ask.may_ask(run), named_hosts = names_of(run.named_hosts), always = #run.always > 0 and run.always or nil,
+    history = history, talks = talks, due_ms = due_of(step), spent_ms = share and share.seconds and math.floor((kept.wall() + share.seconds) * 1000), may_ask = ask.may_ask(run), named_hosts = names_of(run.named_hosts), always = #run.always > 0 and run.always or nil,
   }
   return options
 end
