@@ -77,13 +77,16 @@ local function rules_of(step)
   return json.array(list)
 end
 
+--- Seconds after which a call ends by itself of which its caller has no more to hear: that one ends it in time, if it is there.
+local GRACE = 5
+
 -- A time of day, the same in every replay.
 local function due_of(step)
   local run, seconds = step.run, step.opts.timeout or step.def.timeout
   local whole = not run.options.conversation and run.options.timeout
   local left = whole and run.started + whole - fiber.now()
   seconds = math.min(seconds or math.huge, left or math.huge)
-  return seconds < math.huge and math.floor((kept.wall() + seconds) * 1000) or nil
+  return seconds < math.huge and math.floor((kept.wall() + seconds + GRACE) * 1000) or nil
 end
 
 -- The conversation that it goes on with, and whether it is to be had back.
