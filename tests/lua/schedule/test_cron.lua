@@ -1,7 +1,7 @@
 --- Times as crontabs have them, and what becomes of them where clocks are changed.
 local t = require "harness"
 local cron = require "hocket.internal.schedule.cron"
-local timezone = require "hocket.internal.schedule.timezone"
+local timezone = require "hocket.internal.base.timezone"
 
 local utc = assert(timezone.open "UTC")
 local berlin = timezone.open "Europe/Berlin"

@@ -2,7 +2,7 @@
 local t = require "harness"
 local cron = require "hocket.internal.schedule.cron"
 local due = require "hocket.internal.schedule.due"
-local timezone = require "hocket.internal.schedule.timezone"
+local timezone = require "hocket.internal.base.timezone"
 
 local zone = assert(timezone.open "UTC")
 local hourly, daily, minutely = assert(cron.parse "@hourly"), assert(cron.parse "0 6 * * *"), assert(cron.parse "* * * * *")

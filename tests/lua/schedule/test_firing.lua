@@ -8,7 +8,7 @@ local json = require "hocket.json"
 local listeners = require "hocket.internal.core.server"
 local schedules = require "hocket.internal.schedule.schedules"
 local store = require "hocket.internal.core.store"
-local timezone = require "hocket.internal.schedule.timezone"
+local timezone = require "hocket.internal.base.timezone"
 
 local T = timezone.days(2026, 11, 23) * 86400
 local now = T

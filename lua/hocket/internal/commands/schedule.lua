@@ -7,7 +7,7 @@ local sources = require "hocket.internal.base.sources"
 local store = require "hocket.internal.core.store"
 local submission = require "hocket.internal.runner.submission"
 local system = require "hocket.internal.core.system"
-local timezone = require "hocket.internal.schedule.timezone"
+local timezone = require "hocket.internal.base.timezone"
 local truncate = require "hocket.internal.base.truncate"
 
 local words = {}

@@ -9,7 +9,7 @@
 --- is made up for, and both of two equal times count.
 local suggest = require "hocket.internal.base.suggest"
 local system = require "hocket.internal.core.system"
-local timezone = require "hocket.internal.schedule.timezone"
+local timezone = require "hocket.internal.base.timezone"
 
 local cron = {}
 

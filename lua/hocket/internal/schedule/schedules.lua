@@ -5,7 +5,7 @@ local due = require "hocket.internal.schedule.due"
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
-local timezone = require "hocket.internal.schedule.timezone"
+local timezone = require "hocket.internal.base.timezone"
 
 local schedules = {}
 

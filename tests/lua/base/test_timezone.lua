@@ -1,7 +1,7 @@
 --- Time zones against date(1), which reads the same data.
 local t = require "harness"
 local process = require "hocket.process"
-local timezone = require "hocket.internal.schedule.timezone"
+local timezone = require "hocket.internal.base.timezone"
 
 t.test("days and dates are each other's", function()
   t.equal(timezone.days(1970, 1, 1), 0)
