@@ -14,7 +14,7 @@ bool hocket__store_draw_is_good(const struct hocket__store_draw *d)
     return d->name.n > 0 && d->want >= -MOST && d->want <= MOST && is_amount(d->least)
            && is_amount(d->capacity) && is_amount(d->leak) && d->leak_ms >= 0
            && (d->leak == 0 || d->leak_ms > 0) && d->lease_ms >= 0 && d->block_ms >= 0
-           && (d->holder.n == 0 || (d->lease_ms > 0 && d->want >= 0));
+           && is_amount(d->spent) && (d->holder.n == 0 || (d->lease_ms > 0 && d->want >= 0));
 }
 
 int64_t hocket__store_draw_parts(const struct hocket__store_level *level)
@@ -71,13 +71,22 @@ static void draw_level(const struct hocket__store_draw *d, struct hocket__store_
 }
 
 static void draw_slots(const struct hocket__store_draw *d,
-    const struct hocket__store_others *others, struct hocket__store_drawn *out)
+    const struct hocket__store_others *others, const struct hocket__store_level *level,
+    struct hocket__store_drawn *out)
 {
-    int64_t there = at_least(d->capacity - others->n, 0);
+    double left = (double) d->capacity - level->used - (double) others->n;
+    int64_t there = left > 0 ? (int64_t) (left + 1e-6) : 0;
     out->granted = d->want < there ? d->want : there;
+    if (out->granted < d->least)
+        out->granted = 0;
     out->level = there - out->granted;
-    out->holders = others->holders + (d->want > 0);
+    out->holders = others->holders + hocket__store_draw_stays(d, out->granted);
     out->hungry = others->hungry;
+}
+
+bool hocket__store_draw_stays(const struct hocket__store_draw *d, int64_t granted)
+{
+    return d->want > 0 && (granted > 0 || d->least == 0);
 }
 
 void hocket__store_draw_decide(const struct hocket__store_draw *d, int64_t now_ms,
@@ -86,11 +95,12 @@ void hocket__store_draw_decide(const struct hocket__store_draw *d, int64_t now_m
 {
     *out = (struct hocket__store_drawn){ .retry_ms = -1 };
     leak(d, now_ms, level);
+    level->used += (double) d->spent;
     if (d->block_ms > 0 && now_ms + d->block_ms > level->blocked_ms)
         level->blocked_ms = now_ms + d->block_ms;
     out->blocked_ms = at_least(level->blocked_ms - now_ms, 0);
     if (d->holder.n > 0)
-        draw_slots(d, others, out);
+        draw_slots(d, others, level, out);
     else
         draw_level(d, level, out);
     if (out->blocked_ms > 0 && out->blocked_ms > out->retry_ms && d->want > 0 && out->granted == 0)

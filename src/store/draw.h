@@ -25,6 +25,9 @@ void hocket__store_draw_decide(const struct hocket__store_draw *d, int64_t now_m
     const struct hocket__store_others *others, struct hocket__store_level *level,
     struct hocket__store_drawn *out);
 
+/* Whether a holder has a lease then: also of nothing, when it wants whatever there is, so that others hear that it is short. */
+bool hocket__store_draw_stays(const struct hocket__store_draw *d, int64_t granted);
+
 /* Rows whose at_ms is older are of no use: what leaks has leaked, and a day's budget is over. Swept by whoever makes a row. */
 #define HOCKET__STORE_DRAW_OLD_MS (INT64_C(7) * 86400000)
 

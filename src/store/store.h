@@ -289,7 +289,7 @@ int hocket__store_items_due(struct hocket__store *s, struct hocket__str kind, in
 struct hocket__store_draw {
     struct hocket__str name;
     int64_t want;  /* > 0: so much; 0: only looks; < 0: gives back so much */
-    int64_t least; /* nothing is granted rather than less; 0: 1 */
+    int64_t least; /* nothing is granted rather than less; 0: 1. Of places: 0: whatever there is */
     bool
         owing; /* … but what is there at all, and the rest is owed: for what is larger than the limit */
     bool forced;                     /* all of `want`, whatever is left: it was used already */
@@ -297,6 +297,8 @@ struct hocket__store_draw {
     struct hocket__str
         holder;       /* not empty: places. It has as many of `want` as others leave, for … */
     int64_t lease_ms; /* … so long, then they are others'; with a want of 0 at once */
+    int64_t
+        spent; /* was used already, and is before anything else: with a holder what leases leave is capacity less what was used */
     int64_t block_ms; /* nobody is granted anything for so long; 0: as it is */
 };
 /* One row DRAWN. Survives the end of a process as far as the store does; not a loss of power. EINVAL. */

@@ -199,12 +199,36 @@ static void what_was_drawn_outlives_its_store(void **state)
 {
     struct fixture *f = *state;
     DRAW(.want = 10, RATE);
-    DRAW(.want = 7, PLACES("a"));
+    DRAW(.want = 7, .name = HOCKET__STR("places"), PLACES("a"));
     fixture_close(f);
     fixture_open(f);
     int64_t left = the_kind->lasts ? 0 : 10;
     assert_int_equal(DRAW(.want = 99, RATE).granted, left);
-    assert_int_equal(DRAW(.want = 9, PLACES("b")).granted, the_kind->lasts ? 3 : 9);
+    assert_int_equal(DRAW(.want = 9, .name = HOCKET__STR("places"), PLACES("b")).granted,
+        the_kind->lasts ? 3 : 9);
+}
+
+/* A budget: what is held by calls that are under way, and what they came to. */
+static void what_is_held_is_not_spent_by_others(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(DRAW(.want = 6, .least = 2, PLACES("a")).granted, 6);
+    struct hocket__store_drawn d = DRAW(.want = 6, .least = 5, PLACES("b"));
+    assert_int_equal(d.granted, 0); /* rather than less */
+    assert_int_equal(d.level, 4);
+    assert_int_equal(d.holders, 1); /* and nobody waits for what it does not have */
+    assert_int_equal(DRAW(.want = 6, .least = 2, PLACES("b")).granted, 4);
+    d = DRAW(.want = 0, .spent = 5, PLACES("a"));
+    assert_int_equal(d.level, 1); /* 5 are spent, 4 are held */
+    assert_int_equal(DRAW(.capacity = 10).level, 5);
+    assert_int_equal(DRAW(.want = 1, .least = 1, PLACES("a")).granted, 1);
+    f->now += 5001; /* killed, both */
+    assert_int_equal(DRAW(.want = 9, .least = 1, PLACES("c")).granted, 5);
+    assert_int_equal(DRAW(.want = 0, .spent = 20, PLACES("c")).level, 0); /* more than there was */
+    assert_int_equal(DRAW(.capacity = 10).level, -15);
+    d = DRAW(.want = 1, .least = 1, PLACES("a"));
+    assert_int_equal(d.granted, 0);
+    assert_int_equal(d.holders, 0);
 }
 
 int conformance_draw(const struct store_kind *kind)
@@ -218,6 +242,7 @@ int conformance_draw(const struct store_kind *kind)
         TEST(what_is_larger_than_the_limit_is_owed),
         TEST(a_block_holds_all_back),
         TEST(places_are_lent),
+        TEST(what_is_held_is_not_spent_by_others),
         TEST(a_clock_may_be_put_back),
         TEST(old_rows_go),
         TEST(wrong_draws_are_refused_at_once),

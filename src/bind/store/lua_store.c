@@ -421,7 +421,7 @@ static int64_t amount(lua_State *L, const char *name)
     return hocket__opt_int(L, 1, name, 0, -(INT64_C(1) << 42), INT64_C(1) << 42);
 }
 
-/* draw{name=, want=, capacity=, least=, owing=, forced=, leak=, leak_ms=, holder=, lease_ms=, block_ms=} ->
+/* draw{name=, want=, capacity=, least=, owing=, forced=, leak=, leak_ms=, holder=, lease_ms=, spent=, block_ms=} ->
  * {granted, level, retry_ms, blocked_ms, holders, hungry}: see hocket__store_draw */
 static int l_draw(lua_State *L)
 {
@@ -435,6 +435,7 @@ static int l_draw(lua_State *L)
         .leak_ms = amount(L, "leak_ms"),
         .holder = hocket__opt_str(L, 1, "holder"),
         .lease_ms = amount(L, "lease_ms"),
+        .spent = amount(L, "spent"),
         .block_ms = amount(L, "block_ms") };
     struct hocket__store_ask *a = hocket__store_ask_push(L);
     if (!a)

@@ -105,7 +105,8 @@ void hocket__memory_draw(struct hocket__memory *m, struct hocket__store_call *c)
     if (d.holder.n > 0)
         others = count_others(m, &d, now);
     hocket__store_draw_decide(&d, now, &others, &limit->level, &row.drawn);
-    if (d.holder.n > 0 && d.want > 0 && add_lease(m, &d, row.drawn.granted, now) < 0)
+    if (d.holder.n > 0 && hocket__store_draw_stays(&d, row.drawn.granted)
+        && add_lease(m, &d, row.drawn.granted, now) < 0)
         c->status = hocket__error_nomem(&c->error);
     else
         hocket__store_pack(&c->rows, &row);

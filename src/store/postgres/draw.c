@@ -73,7 +73,7 @@ static int send_level(
         "UPDATE limits SET used = $2, at_ms = $3, blocked_ms = $4 WHERE name = $1");
 }
 
-/* With a want of 0 nothing is put; what is over of others goes as well. */
+/* One that has nothing is put where others are to hear of it; what is over of others goes as well. */
 static int send_lease(
     struct hocket__pg *d, const struct hocket__store_draw *draw, int64_t n, int64_t now_ms)
 {
@@ -83,7 +83,7 @@ static int send_lease(
     hocket__pg_int(d, now_ms);
     int rc = hocket__pg_send(
         d, PG_LEASE_DEL, "DELETE FROM leases WHERE name = $1 AND (holder = $2 OR until_ms <= $3)");
-    if (rc < 0 || draw->want == 0)
+    if (rc < 0 || !hocket__store_draw_stays(draw, n))
         return rc;
     hocket__pg_new(d);
     hocket__pg_text(d, draw->name);

@@ -79,7 +79,7 @@ static int write_lease(
     struct hocket__db *d, const struct hocket__store_draw *draw, int64_t n, int64_t now_ms)
 {
     int rc = drop_leases(d, draw, now_ms);
-    if (rc < 0 || draw->want == 0)
+    if (rc < 0 || !hocket__store_draw_stays(draw, n))
         return rc;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_LEASE_PUT,
         "INSERT INTO leases(name, holder, n, want, until_ms) VALUES(?, ?, ?, ?, ?)");
