@@ -34,6 +34,7 @@ static const struct cli_command *const commands[] = {
     &cli_signal,
     &cli_work,
     &cli_schedule,
+    &cli_budget,
     &cli_wait,
     &cli_cancel,
     &cli_workers,

@@ -14,7 +14,7 @@
 #define INPUT_MAX ((size_t) 16 << 20)
 
 /* Behind those of a run. */
-enum { NAME = 1000, TZ, MISSED, OVERLAP, UNTIL, POOL, PROJECT, WEBHOOK, REPLACE, JSON };
+enum { NAME = 1000, TZ, MISSED, OVERLAP, UNTIL, POOL, WEBHOOK, REPLACE, JSON };
 
 static const struct cli_option own[] = {
     { NAME, 'n', "name", "NAME", "what it is called; else it is called as TARGET" },
@@ -28,7 +28,6 @@ static const struct cli_option own[] = {
     { UNTIL, 0, "until", "DAY",
         "the last day, as in 2027-03-31, or a time of it: 2027-03-31T18:00" },
     { POOL, 'p', "pool", "NAME", "whose workers do its runs (default)" },
-    { PROJECT, 0, "project", "NAME", "what its runs belong to" },
     { WEBHOOK, 0, "webhook", "URL", "is told when a run of it fails, or cannot be made" },
     { REPLACE, 0, "replace", NULL, "put it in the place of the one of this name" },
     { JSON, 'j', "json", NULL, "print one JSON object" },
@@ -37,7 +36,7 @@ static const struct cli_option own[] = {
 
 struct schedule {
     struct cli_run_args run;
-    const char *name, *tz, *missed, *overlap, *until, *pool, *project, *webhook;
+    const char *name, *tz, *missed, *overlap, *until, *pool, *webhook;
     bool replace, json, given; /* given: something that only add takes */
 };
 
@@ -50,7 +49,6 @@ static const char **text_of(struct schedule *s, int id)
     case OVERLAP: return &s->overlap;
     case UNTIL: return &s->until;
     case POOL: return &s->pool;
-    case PROJECT: return &s->project;
     case WEBHOOK: return &s->webhook;
     default: return NULL;
     }
@@ -116,7 +114,6 @@ static int add_new(const struct schedule *s, char **words, int count, struct cli
     cli_stored_arg(out, "overlap", s->overlap);
     cli_stored_arg(out, "until", s->until);
     cli_stored_arg(out, "pool", s->pool);
-    cli_stored_arg(out, "project", s->project);
     cli_stored_arg(out, "webhook", s->webhook);
     cli_stored_arg(out, "name", s->name);
     cli_buf_addf(out, ",\"replace\":%s", s->replace ? "true" : "false");

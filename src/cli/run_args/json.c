@@ -148,6 +148,7 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
     add_names(out, "files", &a->files);
     add_count(out, "max_turns", a->max_turns);
     add_budget(a, out);
+    add_text(out, "project", a->project);
     add_context(a, out);
     add_prices(a, out);
     add_text(out, "record", a->record);

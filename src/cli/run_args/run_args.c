@@ -14,6 +14,7 @@ enum {
     MAX_TURNS,
     MAX_TOKENS,
     MAX_COST,
+    PROJECT,
     PRICE,
     CONTEXT,
     FILES,
@@ -60,6 +61,9 @@ const struct cli_option cli_run_options[] = {
         "tokens of the whole run, in and out, at most; it then ends with a\n"
         "last answer (exit code 5)" },
     { MAX_COST, 0, "max-cost", "USD", "the same for what the run costs, as in 0.50" },
+    { PROJECT, 0, "project", "NAME",
+        "what it belongs to: what it costs is drawn from the budget that the project has for\n"
+        "the day (hocket budget)" },
     { PRICE, 0, "price", "P/M=IN,OUT",
         "what a model costs, USD per million tokens, as in mycloud/large=2,8; a third\n"
         "number is for input from the provider's cache; can be given several times" },
@@ -142,15 +146,15 @@ const int cli_not_for_run[] = { HISTORY, CONTINUE, RESUME, ALL, ALL_RUNS, PORT, 
               QUIET, VERBOSE, NO_COLOR, CONTINUE, RESUME, ALL_RUNS, ALL, PORT, NO_TOKEN, 0 },
           cli_not_for_acp[] = { EVENTS, FILES, JSON, STRICT, RECORD, REPLAY, HISTORY, WATCH, QUIET,
               VERBOSE, NO_COLOR, CONTINUE, RESUME, ALL, ALL_RUNS, WORKDIR, PORT, NO_TOKEN, 0 },
-          cli_not_for_eval[] = { MODEL, MAX_COST, FILES, EVENTS, JSON, STRICT, RECORD, REPLAY,
-              HISTORY, WORKDIR, WATCH, JOBS, OFFER, CONTINUE, RESUME, ALL, ALL_RUNS, PORT, NO_TOKEN,
-              0 },
+          cli_not_for_eval[] = { MODEL, MAX_COST, PROJECT, FILES, EVENTS, JSON, STRICT, RECORD,
+              REPLAY, HISTORY, WORKDIR, WATCH, JOBS, OFFER, CONTINUE, RESUME, ALL, ALL_RUNS, PORT,
+              NO_TOKEN, 0 },
           cli_not_for_schedule[] = { EVENTS, JSON, STRICT, RECORD, REPLAY, HISTORY, WORKDIR, WATCH,
               OFFER, DURABILITY, CONTINUE, RESUME, ALL, ALL_RUNS, PORT, NO_TOKEN, QUIET, VERBOSE,
               NO_COLOR, 0 },
-          cli_not_for_resume[] = { MODEL, SET, APPROVE, MAX_TURNS, MAX_TOKENS, MAX_COST, PRICE,
-              CONTEXT, FILES, TIMEOUT, RECORD, REPLAY, HISTORY, WORKDIR, TRUST, SANDBOX, NETWORK,
-              JOBS, POOL_LOCAL, CONTINUE, RESUME, WATCH, ALL, PORT, NO_TOKEN, 0 };
+          cli_not_for_resume[] = { MODEL, SET, APPROVE, MAX_TURNS, MAX_TOKENS, MAX_COST, PROJECT,
+              PRICE, CONTEXT, FILES, TIMEOUT, RECORD, REPLAY, HISTORY, WORKDIR, TRUST, SANDBOX,
+              NETWORK, JOBS, POOL_LOCAL, CONTINUE, RESUME, WATCH, ALL, PORT, NO_TOKEN, 0 };
 
 int cli_run_args_model(struct cli_run_args *a, const char *value)
 {
@@ -171,6 +175,7 @@ int cli_run_args_set(void *ud, int id, const char *value)
     case MAX_TURNS: return cli_set_max_turns(a, value);
     case MAX_TOKENS: return cli_set_max_tokens(a, value);
     case MAX_COST: return cli_set_max_cost(a, value);
+    case PROJECT: return cli_set_project(a, value);
     case PRICE: return cli_set_price(a, value);
     case TIMEOUT: return cli_set_timeout(a, value);
     case EVENTS: a->events = value; return 0;

@@ -17,7 +17,7 @@ struct cli_run_args {
     const char *
         command; /* "run", "chat" or "mcp serve": what mistakes are told of; set before they are read */
     const char *target, *events, *workdir, *model, *record, *replay, *sandbox, *network, *history,
-        *offer, *store, *durability;
+        *offer, *store, *durability, *project;
     const char *resume; /* the run to go on with; "": the one that was left last; NULL: a new one */
     struct cli_buf input, record_path, replay_path,
         store_path; /* the paths where they had to be made */

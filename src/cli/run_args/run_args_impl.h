@@ -10,6 +10,7 @@ int cli_set_variable(struct cli_run_args *a, const char *value);
 int cli_set_approve(struct cli_run_args *a, const char *value);
 int cli_set_max_turns(struct cli_run_args *a, const char *value);
 int cli_set_max_tokens(struct cli_run_args *a, const char *value);
+int cli_set_project(struct cli_run_args *a, const char *value);
 int cli_set_max_cost(struct cli_run_args *a, const char *value);
 int cli_set_price(struct cli_run_args *a, const char *value);
 int cli_set_context(struct cli_run_args *a, const char *value);

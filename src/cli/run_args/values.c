@@ -2,6 +2,7 @@
  * anything starts. */
 #include "cli/run_args/run_args_impl.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -103,6 +104,17 @@ int cli_set_max_tokens(struct cli_run_args *a, const char *value)
     return a->has_max_tokens ? 0
                              : cli_usage(a->command,
                                  "'--max-tokens %s': expected a whole number of at least 0", value);
+}
+
+int cli_set_project(struct cli_run_args *a, const char *value)
+{
+    size_t n = strlen(value);
+    if (n == 0 || n > 64 || !isalnum((unsigned char) *value)
+        || strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != n)
+        return cli_usage(a->command,
+            "--project %s: expected letters, digits, '.', '_' and '-', 64 at most", value);
+    a->project = value;
+    return 0;
 }
 
 int cli_set_max_cost(struct cli_run_args *a, const char *value)

@@ -268,12 +268,23 @@ static void write_options(
     hocket__jw_close(b, '}');
 }
 
+/* A name, as it stands between its quotes; empty: none, or nothing that is one. */
+static struct hocket__str project_of(struct hocket__str options)
+{
+    struct hocket__str text;
+    if (!hocket__json_find(options, "project", &text) || text.n < 3 || text.p[0] != '"'
+        || memchr(text.p, '\\', text.n))
+        return HOCKET__STR("");
+    return hocket__str(text.p + 1, text.n - 2);
+}
+
 static int put(struct hocket__stored *s, const struct hocket_run_spec *spec,
     struct hocket__str options, const uint8_t seed[HOCKET__STORE_SEED])
 {
     struct hocket__store_run row = { .target = hocket__cstr(spec->target),
         .options = options,
         .generation = hocket__cstr(s->run->name),
+        .project = project_of(options),
         .version = HOCKET__STR(HOCKET_VERSION),
         .state = HOCKET__STORE_RUNNING,
         .cost = -1,

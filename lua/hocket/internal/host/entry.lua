@@ -51,6 +51,7 @@ local operations = {
   signal = "hocket.internal.commands.signal",
   submit = "hocket.internal.runner.submit",
   schedule = "hocket.internal.commands.schedule",
+  budget = "hocket.internal.commands.budget",
   work = "hocket.internal.commands.work",
   wait = "hocket.internal.commands.wait",
   cancel = "hocket.internal.commands.cancel",

@@ -118,22 +118,28 @@ local function refused(kind, used, limit, agent, asked, giver)
   return { code = "budget", message = say(how, kind, used, limit, agent, asked, giver), kind = kind, used = used, limit = limit }
 end
 
-local function unpriced(model)
+--- Why a call of an unknown price is not made.
+---@param model string
+---@return hocket.Error
+function account.unpriced(model)
   return { code = "budget", message = ("there is a limit on the cost, and the price of %s is not known: give it with --price %s=IN,OUT (USD per million tokens) or hocket.prices.set, or take another model")
     :format(model, model) }
 end
 
 -- ---- Asking ---------------------------------------------------------------------------------------
 
--- Tokens of a request: four bytes for each. From the second call of a conversation on only its growth
--- is guessed so.
-local function tokens_of(history, request)
+--- Tokens of a request: four bytes for each. From the second call of a conversation on only its growth
+--- is guessed so.
+---@return integer
+function account.tokens_of(history, request)
   local other = media.weight(history) -- a picture of a megabyte has some thousand tokens, as history:tokens() guesses it
   return (history:size() - other * 99 // 100 + #(request.system or "") + #(request.tools or "")) // 4 + 16
 end
 
--- The dearest that a token may be.
-local function rates(model, tokens)
+--- The dearest that a token may be: USD for a million, in and out; nil: nobody knows.
+---@return number? input
+---@return number output
+function account.rates(model, tokens)
   local price = prices.get(model)
   if not price then return nil end
   if price.above and tokens > price.above.tokens then price = price.above end
@@ -168,8 +174,8 @@ end
 ---@return integer|hocket.Cut|hocket.Error hold to be given to the call; or why it is to be the last; or why not
 ---@return integer? max_output tokens that there are for the answer
 function account.ask(run, id, model, history, request, last)
-  local accounts, tokens = run.accounts, tokens_of(history, request)
-  local price_in, price_out = rates(model, tokens)
+  local accounts, tokens = run.accounts, account.tokens_of(history, request)
+  local price_in, price_out = account.rates(model, tokens)
   if run.more then top_up_all(run, tokens, request.max_tokens, price_in, price_out) end
   while true do
     local verdict, first, second, limit, agent, asked, giver =
@@ -177,7 +183,7 @@ function account.ask(run, id, model, history, request, last)
     if verdict == "go" then return verdict, first, second end
     if verdict == "last" then return verdict, cut(first, second, limit, agent, asked, giver) end
     if verdict == "refused" then return nil, refused(first, second, limit, agent, asked, giver) end
-    if verdict == "unpriced" then return nil, unpriced(model) end
+    if verdict == "unpriced" then return nil, account.unpriced(model) end
     table.insert(run.waiting, fiber.self())
     fiber.park()
   end

@@ -171,7 +171,7 @@ local function call_chain(chain, history, asker)
         return call
       end
     end
-    if acted or err.code == "replay" or is_over(asker) or not chain[i + 1] then
+    if acted or err.code == "replay" or err.resumes_at or is_over(asker) or not chain[i + 1] then
       return nil, one and explain.failure(one, err) or err
     end
     local change = { from = name_of(entry), to = name_of(chain[i + 1]), reason = err.code, message = err.message }

@@ -6,6 +6,7 @@
 local account = require "hocket.internal.models.account"
 local accounts = require "hocket.internal.core.account"
 local core = require "hocket.internal.core.llm"
+local day_budget = require "hocket.internal.base.lazy" "hocket.internal.models.day_budget"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local pack = require "hocket.internal.base.pack"
@@ -75,6 +76,12 @@ local function outcome(call, how, request)
   return { err = data_of(err), counted = counted, open = open, delay = delay, reason = reason }
 end
 
+-- Of the day's budget of the run's project.
+local function project_share(asker, one, history, request)
+  local project = asker.run and asker.run.options.project
+  if project and one.id then return day_budget.hold(project, one.id, history, request.spec) end
+end
+
 -- Outside of the run. Returns the outcome, and the call that has a reply.
 local function make(one, history, asker, how)
   local request = how.request
@@ -83,10 +90,13 @@ local function make(one, history, asker, how)
     local ready, wrong = one.keys:ready(one.handle)
     if not ready then return { err = data_of(wrong), begun = false } end
   end
+  local hold <close>, short = project_share(asker, one, history, request)
+  if short then return { err = data_of(short), begun = false } end
   local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout, how.again, true, 0,
     one.id and prices.priced(one.id), asker.observed and asker.observed:lines())
   if not call then return { err = data_of(err), begun = false } end
   local result = outcome(call, how, request)
+  if hold then hold:settle(result.counted) end
   return result, result.reply and call or nil
 end
 
@@ -122,13 +132,7 @@ local function count(asker, counted, remembered)
   run.saved:count(account.ROOT, counted)
 end
 
---- Returns as calls.lua's own attempt does.
----@async
----@param asker hocket.Asker
----@param one hocket.Model
----@param history hocket.History
----@param how {request: hocket.Request, again: boolean, made: integer, left?: number}
-function kept_call.attempt(asker, one, history, how)
+local function attempt(asker, one, history, how)
   local call, result
   local text, gone, remembered = effects.make("model", digest_of(one, history, how.request), function()
     result, call = make(one, history, asker, how)
@@ -143,6 +147,26 @@ function kept_call.attempt(asker, one, history, how)
   local err = system.error(result.err)
   if result.begun == false then return nil, err end
   return nil, err, setmetatable({ asker = asker, delay = result.delay, reason = result.reason, open = result.open }, Failed)
+end
+
+-- A project that has used up its day: where nobody waits for the run, it goes on tomorrow.
+local function may_wait(asker, err)
+  return err and err.code == "budget" and err.resumes_at and asker.run and asker.run.options.park
+end
+
+--- Returns as calls.lua's own attempt does.
+---@async
+---@param asker hocket.Asker
+---@param one hocket.Model
+---@param history hocket.History
+---@param how {request: hocket.Request, again: boolean, made: integer, left?: number}
+function kept_call.attempt(asker, one, history, how)
+  while true do
+    local call, err, failed = attempt(asker, one, history, how)
+    if call or failed or not may_wait(asker, err) then return call, err, failed end
+    asker.emit("warning", { code = "budget", message = err.message })
+    asker.run:sleep_until(err.resumes_at)
+  end
 end
 
 return kept_call

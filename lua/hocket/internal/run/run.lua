@@ -354,6 +354,14 @@ function Run:tree()
   return self.accounts:tree()
 end
 
+--- See hocket.sleep_until.
+---@async
+---@param time number
+---@internal
+function Run:sleep_until(time)
+  require("hocket.broker").shared():aside(fiber.sleep_until, time)
+end
+
 --- Lets the run finish what it is at, and answer: every agent makes one more call at most, without
 --- tools. The reply's finish is "stopped".
 function Run:stop()

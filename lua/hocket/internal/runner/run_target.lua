@@ -12,6 +12,7 @@ local kept = require "hocket.internal.core.kept"
 local labels = require "hocket.internal.base.labels"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local orchestrate = require "hocket.orchestrate"
+local day_budget = require "hocket.internal.base.lazy" "hocket.internal.models.day_budget"
 local kept_scripts = require "hocket.internal.base.lazy" "hocket.internal.runner.kept_scripts"
 local mod = require "hocket.internal.base.lazy" "hocket.internal.runner.mod"
 local prompt = require "hocket.internal.agents.prompt"
@@ -288,6 +289,15 @@ local function let_in(run, target)
   return provider_file.load(run, target, path)
 end
 
+-- A run that is not kept would draw from nothing.
+local function check_project(options)
+  local name = options.project
+  if name == nil or options.replay then return true end
+  if not day_budget.is_name(name) then return failure("invalid", ("'%s' is no name of a project: letters, digits, '.', '_' and '-', 64 at most"):format(tostring(name))) end
+  if effects.here() then return true end
+  return failure("unsupported", "what a project may use in a day stands in the store: a run of a project has to be kept (--store)")
+end
+
 local function find(path, options)
   if options.call then
     local why = component.missing "hocket.internal.runner.pool_call"
@@ -325,6 +335,8 @@ return function(args, journal, id)
   local went, reply, failed = pcall(runner.workflow, run, args.input, function()
     if not target then return nil, err end
     label(run, args.labels or run.options.labels)
+    local counted, why = check_project(options)
+    if not counted then return nil, why end
     local ok, refused = let_in(run, target)
     if not ok then return nil, refused end
     local seconds = run.call and pool_call.left(run.call) or not run.options.conversation and run.options.timeout

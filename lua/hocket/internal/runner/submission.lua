@@ -1,5 +1,6 @@
 --- What is put into the store for a run that a worker begins (`hocket work`), now or at its time: its row and the files that it
 --- needs. Nothing of it is done here; what is wrong with its target, and whether its Lua may run, is said here.
+local day_budget = require "hocket.internal.base.lazy" "hocket.internal.models.day_budget"
 local json = require "hocket.json"
 local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
 local provider_place = require "hocket.internal.runner.provider_place"
@@ -31,6 +32,10 @@ local function check(args)
   if #(args.input or "") > MAX_INPUT then return failure("limit", "the input is larger than %d MiB", MAX_INPUT >> 20) end
   for name in pairs(args.options or {}) do
     if here[name] then return failure("unsupported", "the option '%s' is not for a run that a worker does", name) end
+  end
+  local project = args.project or (args.options or {}).project
+  if project ~= nil and not day_budget.is_name(project) then
+    return failure("invalid", "'%s' is no name of a project: letters, digits, '.', '_' and '-', 64 at most", tostring(project))
   end
   local pool = args.pool or POOL
   if type(pool) ~= "string" or not pool:find "^[%w][%w._-]*$" or #pool > 64 then
@@ -89,8 +94,10 @@ function submission.prepare(args)
   local files
   files, err = travel.of(args.target, admitted, options.files)
   if not files then return nil, err end
-  return { id = args.id, target = args.target, input = args.input, options = json.encode(options_of(args, files.cwd)),
-    pool = args.pool or POOL, due_ms = args.due_ms, caller = args.caller, project = args.project, files = files.files, files_of = files.generation }
+  local made = options_of(args, files.cwd)
+  made.project = args.project or made.project
+  return { id = args.id, target = args.target, input = args.input, options = json.encode(made),
+    pool = args.pool or POOL, due_ms = args.due_ms, caller = args.caller, project = made.project, files = files.files, files_of = files.generation }
 end
 
 return submission

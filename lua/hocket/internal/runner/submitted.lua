@@ -141,7 +141,7 @@ function submitted.submit(target, input, opts)
   local why = component.missing(SUBMIT)
   if why then return failed { code = "unsupported", message = "hocket.submit: " .. why } end
   local run, id, kept = runs.current(), system.run_id(), effects.here() ~= nil
-  local args = { id = id, target = target, input = input, pool = opts.pool, due_ms = opts.at and math.floor(opts.at * 1000) or nil, project = opts.project,
+  local args = { id = id, target = target, input = input, pool = opts.pool, due_ms = opts.at and math.floor(opts.at * 1000) or nil, project = opts.project or run and run.options.project or nil,
     options = options_of(opts, run), caller = kept and run and run.id or nil }
   local function submit()
     local made, err = require "hocket.internal.runner.submit"(args)

@@ -1,0 +1,153 @@
+/* `hocket budget`: what projects may use in a day. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/command/command_impl.h"
+#include "cli/exit.h"
+#include "cli/out.h"
+#include "cli/store.h"
+#include "cli/text.h"
+
+enum { COST = 1, TOKENS, CALLS, TZ, STORE, JSON };
+
+/* As it was given; NULL: not named. */
+struct budget {
+    const char *cost, *tokens, *calls, *tz, *store;
+    bool json;
+};
+
+static const struct cli_option options[] = {
+    { COST, 0, "cost", "USD", "set: what its model calls may cost in a day, or none" },
+    { TOKENS, 0, "tokens", "N", "set: tokens in a day, in and out, or none" },
+    { CALLS, 0, "calls", "N", "set: model calls in a day, or none" },
+    { TZ, 0, "tz", "ZONE", "set: whose days they are, as in Europe/Berlin (UTC)" },
+    { JSON, 'j', "json", NULL, "print one JSON object" },
+    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { 0 },
+};
+
+/* As people write amounts of money: digits, and a point. */
+static bool is_money(const char *value)
+{
+    size_t n = strspn(value, "0123456789"), rest = n;
+    if (value[n] == '.')
+        rest = n + 1 + strspn(value + n + 1, "0123456789");
+    return n > 0 && rest <= 18 && value[rest] == 0 && (rest == n || rest > n + 1);
+}
+
+static int set(void *ud, int id, const char *value)
+{
+    struct budget *b = ud;
+    int64_t n;
+    bool good = true, none = value && strcmp(value, "none") == 0;
+    switch (id) {
+    case COST: b->cost = value, good = none || is_money(value); break;
+    case TOKENS:
+        b->tokens = value, good = none || cli_parse_int(value, 0, INT64_C(1) << 42, &n);
+        break;
+    case CALLS:
+        b->calls = value, good = none || cli_parse_int(value, 0, INT64_C(1) << 42, &n);
+        break;
+    case TZ: b->tz = value, good = cli_text_is_utf8(value, strlen(value)); break;
+    case STORE: b->store = value; break;
+    default: b->json = true;
+    }
+    return good ? 0 : cli_usage("budget", "'%s': expected an amount of at least 0, or none", value);
+}
+
+/* Numbers as they were written, which is as JSON has them but for zeros in front. */
+static void add_limit(
+    struct cli_buf *out, const char *name, const char *value, struct cli_buf *none)
+{
+    if (!value)
+        return;
+    bool gone = strcmp(value, "none") == 0;
+    while (value[0] == '0' && value[1] >= '0' && value[1] <= '9')
+        value++;
+    cli_buf_addf(gone ? none : out, ",\"%s\":%s", name, gone ? "true" : value);
+}
+
+static int add_args(const struct budget *b, const struct cli_args *args, struct cli_buf *out)
+{
+    static const char *const words[] = { "set", "show", "rm", "list" };
+    const char *word = args->count > 0 ? args->words[0] : "";
+    size_t i = 0;
+    while (i < 4 && strcmp(words[i], word) != 0)
+        i++;
+    if (i == 4)
+        return cli_usage("budget", "expected set, list, show or rm");
+    if (args->count != (i == 3 ? 1 : 2))
+        return cli_usage(
+            "budget", "%s: expected %s", word, i == 3 ? "no words" : "the name of a project");
+    if (i != 0 && (b->cost || b->tokens || b->calls || b->tz))
+        return cli_usage("budget", "%s takes no options but --json and --store", word);
+    struct cli_buf none = { 0 };
+    cli_buf_adds(out, "{");
+    cli_stored_arg(out, "word", word);
+    if (i != 3)
+        cli_stored_arg(out, "project", args->words[1]);
+    cli_stored_arg(out, "tz", b->tz);
+    add_limit(out, "cost", b->cost, &none);
+    add_limit(out, "tokens", b->tokens, &none);
+    add_limit(out, "calls", b->calls, &none);
+    if (none.n > 0)
+        cli_buf_addf(out, ",\"none\":{%s}", none.p + 1);
+    cli_buf_adds(out, "}");
+    cli_buf_free(&none);
+    return 0;
+}
+
+static int call(const struct budget *b, const struct cli_args *args)
+{
+    struct cli_buf json = { 0 }, shown = { 0 };
+    struct cli_result result;
+    int rc = add_args(b, args, &json);
+    if (rc == 0 && strcmp(args->words[0], "set") == 0)
+        rc = cli_stored_call_new("budget", "budget", json.p, b->store, &result);
+    else if (rc == 0)
+        rc = cli_stored_call("budget", "budget", json.p, b->store, &result);
+    cli_buf_free(&json);
+    if (rc != 0)
+        return rc;
+    if (b->json) {
+        cli_out_line(result.json.p, result.json.n);
+    } else if (result.text.n > 0) {
+        cli_text_show(&shown, result.text.p, result.text.n, true);
+        cli_out_line(cli_buf_text(&shown), shown.n);
+    }
+    cli_buf_free(&shown);
+    cli_result_free(&result);
+    return cli_out_end();
+}
+
+static int main_budget(const struct cli_command *self, int argc, char **argv)
+{
+    struct budget b = { 0 };
+    struct cli_args args = { .ud = &b };
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    return cli_stored_utf8("budget", args.words, args.count) ? call(&b, &args) : CLI_EXIT_USAGE;
+}
+
+const struct cli_command cli_budget = {
+    .name = "budget",
+    .usage = "set NAME | list | show NAME | rm NAME",
+    .summary = "what projects may use in a day, and what is left of it",
+    .about =
+        "A run belongs to a project by --project NAME. Its model calls draw from the project's "
+        "day, "
+        "whoever\n"
+        "does it and however many do. At the end of it a run that nobody waits for goes on the "
+        "next "
+        "day, others\n"
+        "are refused (exit code 5). What `set` does not name stays as it was. docs/budgets.md says "
+        "more.",
+    .examples = "  hocket budget set travel --cost 5 --tokens 2000000 --tz Europe/Berlin\n"
+                "  hocket run --project travel agents 'Two days in Rome'\n"
+                "  hocket budget list\n",
+    .options = options,
+    .set = set,
+    .main = main_budget,
+};
