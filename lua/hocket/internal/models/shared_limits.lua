@@ -15,6 +15,8 @@ local shared_limits = {}
 --- Seconds: places without a word of their holder; between two looks; that what is drawn at once is to last; at most
 --- between two tries.
 local LEASE, TICK, AHEAD, RETRY = 10, 1, 0.25, 0.25
+--- Seconds over which it is counted how much is taken.
+local COUNT = 0.1
 --- Of any 60 seconds, in the milliseconds in which a minute's limit comes back: what was granted may be used a little later.
 local MINUTE = 62000
 
@@ -27,10 +29,11 @@ Shared.__index = Shared
 local function draw(self, what, spec)
   spec.name = self.name .. " " .. what
   if self.block_ms and what == self.first then spec.block_ms, self.block_ms = self.block_ms, nil end
+  self.drew = true
   local drawn, err = store.draw(spec)
   if not drawn then error(err, 0) end
   if drawn.blocked_ms > 0 then self.blocked_ms = math.max(self.blocked_ms or 0, drawn.blocked_ms) end
-  if what == self.first then self.looked = true end
+  if what == self.first then self.looked_at = fiber.now() end
   return drawn
 end
 
@@ -47,9 +50,11 @@ end
 
 -- How much is to be there: what those who wait need, and what will be taken in a moment, by what was taken lately.
 local function ahead_of(self, what, took, limit)
-  local rates = self.rates
-  rates[what] = math.max(took / TICK, (rates[what] or 0) / 2)
-  return math.min(math.max(math.ceil(rates[what] * AHEAD), 1), math.max(limit // 240, 1))
+  local rate = self.rates[what] or { a_second = 0, took = 0, since = fiber.now() - TICK }
+  local seconds = fiber.now() - rate.since
+  self.rates[what], rate.took = rate, rate.took + took
+  if seconds >= COUNT then rate.a_second, rate.took, rate.since = math.max(rate.took / seconds, rate.a_second / 2), 0, fiber.now() end
+  return math.min(math.max(math.ceil(rate.a_second * AHEAD), 1), math.max(limit // 240, 1))
 end
 
 -- More of requests or tokens; below 0: given back. `least`: what the next call needs.
@@ -66,6 +71,7 @@ local function top_up(self, what, limit, level, needed, least, ahead)
   spec.want, spec.least, spec.owing = math.max(math.min(want, spec.capacity), least), least, what == "tokens"
   local drawn = draw(self, what, spec)
   if drawn.granted < least and needed > 0 then wait_for(self, drawn) end
+  if drawn.granted == 0 then self.drew = false end -- there is none, also for who comes now
   return drawn.granted
 end
 
@@ -125,12 +131,12 @@ end
 
 -- That a provider wants to be left alone is heard once a second at least.
 local function listen(self)
-  if not self.looked or self.block_ms then draw(self, self.first, { want = 0, capacity = 1 }) end
+  if self.block_ms or fiber.now() >= (self.looked_at or -TICK) + TICK then draw(self, self.first, { want = 0, capacity = 1 }) end
 end
 
 local function turn(self)
   local l = look(self)
-  self.blocked_ms, self.looked, self.pause = nil, false, nil
+  self.blocked_ms, self.pause, self.drew = nil, nil, false
   self.block_ms = l.block_ms > 0 and l.block_ms or self.block_ms
   self.awake = l.active
   local requests, tokens, slots, few_requests, few_tokens = (l.active and draw_all or give_all_back)(self, l)
@@ -157,7 +163,8 @@ local function serve(self)
     if self.places and self.places > 0 then pcall(draw, self, "calls", { want = 0, capacity = 1, holder = self.holder, lease_ms = 1 }) end
   end })
   while true do
-    if not self.pause then fiber.park(self.awake and TICK or nil) end
+    -- Who came while the store was asked has woken it in vain: only after a turn without that is it known that nobody waits.
+    if not self.pause and not self.drew then fiber.park(self.awake and TICK or nil) end
     local ok, err = pcall(turn, self)
     if fiber.cancelled() then return end
     if not ok and not failed(self, err) then return end
