@@ -490,6 +490,29 @@ local function kept(bed, o)
   }
 end
 
+-- What limits that all processes of a store have together cost a model call, beside the same without: both are kept.
+local function drawn(bed, o)
+  local rounds, db = o.quick and 30 or 60, bed.tmp .. "/drawn.db"
+  local function row(what, limit, job, with)
+    local plain, ours = {}, {}
+    for i = 1, o.reps do
+      for _, one in ipairs { { plain }, { ours, with } } do
+        job.store, job.more, job.env = db, one[2] and one[2].more, one[2] and one[2].env
+        for _, ending in ipairs { "", "-wal", "-shm" } do os.remove(db .. ending) end
+        bed.output(o.hocket, "budget", "set", "bench", "--calls", 1000000000, "--tokens", 1000000000000, "--store", db)
+        local short, long = bed.hocket(job, 5), bed.hocket(job, rounds)
+        one[1][i] = long.exit == 0 and short.exit == 0 and slope(long, short, (rounds - 5) * 21) or nil
+        if not one[1][i] then return failed(what, limit, nil, "hocket's run failed") end
+      end
+    end
+    return ratio_row(what, "µs", measure.median(plain), measure.median(ours), limit)
+  end
+  return {
+    row("a tool turn whose calls are limited for all processes: CPU to limits of its own", 1.1, { script = "limited" }, { env = "SHARED=1" }),
+    row("a tool turn that draws from a project's day, calls and tokens: CPU to one that does not", 2.5, { script = "turns", model = "tools-20" }, { more = { "--project", "bench" } }),
+  }
+end
+
 -- It says no by its exit status when one is over its limit, which the rows say as well.
 local function saves(bed)
   local text = bed.output(bed.build .. "/bench/bench_save") or ""
@@ -597,6 +620,7 @@ cases.list = {
   { name = "store", run = store },
   { name = "postgres", run = postgres },
   { name = "kept", run = kept },
+  { name = "drawn", run = drawn },
   { name = "saves", run = saves },
   { name = "programs", run = programs },
   { name = "endless", run = endless },

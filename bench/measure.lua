@@ -75,11 +75,12 @@ function measure.new(spec)
     end
     words[#words + 1] = "--store"
     words[#words + 1] = job.store or "off"
-    return words
+    for _, word in ipairs(job.more or {}) do words[#words + 1] = word end
+    return job.env and table.move(words, 1, #words, 3, { "env", job.env }) or words
   end
 
   --- `job`: script (or program: one of ours, without Lua), model, together, free, seconds, store (a file that runs are kept
-  --- in); n is its input, rounds or, `at_once`, clients.
+  --- in), more (options), env (NAME=value); n is its input, rounds or, `at_once`, clients.
   function self.hocket(job, n, more)
     more = more or {}
     more.seconds = job.seconds
