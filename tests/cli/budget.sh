@@ -113,5 +113,19 @@ for ahead in 8 80 400; do # the first call has to come before it, also where all
   [ "$code" = 124 ] || break
 done
 expect 0; has out "snow snow"; same "$(used night$ahead calls used)" 1
+# What a run submits, and its agents that work in runs of their own, are of its project, too.
+mkdir -p shop/agents
+printf -- '---\nname: poet\npool: default\nmax_tokens: 100\n---\nYou write.\n' >shop/agents/poet.md
+cp team/sim.lua shop
+cat >shop/main.lua <<'L'
+local hocket = require "hocket"
+local one = assert(hocket.run(hocket.agent "shop/agents/poet.md", "line")).text
+return one .. " " .. assert(assert(hocket.submit("shop/one.lua", "1")):wait()).text
+L
+cp team/main.lua shop/one.lua
+budget set shop --calls 9; expect 0
+run "$HOCKET" run --detach -q --project shop shop; expect 0
+run "$HOCKET" wait "$(cat out)"; expect 0; has out "snow snow"; same "$(used shop calls used)" 2
+run "$HOCKET" runs --limit 0 --json; same "$(grep -o '"project":"shop"' out | wc -l)" 3
 kill -TERM $worker; wait $worker
 finish

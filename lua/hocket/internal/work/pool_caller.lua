@@ -90,7 +90,7 @@ local function put(step, child, options)
   if not files then return nil, wrong end
   options.cwd = files.cwd
   local ok, err = store.submit { id = child, target = target, input = step.input, options = json.encode(options), pool = step.def.pool, caller = run.id,
-    generation = generations_of(run, child), files = files.files, files_of = files.generation }
+    project = options.project, generation = generations_of(run, child), files = files.files, files_of = files.generation }
   if not ok and err.code == "exists" then return child end -- by an earlier life
   return ok, err
 end
