@@ -94,6 +94,28 @@ t.test("clocks that are put back: a time that comes twice counts once, an interv
   t.equal(assert(cron.parse "30 2 * * *"):next(moment "2026-10-25 01:10", berlin), moment "2026-10-26 01:30")
 end)
 
+t.test("New York, and Lord Howe, whose clocks change by half an hour", function()
+  local york, howe = timezone.open "America/New_York", timezone.open "Australia/Lord_Howe"
+  if not york or not howe then return end
+  -- forward on 2027-03-14 from 02:00 to 03:00, back on 2027-11-07 from 02:00 to 01:00
+  t.same(following("30 2 * * *", "2027-03-13 12:00", 3, york), { "2027-03-14 03:00", "2027-03-15 02:30", "2027-03-16 02:30" })
+  t.same(following("30 1 * * *", "2027-11-06 12:00", 3, york), { "2027-11-07 01:30", "2027-11-08 01:30", "2027-11-09 01:30" })
+  t.equal(assert(cron.parse "30 1 * * *"):next(moment "2027-11-06 12:00", york), moment "2027-11-07 05:30") -- the first of the two
+  t.equal(assert(cron.parse "30 1 * * *"):next(moment "2027-11-07 06:10", york), moment "2027-11-08 06:30") -- and not the second
+  -- forward on 2026-10-04 from 02:00 to 02:30, back on 2027-04-04 from 02:00 to 01:30
+  t.same(following("15 2 * * *", "2026-10-03 12:00", 2, howe), { "2026-10-04 02:30", "2026-10-05 02:15" })
+  t.same(following("45 1 * * *", "2027-04-03 12:00", 2, howe), { "2027-04-04 01:45", "2027-04-05 01:45" })
+  t.equal(assert(cron.parse "45 1 * * *"):next(moment "2027-04-03 12:00", howe), moment "2027-04-03 14:45")
+  t.same(following("0 * * * *", "2026-10-03 15:10", 3, howe), { "2026-10-04 03:00", "2026-10-04 04:00", "2026-10-04 05:00" })
+end)
+
+t.test("far times: 2100 is no leap year, zones go on by their rule", function()
+  local york = timezone.open "America/New_York"
+  if not york then return end
+  t.same(following("0 0 29 2 *", "2096-03-01 00:00", 2, york), { "2104-02-29 00:00", "2108-02-29 00:00" })
+  t.same(following("30 2 * * sun", "2100-03-13 12:00", 2, york), { "2100-03-14 03:00", "2100-03-21 02:30" })
+end)
+
 t.test("a day that is left out comes with the next one", function()
   local apia = timezone.open "Pacific/Apia"
   if not apia then return end

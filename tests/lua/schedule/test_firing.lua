@@ -81,7 +81,7 @@ test("a run is put when it is due, and once, however many are there", function()
     t.equal(runs[1].target, "a.lua")
     finish(runs[1], "done")
   end
-  now = now + 6
+  now = now + 16
   workers[1]:look()
   t.equal(spec_of "hourly".fired, 3)
   t.equal(spec_of "hourly".last.state, "done")

@@ -11,8 +11,8 @@ local schedules = {}
 
 local KIND = "schedule"
 
---- Milliseconds: between two looks at a run whose end is waited for, at least; at most where somebody waits for it; at most.
-local CHECK, WAITED, CHECK_MOST = 1000, 60000, 3600000
+--- Milliseconds between two looks at a run that goes on, at least and at most: whose end somebody waits for, and others.
+local WAITED, WAITED_MOST, OTHER, OTHER_MOST = 1000, 60000, 15000, 3600000
 
 ---@class hocket.Schedule
 ---@field name string
@@ -81,8 +81,8 @@ end
 -- A long run is looked at seldom.
 local function check_ms(spec, now_ms)
   local since = spec.last and spec.last.at_ms or now_ms
-  local most = (spec.webhook or spec.waiting) and WAITED or CHECK_MOST
-  return now_ms + math.max(CHECK, math.min((now_ms - since) // 4, most))
+  local waited = spec.webhook or spec.waiting
+  return now_ms + math.max(waited and WAITED or OTHER, math.min((now_ms - since) // 4, waited and WAITED_MOST or OTHER_MOST))
 end
 
 local function wake_ms(spec, now_ms)
