@@ -23,7 +23,7 @@ torture "the store on a disk that fails" "$build/tests/store/test_store_crash" -
 torture "runs that are kept, on such a disk" "$build/tests/host/test_host_torture" --full
 pg="$(dirname "$0")/support/postgres.sh"
 if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
-    torture "a database whose connections are cut at any byte" env HOCKET_TORTURE=1 sh "$pg" "$build/tests/store/test_store_postgres_faults"
+    torture "a database whose connections are cut at any byte" env HOCKET_TORTURE=1 sh "$pg" "$build/tests/store/test_store_postgres_cut"
     torture "processes and a server that are killed, stopped and cut off" sh "$pg" "$build/tests/store/test_store_postgres_history" --full
     torture "workers and their database that are killed, stopped and cut off" env HOCKET="$(cd "$build" && pwd)/hocket" HOCKET_TEST_SEED="$start" sh "$pg" sh "$(dirname "$0")/cli/work_history.sh" 1000
 else

@@ -1,0 +1,52 @@
+/* Stores in the server of tests/support/postgres.sh, each test with a schema of its own; statements beside them; and a way to
+ * that server that ends where a test says. */
+#pragma once
+
+#include "store/fixture.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* The folder of the server's socket; NULL: there is none, and the test is to be skipped. */
+const char *pg_server(void);
+
+extern const struct store_kind pg_kind;
+extern char pg_schema[32];
+extern const char
+    *pg_host; /* of the stores that are opened next: the server's folder, or the proxy's */
+int pg_setup(void **state); /* a fixture, not open, of a new schema */
+int pg_teardown(void **state);
+
+/* One of its folder's commands: "start", "stop QUIT", "standby", … */
+void pg_control(const char *command);
+/* Beside any store. */
+void pg_sql(const char *script);
+#define PG_CUT_ALL                                                                                 \
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"         \
+    " AND application_name = 'hocket' AND backend_type = 'client backend'"
+
+/* Passes bytes on until so many have gone by, in both directions; then it closes both sides, and begins anew. */
+struct pg_proxy {
+    char dir[TEST_TEMP_PATH], path[TEST_TEMP_PATH + 32];
+    int listener;
+    _Atomic int64_t left; /* bytes; below 0: no end */
+    _Atomic bool ending;
+    _Atomic size_t cuts;
+    _Atomic int64_t passed;         /* bytes */
+    _Atomic bool holds, is_holding; /* does not close then, but lets nothing through */
+    pthread_t thread;
+};
+extern struct pg_proxy pg_proxy;
+void pg_proxy_start(void); /* stores that are opened next go through it */
+void pg_proxy_end(void);   /* and no more */
+
+/* ---- Words ---- */
+
+void pg_assert_entries(struct fixture *f, const char *id, uint64_t n);
+int pg_find(struct fixture *f, const char *id);
+int pg_take(struct fixture *f, const char *id, struct hocket__store_claim *claim);
+int pg_message(struct fixture *f, const char *run, const char *id, struct hocket__str json);
+int pg_care(struct fixture *f, enum hocket__store_care what);
+/* Run number i, for whoever takes it. */
+void pg_submit(struct fixture *f, int i);
+bool pg_take_next(struct fixture *f, struct hocket__store_claim *claim);
