@@ -40,6 +40,27 @@ static int unix_socket(const char *path, bool listens)
     return -1;
 }
 
+/* The server has said all: so it has done it. */
+static bool is_answer(const char *bytes, size_t n)
+{
+    static const char ready[] = { 'Z', 0, 0, 0, 5 };
+    return n > sizeof(ready) && memcmp(bytes + n - sizeof(ready) - 1, ready, sizeof(ready)) == 0;
+}
+
+/* Whether an answer goes on to the store. */
+static bool let_through(void)
+{
+    if (pg_proxy.answers != 0)
+        return pg_proxy.answers < 0 || pg_proxy.answers-- > 0;
+    while (pg_proxy.holds) {
+        pg_proxy.is_holding = true;
+        poll(NULL, 0, 5);
+    }
+    pg_proxy.answers = -1;
+    pg_proxy.left = 0;
+    return false;
+}
+
 /* One piece from one side to the other; false when the way has ended. */
 static bool pass(int from, int to)
 {
@@ -51,6 +72,8 @@ static bool pass(int from, int to)
     }
     size_t most = left < 0 || left > (int64_t) sizeof(piece) ? sizeof(piece) : (size_t) left;
     ssize_t n = most > 0 ? read(from, piece, most) : 0;
+    if (n > 0 && is_answer(piece, (size_t) n) && !let_through())
+        return false;
     for (ssize_t at = 0, w; at < n; at += w)
         if ((w = send(to, piece + at, (size_t) (n - at), MSG_NOSIGNAL)) <= 0)
             return false;
@@ -58,6 +81,56 @@ static bool pass(int from, int to)
         pg_proxy.left = left - n;
     pg_proxy.passed += n > 0 ? n : 0;
     return n > 0;
+}
+
+static bool is_marked(int client)
+{
+    char bytes[16384];
+    ssize_t n = recv(client, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+    return n > 0 && memmem(bytes, (size_t) n, pg_proxy.mark, strlen(pg_proxy.mark));
+}
+
+/* Up to a Sync: a transaction as a whole. */
+static void delay(int client, int db)
+{
+    static const char sync[] = { 'S', 0, 0, 0, 4 };
+    char *at = pg_proxy.late_bytes;
+    size_t n = 0;
+    while (n < sizeof(sync) || memcmp(at + n - sizeof(sync), sync, sizeof(sync)) != 0) {
+        ssize_t more = read(client, at + n, sizeof(pg_proxy.late_bytes) - n);
+        assert_true(more > 0);
+        n += (size_t) more;
+    }
+    pg_proxy.late_len = n;
+    pg_proxy.late_db = db;
+    pg_proxy.delays = false;
+    pg_proxy.cuts++;
+    close(client);
+    if (pg_proxy.late)
+        pg_proxy_late();
+}
+
+/* Up to the server's ReadyForQuery; an error's answer begins with an E. */
+bool pg_proxy_late(void)
+{
+    char answer[16384];
+    size_t n = 0;
+    bool fails = false;
+    int fd = pg_proxy.late_db;
+    assert_int_equal(write(fd, pg_proxy.late_bytes, pg_proxy.late_len), pg_proxy.late_len);
+    while (!is_answer(answer, n)) {
+        ssize_t more = read(fd, answer + n, sizeof(answer) - n);
+        assert_true(more > 0);
+        n += (size_t) more;
+    }
+    for (size_t at = 0, len; at + 5 <= n; at += 1 + len) {
+        const unsigned char *p = (const unsigned char *) answer + at;
+        len = (size_t) p[1] << 24 | (size_t) p[2] << 16 | (size_t) p[3] << 8 | p[4];
+        fails |= p[0] == 'E';
+    }
+    close(fd);
+    pg_proxy.late_db = -1;
+    return !fails;
 }
 
 static void serve_one(int client)
@@ -69,6 +142,10 @@ static void serve_one(int client)
     bool open = db >= 0;
     while (open && !pg_proxy.ending) {
         poll(fds, 2, 20);
+        if (pg_proxy.delays && fds[0].revents && is_marked(client)) {
+            delay(client, db);
+            return;
+        }
         for (int i = 0; open && i < 2; i++)
             if (fds[i].revents)
                 open = pass(fds[i].fd, fds[1 - i].fd);
@@ -99,6 +176,9 @@ void pg_proxy_start(void)
     assert_true(pg_proxy.listener >= 0);
     pg_proxy.left = -1;
     pg_proxy.ending = pg_proxy.holds = pg_proxy.is_holding = false;
+    pg_proxy.delays = pg_proxy.late = false;
+    pg_proxy.answers = -1;
+    pg_proxy.late_db = -1;
     pg_proxy.cuts = 0;
     assert_int_equal(pthread_create(&pg_proxy.thread, NULL, serve, NULL), 0);
     pg_host = pg_proxy.dir;

@@ -32,13 +32,25 @@ struct pg_proxy {
     _Atomic int64_t left; /* bytes; below 0: no end */
     _Atomic bool ending;
     _Atomic size_t cuts;
-    _Atomic int64_t passed;         /* bytes */
-    _Atomic bool holds, is_holding; /* does not close then, but lets nothing through */
+    _Atomic int64_t passed; /* bytes */
+    /* Does not close then, but lets nothing through. */
+    _Atomic bool holds, is_holding;
+    /* Below 0: all. At 0 the next one is held while `holds`, and then lost. */
+    _Atomic int answers;
+    /* Closes the store's side alone when it sends something with this text, which comes to the server late: when a test says
+     * so, or, if `late`, before the store is let in again. */
+    const char *mark;
+    _Atomic bool delays, late;
+    int late_db; /* the server's side of it; -1: none */
+    char late_bytes[16384];
+    size_t late_len;
     pthread_t thread;
 };
 extern struct pg_proxy pg_proxy;
 void pg_proxy_start(void); /* stores that are opened next go through it */
 void pg_proxy_end(void);   /* and no more */
+/* What was delayed comes now; whether the server takes it. */
+bool pg_proxy_late(void);
 
 /* ---- Words ---- */
 

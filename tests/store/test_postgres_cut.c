@@ -13,7 +13,8 @@ static int64_t commit_three(struct fixture *f, const struct hocket__store_claim 
     int64_t before = pg_proxy.passed;
     fixture_entries(f, claim, *n + 1, 3);
     *n += 3;
-    assert_int_equal(fixture_commit(f, claim, HOCKET__STORE_WRITTEN), 0);
+    if (fixture_commit(f, claim, HOCKET__STORE_WRITTEN) < 0)
+        fail_msg("%s", f->error.message);
     return pg_proxy.passed - before;
 }
 
@@ -171,6 +172,242 @@ static void a_number_that_is_given_again_is_not_ours(void **state)
     pg_sql("ALTER SYSTEM RESET wal_writer_delay");
 }
 
+/* ---- One round trip ----------------------------------------------------------------------------------------
+ * Of a run that a store has, nothing is read before it is written. */
+
+/* The server takes its time: what was on its way when the connection was lost comes after all, before the store has asked
+ * whether it is there, and is; or after it has written it again, and is too late. */
+static void what_comes_late_is_there_once(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t n = 0;
+    pg_proxy_start();
+    fixture_open(f);
+    struct hocket__store_claim claim = fixture_put(f, RUN_1);
+    commit_three(f, &claim, &n);
+    for (int i = 0; i < 6; i++) {
+        commit_three(f, &claim, &n);
+        pg_proxy.late = i % 2;
+        pg_proxy.mark = "what came";
+        pg_proxy.delays = true;
+        commit_three(f, &claim, &n);
+        assert_false(pg_proxy.delays);
+        if (i % 2 == 0)
+            assert_false(pg_proxy_late());
+        pg_assert_entries(f, RUN_1, n);
+    }
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
+    fixture_close(f);
+    pg_proxy_end();
+}
+
+static void wait_for(struct fixture *f, const struct hocket__store_claim *claim, const char *what)
+{
+    struct hocket__store_run run = { .waiting_for = STR(what) };
+    hocket__store_update(f->s, claim, HOCKET__STORE_SET_WAITING_FOR, &run);
+    assert_int_equal(fixture_commit(f, claim, HOCKET__STORE_WRITTEN), 0);
+}
+
+/* Where nothing but the number of the write tells it. */
+static void what_comes_late_changes_nothing_back(void **state)
+{
+    struct fixture *f = *state;
+    pg_proxy_start();
+    fixture_open(f);
+    struct hocket__store_claim claim = fixture_put(f, RUN_1);
+    wait_for(f, &claim, "first");
+    pg_proxy.mark = "second";
+    pg_proxy.delays = true;
+    wait_for(f, &claim, "second");
+    assert_false(pg_proxy.delays);
+    wait_for(f, &claim, "third");
+    assert_false(pg_proxy_late());
+    assert_int_equal(pg_find(f, RUN_1), 0);
+    assert_true(hocket__str_is(fixture_row(f, 0).run.waiting_for, "third"));
+    fixture_close(f);
+    pg_proxy_end();
+}
+
+/* An end that is written late does not end what another has taken up since. */
+static void a_late_end_is_nobodys(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture direct;
+    struct hocket__store_claim claim, theirs;
+    struct hocket__store_run end = { .state = HOCKET__STORE_DONE };
+    fixture_init(&direct, &pg_kind);
+    fixture_open(&direct);
+    pg_submit(&direct, 1);
+    assert_int_equal(fixture_commit(&direct, NULL, HOCKET__STORE_WRITTEN), 0);
+    pg_proxy_start();
+    fixture_open(f);
+    assert_true(pg_take_next(f, &claim));
+    end.waiting_for = STR("for this mark");
+    pg_proxy.mark = end.waiting_for.p;
+    pg_proxy.delays = true;
+    hocket__store_update(
+        f->s, &claim, HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR, &end);
+    hocket__store_release(f->s, &claim);
+    pg_sql("UPDATE runs SET lease_ms = 0"); /* it is thought dead meanwhile */
+    while (!pg_take_next(&direct, &theirs))
+        uv_run(&f->loop, UV_RUN_NOWAIT);
+    fixture_append(&direct, &theirs, 1);
+    assert_int_equal(fixture_commit(&direct, &theirs, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), HOCKET_ESTATE);
+    assert_false(pg_proxy_late());
+    assert_int_equal(pg_find(&direct, theirs.id), 0);
+    assert_int_equal(fixture_row(&direct, 0).run.state, HOCKET__STORE_RUNNING);
+    fixture_append(&direct, &theirs, 2);
+    assert_int_equal(fixture_commit(&direct, &theirs, HOCKET__STORE_WRITTEN), 0);
+    fixture_close(f);
+    pg_proxy_end();
+    fixture_deinit(&direct);
+}
+
+struct commit {
+    struct hocket__store_wait wait;
+    bool done;
+    int status;
+};
+
+static void on_kept(struct hocket__store_wait *w, int status, const struct hocket_error *err)
+{
+    struct commit *c = hocket__container_of(w, struct commit, wait);
+    (void) err;
+    c->done = true;
+    c->status = status;
+}
+
+/* Who has handed one in hears that it is there, though a worker has it already when that is asked. */
+static void what_was_taken_meanwhile_was_put(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture direct;
+    struct hocket__store_claim claim;
+    fixture_init(&direct, &pg_kind);
+    fixture_open(&direct);
+    pg_proxy_start();
+    fixture_open(f);
+    for (int i = 0; i < 5; i++) {
+        struct commit c = { .wait.done = on_kept };
+        assert_int_equal(
+            pg_find(f, RUN_1), HOCKET_ENOTFOUND); /* what came behind the last one is done */
+        pg_proxy.holds = true;
+        pg_proxy.answers = 1; /* what the rows say; not that they are written */
+        pg_submit(f, i);
+        hocket__store_commit(f->s, NULL, HOCKET__STORE_SYNCED, &c.wait);
+        while (!pg_proxy.is_holding)
+            uv_run(&f->loop, UV_RUN_NOWAIT);
+        assert_false(c.done);
+        assert_true(pg_take_next(&direct, &claim));
+        pg_proxy.is_holding = pg_proxy.holds = false;
+        fixture_until(f, &c.done);
+        assert_int_equal(c.status, 0);
+    }
+    assert_int_equal(pg_proxy.cuts, 5);
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
+    fixture_close(f);
+    pg_proxy_end();
+    fixture_deinit(&direct);
+}
+
+/* In one transaction with others that are kept: each hears its own, and once. */
+static void what_was_refused_is_refused_though_it_was_cut_off(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t n = 0;
+    int64_t size = 0;
+    int rounds = getenv("HOCKET_TORTURE") ? 500 : 30;
+    srandom(17);
+    pg_proxy_start();
+    fixture_open(f);
+    struct hocket__store_claim good = fixture_put(f, RUN_1);
+    commit_three(f, &good, &n);
+    for (int i = 0; i < rounds; i++) {
+        char id[HOCKET__STORE_ID + 1];
+        snprintf(id, sizeof(id), "01KANC3V0QZJ9E4W2X6T%06u", (unsigned) (2 * i) % 1000000u);
+        struct hocket__store_claim bad = fixture_put(f, id);
+        fixture_append(f, &bad, 1);
+        assert_int_equal(fixture_commit(f, &bad, HOCKET__STORE_WRITTEN), 0);
+        int64_t before = pg_proxy.passed;
+        pg_proxy.left = i > 1 ? cut_in(size, i) : -1;
+        fixture_append(f, &bad, 2);
+        fixture_append(f, &bad, 9);
+        fixture_append(f, &good, ++n);
+        if (i % 2)
+            pg_submit(f, 2 * i + 1);
+        struct commit c = { .wait.done = on_kept };
+        hocket__store_commit(f->s, &bad, HOCKET__STORE_WRITTEN, &c.wait);
+        assert_int_equal(fixture_commit(f, &good, HOCKET__STORE_WRITTEN), 0);
+        fixture_until(f, &c.done);
+        assert_int_equal(c.status, HOCKET_EINVAL);
+        assert_int_equal(f->news[HOCKET__STORE_REFUSED], i + 1);
+        assert_memory_equal(f->news_id, id, sizeof(id));
+        size = i > 1 ? size : pg_proxy.passed - before;
+        pg_proxy.left = -1;
+        pg_assert_entries(f, id, 2);
+    }
+    pg_assert_entries(f, RUN_1, n);
+    assert_true(pg_proxy.cuts > (size_t) rounds / 10);
+    fixture_close(f);
+    pg_proxy_end();
+}
+
+/* A run that this store believes it has is another's, or is gone: then nothing of the batch is believed. */
+static void what_is_not_ours_any_more_is_read(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture other;
+    struct hocket__store_claim claim = { .fence = 0 }, theirs;
+    struct hocket__store_run end = { .state = HOCKET__STORE_DONE };
+    char script[128];
+    fixture_init(&other, &pg_kind);
+    fixture_open(f);
+    fixture_open(&other);
+    struct hocket__store_claim good = fixture_put(f, RUN_1);
+    fixture_append(f, &good, 1);
+    assert_int_equal(fixture_commit(f, &good, HOCKET__STORE_WRITTEN), 0);
+    for (int i = 0; i < 3; i++) {
+        pg_submit(&other, i);
+        assert_int_equal(fixture_commit(&other, NULL, HOCKET__STORE_WRITTEN), 0);
+        assert_true(pg_take_next(f, &claim));
+        fixture_append(f, &claim, 1);
+        assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
+        snprintf(script, sizeof(script), "UPDATE runs SET lease_ms = 0 WHERE id = '%s'", claim.id);
+        pg_sql(script);
+        if (i != 1) {
+            assert_true(pg_take_next(&other, &theirs));
+            assert_string_equal(theirs.id, claim.id);
+        }
+        if (i == 2) {
+            hocket__store_update(other.s, &theirs, HOCKET__STORE_SET_STATE, &end);
+            hocket__store_release(other.s, &theirs);
+            assert_int_equal(fixture_commit(&other, &theirs, HOCKET__STORE_WRITTEN), 0);
+        }
+        if (i > 0) {
+            struct hocket__store_reply r = fixture_reply(&other);
+            assert_int_equal(
+                fixture_answer(&other, hocket__store_remove(other.s, STR(claim.id), &r, NULL)), 0);
+        }
+        if (i == 2)
+            assert_int_equal(pg_care(&other, HOCKET__STORE_VACUUM), 0); /* its row, too */
+        if (i % 2)
+            fixture_append(f, &claim, 2);
+        else
+            hocket__store_update(f->s, &claim, HOCKET__STORE_SET_STATE, &end);
+        fixture_append(f, &good, (uint64_t) i + 2);
+        assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN),
+            i == 0 ? HOCKET_ESTATE : HOCKET_ENOTFOUND);
+        assert_int_equal(fixture_commit(f, &good, HOCKET__STORE_WRITTEN), 0);
+        assert_int_equal(f->news[HOCKET__STORE_REFUSED], i + 1);
+    }
+    pg_assert_entries(f, RUN_1, 4);
+    pg_sql("DO $$ BEGIN ASSERT (SELECT count(*) FROM entries WHERE run NOT IN (SELECT no FROM "
+           "runs)) = 0,"
+           " 'entries of no run'; END $$");
+    fixture_deinit(&other);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, pg_setup, pg_teardown)
@@ -179,6 +416,12 @@ int main(void)
         TEST(what_is_taken_and_cut_off_is_had),
         TEST(an_item_that_is_cut_off_is_put_once),
         TEST(a_number_that_is_given_again_is_not_ours),
+        TEST(what_comes_late_is_there_once),
+        TEST(what_comes_late_changes_nothing_back),
+        TEST(a_late_end_is_nobodys),
+        TEST(what_was_taken_meanwhile_was_put),
+        TEST(what_was_refused_is_refused_though_it_was_cut_off),
+        TEST(what_is_not_ours_any_more_is_read),
     };
     return pg_server() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
 }

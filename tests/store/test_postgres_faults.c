@@ -308,7 +308,8 @@ static void tables_without_workers_are_migrated(void **state)
     pg_sql("DROP INDEX runs_due; DROP INDEX runs_caller; DROP TABLE items; DROP TABLE limits;"
            "DROP TABLE leases; ALTER TABLE runs DROP COLUMN pool, DROP COLUMN due_ms,"
            " DROP COLUMN caller, DROP COLUMN project, DROP COLUMN attempts, DROP COLUMN taken_n,"
-           " DROP COLUMN news; UPDATE meta SET value = '1' WHERE name = 'version'");
+           " DROP COLUMN news, DROP COLUMN writes; UPDATE meta SET value = '1' WHERE name = "
+           "'version'");
     fixture_open(f);
     struct hocket__store_run job = { .state = HOCKET__STORE_QUEUED,
         .pool = HOCKET__STR("default") };

@@ -72,6 +72,7 @@ void hocket__keeper_refuse(struct hocket__keeper *k, struct hocket__claimed *c,
     enum hocket__store_command_kind kind, int status)
 {
     c->refusal = status;
+    c->known = false;
     c->refused_kind = kind;
     c->told = false;
     k->has_refusals = true;
@@ -93,6 +94,7 @@ bool hocket__keeper_touch(struct hocket__keeper *k, struct hocket__claimed *c)
     c->transaction = k->transaction;
     c->dirty = c->released = c->changed = c->is_new = false;
     c->parent = 0;
+    c->set = 0;
     if (!c->told)
         c->refusal = 0; /* of a transaction that was not written */
     hocket__list_del(&c->touched);
@@ -130,6 +132,7 @@ void hocket__claims_taken(
         c->refusal = 0;
         c->told = false;
         c->transaction = 0;
+        c->known = false;
         c->fence = row.run.fence;
     } else if (c->fence == 0 && !c->refusal) {
         hocket__claims_drop(k, c);

@@ -44,6 +44,21 @@ struct hocket__claimed {
     bool changed; /* more than that it has grown: the time is to be exact */
     bool is_new;  /* put by this transaction; of a fork of run `parent` */
     bool called;  /* it has a caller, who hears of its end */
+
+    /* Of a database that has to be asked over a network: what is said of its row in this transaction, to be written at once;
+     * whether all above is known from the last one, as nobody else changes it while it is ours; and how the row is when a
+     * transaction is there whose answer never came. */
+    unsigned set;
+    struct hocket__store_run change;
+    bool known;
+    int64_t writes; /* transactions by claims that have changed its row */
+    struct {
+        uint64_t fence; /* 0: its row says nothing of that transaction */
+        int64_t writes;
+        bool is_new, released;
+        int refusal;
+        enum hocket__store_command_kind refused_kind;
+    } doubt;
     int64_t parent;
     int refusal; /* why nothing of it is written any more */
     enum hocket__store_command_kind refused_kind;

@@ -1,13 +1,9 @@
-/* Commands as rows: one transaction for all that is at hand, in two round trips.
+/* Commands as statements, one behind the other. What is said of a run's own row is gathered, and is one statement for each
+ * run at the end (change_row): a row that is changed three times is three rows to the server.
  *
- *   BEGIN, its number, the rows of its runs FOR UPDATE   ──>   what they say (gather, read_rows)
- *   rows that are written, COMMIT                        ──>   done          (apply_all)
- *
- * The rows of the runs stay locked in between, so that the fence that was compared is the fence under which it is
- * written. Commands that make no sense refuse their run, and no other's.
- *
- * A transaction whose answer never came may be there or not. Its number tells, on whatever connection (settle),
- * and the rows that have it: given again it is written again only when it is not. */
+ * That statement says under which claim it is written, and which write of it this is. Where the row is another one it
+ * divides by zero: then nothing of the transaction is there. So a run that is known from what was written before need not
+ * be asked for (write.c), and what a lost connection has left half-way to the server comes too late for ever. */
 #include "store/postgres/postgres_impl.h"
 
 #include "base/hash/hash.h"
@@ -20,105 +16,6 @@ int hocket__pg_begin(struct hocket__pg *d)
 {
     hocket__pg_new(d);
     return hocket__pg_query(d, PG_BEGIN, "BEGIN");
-}
-
-/* ---- What the rows say -------------------------------------------------------------------------- */
-
-static int send_load(struct hocket__pg_keeper *k, struct hocket__claimed *c)
-{
-    hocket__pg_new(&k->db);
-    hocket__pg_text(&k->db, hocket__cstr(c->id));
-    hocket__pg_int(&k->db, k->base.self.store);
-    hocket__pg_int(&k->db, k->base.self.pid);
-    return hocket__pg_send(&k->db, PG_LOAD,
-        "SELECT no, CASE WHEN owner_store = $2 AND owner_pid = $3 THEN fence ELSE 0 END, last_n,"
-        " last_seq, updated_ms, (caller IS NOT NULL)::int::bigint FROM runs WHERE id = $1 FOR "
-        "UPDATE");
-}
-
-/* Of a run that is to be put: its number, and its parent's. */
-#define NUMBER                                                                                     \
-    "SELECT nextval(pg_get_serial_sequence('runs', 'no')), (SELECT no FROM runs WHERE id = $1)"
-static int send_number(struct hocket__pg_keeper *k, const struct hocket__store_run *r)
-{
-    hocket__pg_new(&k->db);
-    hocket__pg_text(&k->db, hocket__cstr(r->parent));
-    return hocket__pg_send(&k->db, PG_NUMBER, NUMBER);
-}
-
-/* All runs that the commands are of, in `touched`, and what is asked of each. */
-static int gather(struct hocket__pg_keeper *k, struct hocket__str work)
-{
-    struct hocket__store_command cmd;
-    int rc = 0;
-    while (rc == 0 && hocket__store_command_next(&work, &cmd)) {
-        if (cmd.kind == HOCKET__STORE_FILE)
-            continue;
-        struct hocket__claimed *c = hocket__claims_need(&k->base, cmd.id);
-        if (!c)
-            return hocket__error_nomem(&k->db.error);
-        if (!hocket__keeper_touch(&k->base, c))
-            continue;
-        c->is_new = cmd.kind == HOCKET__STORE_PUT;
-        rc = send_load(k, c);
-        if (rc == 0 && c->is_new)
-            rc = send_number(k, &cmd.row.run);
-    }
-    return rc;
-}
-
-static int read_row(struct hocket__pg_keeper *k, struct hocket__claimed *c)
-{
-    struct hocket__pg *d = &k->db;
-    int rc = hocket__pg_next(d);
-    if (rc < 0) /* what is known of it stays: it would be taken for one that nobody has */
-        return rc;
-    bool there = rc == 0 && hocket__pg_rows(d) == 1;
-    c->no = there ? hocket__pg_int_of(d, 0, 0) : 0;
-    c->fence = there ? (uint64_t) hocket__pg_int_of(d, 0, 1) : 0;
-    c->last_n = there ? (uint64_t) hocket__pg_int_of(d, 0, 2) : 0;
-    c->last_seq = there ? (uint64_t) hocket__pg_int_of(d, 0, 3) : 0;
-    c->updated_ms = there ? hocket__pg_int_of(d, 0, 4) : 0;
-    c->called = there && hocket__pg_int_of(d, 0, 5) != 0;
-    if (rc < 0 || !c->is_new)
-        return rc;
-    rc = hocket__pg_next(d);
-    if (rc < 0)
-        return rc;
-    if (there) /* a run of this id: another one than is to be put */
-        return 0;
-    c->no = -hocket__pg_int_of(d, 0, 0); /* not there yet */
-    c->parent = hocket__pg_int_of(d, 0, 1);
-    return 0;
-}
-
-static int read_rows(struct hocket__pg_keeper *k)
-{
-    int rc = hocket__pg_next(&k->db); /* BEGIN */
-    if (rc == 0)
-        rc = hocket__pg_next(&k->db);
-    if (rc == 0)
-        k->unsettled = hocket__pg_int_of(&k->db, 0, 0);
-    for (struct hocket__list *l = k->base.touched.next; rc == 0 && l != &k->base.touched;
-         l = l->next)
-        rc = read_row(k, hocket__container_of(l, struct hocket__claimed, touched));
-    return rc;
-}
-
-static int load(struct hocket__pg_keeper *k, struct hocket__str work)
-{
-    struct hocket__pg *d = &k->db;
-    hocket__pg_new(d);
-    int rc = hocket__pg_send(d, PG_BEGIN, "BEGIN");
-    if (rc == 0)
-        rc = hocket__pg_send(d, PG_XID, "SELECT pg_current_xact_id()::text::bigint");
-    if (rc == 0)
-        rc = gather(k, work);
-    if (rc == 0)
-        rc = hocket__pg_sync(d);
-    if (rc == 0)
-        rc = read_rows(k);
-    return rc < 0 ? hocket__pg_give_up(d) : hocket__pg_end(d);
 }
 
 /* ---- Runs ------------------------------------------------------------------------------------------ */
@@ -170,6 +67,7 @@ static int insert_run(struct hocket__pg_keeper *k, struct hocket__claimed *c,
     c->updated_ms = hocket__pg_now(k);
     c->fence = 1;
     c->called = r->caller[0] != 0;
+    c->writes = 0;
     hocket__pg_new(d);
     bind_run(d, r, parent);
     hocket__pg_int(d, c->no);
@@ -224,38 +122,37 @@ static int tell_caller(
         " ON CONFLICT DO NOTHING");
 }
 
-/* One statement for whatever is set: the bits of `set` choose the columns. */
-static int update(struct hocket__pg_keeper *k, const struct hocket__claimed *c,
-    const struct hocket__store_command *u)
+static void merge(struct hocket__store_run *to, unsigned set, const struct hocket__store_run *from)
 {
-    struct hocket__pg *d = &k->db;
+    if (set & HOCKET__STORE_SET_STATE)
+        to->state = from->state;
+    if (set & HOCKET__STORE_SET_WAITING_FOR)
+        to->waiting_for = from->waiting_for;
+    if (set & HOCKET__STORE_SET_GENERATION)
+        to->generation = from->generation;
+    if (set & HOCKET__STORE_SET_OPTIONS)
+        to->options = from->options;
+    if (set & HOCKET__STORE_SET_USAGE) {
+        to->cost = from->cost;
+        to->tokens = from->tokens;
+        to->simulated = from->simulated;
+    }
+    if (set & HOCKET__STORE_SET_QUEUE) {
+        to->pool = from->pool;
+        to->due_ms = from->due_ms;
+    }
+}
+
+/* The texts lie in what was handed over, for as long as the transaction is made. */
+static int update(
+    struct hocket__pg_keeper *k, struct hocket__claimed *c, const struct hocket__store_command *u)
+{
     const struct hocket__store_run *r = &u->row.run;
-    hocket__pg_new(d);
-    hocket__pg_int(d, u->set);
-    hocket__pg_text(d, hocket__cstr(hocket__store_state_word(r->state)));
-    hocket__pg_text_or_null(d, r->waiting_for);
-    hocket__pg_count(d, r->cost);
-    hocket__pg_count(d, r->tokens);
-    hocket__pg_text_or_null(d, r->generation);
-    hocket__pg_text(d, r->options);
-    hocket__pg_int(d, c->no);
-    hocket__pg_int(d, r->simulated);
-    hocket__pg_text_or_null(d, r->pool);
-    hocket__pg_int(d, r->due_ms);
-    int rc = hocket__pg_send(d, PG_UPDATE,
-        "UPDATE runs SET state = CASE WHEN $1 & 1 <> 0 THEN $2 ELSE state END,"
-        " waiting_for = CASE WHEN $1 & 2 <> 0 THEN $3 ELSE waiting_for END,"
-        " cost = CASE WHEN $1 & 4 <> 0 THEN $4 ELSE cost END,"
-        " tokens = CASE WHEN $1 & 4 <> 0 THEN $5 ELSE tokens END,"
-        " simulated = CASE WHEN $1 & 4 <> 0 THEN $9 ELSE simulated END,"
-        " generation = CASE WHEN $1 & 8 <> 0 THEN $6 ELSE generation END,"
-        " options = CASE WHEN $1 & 16 <> 0 THEN $7 ELSE options END,"
-        " pool = CASE WHEN $1 & 32 <> 0 THEN $10 ELSE pool END,"
-        " due_ms = CASE WHEN $1 & 32 <> 0 THEN $11 ELSE due_ms END WHERE no = $8");
-    return rc == 0 && c->called && (u->set & HOCKET__STORE_SET_STATE)
-                   && hocket__store_has_ended(r->state)
+    merge(&c->change, u->set, r);
+    c->set |= u->set;
+    return c->called && (u->set & HOCKET__STORE_SET_STATE) && hocket__store_has_ended(r->state)
                ? tell_caller(k, c, r->state)
-               : rc;
+               : 0;
 }
 
 /* ---- What belongs to runs ------------------------------------------------------------------------------- */
@@ -369,11 +266,10 @@ static int message_del(struct hocket__pg *d, int64_t run, struct hocket__str id)
 }
 
 /* Only the owner goes. The fence stays, so that a late write of this claim finds that it has been released. */
-static int release(struct hocket__pg *d, struct hocket__claimed *c)
+static int let_go(struct hocket__pg *d, int64_t no)
 {
-    c->released = true;
     hocket__pg_new(d);
-    hocket__pg_int(d, c->no);
+    hocket__pg_int(d, no);
     return hocket__pg_send(d, PG_LET_GO, "UPDATE runs SET " HOCKET__QUEUE_LET_GO " WHERE no = $1");
 }
 
@@ -386,7 +282,7 @@ static int number_free(
     hocket__pg_new(d);
     hocket__pg_text(d, HOCKET__STR(""));
     if (rc == 0)
-        rc = hocket__pg_query(d, PG_NUMBER, NUMBER);
+        rc = hocket__pg_query(d, PG_NUMBER, HOCKET__PG_NUMBER);
     if (rc == 0)
         c->no = there ? there : -hocket__pg_int_of(d, 0, 0);
     return rc;
@@ -405,7 +301,7 @@ int hocket__pg_put_free(
     *status = c.refusal;
     if (rc < 0 || c.refusal)
         return rc;
-    rc = release(&k->db, &c);
+    rc = let_go(&k->db, c.no);
     if (rc == 0)
         rc = hocket__pg_sync(&k->db);
     return rc < 0 ? rc : hocket__pg_end(&k->db);
@@ -426,12 +322,12 @@ static int write_to(
     case HOCKET__STORE_MESSAGE_PUT:
         return hocket__pg_send_message(&k->db, c->no, &cmd->row.message);
     case HOCKET__STORE_MESSAGE_DEL: return message_del(&k->db, c->no, cmd->message_id);
-    case HOCKET__STORE_RELEASE: return release(&k->db, c);
+    case HOCKET__STORE_RELEASE: c->released = true; return 0;
     default: return 0;
     }
 }
 
-static int apply(struct hocket__pg_keeper *k, const struct hocket__store_command *cmd)
+int hocket__pg_apply(struct hocket__pg_keeper *k, const struct hocket__store_command *cmd)
 {
     if (cmd->kind == HOCKET__STORE_FILE)
         return put_file(&k->db, &cmd->row.file);
@@ -448,23 +344,83 @@ static int apply(struct hocket__pg_keeper *k, const struct hocket__store_command
     return write_to(k, c, cmd);
 }
 
-static int write_run(struct hocket__pg *d, struct hocket__claimed *c, int64_t now)
+/* ---- Rows ---------------------------------------------------------------------------------------------- */
+
+#define IF_OURS                                                                                    \
+    " writes = writes + 1 WHERE no = $3 AND fence = $4 AND owner_pid = $5 AND owner_store = $6"    \
+    " AND writes = $7 AND removed = 0 RETURNING 1) SELECT 1 / count(*) FROM ours"
+
+static void bind_claim(struct hocket__pg_keeper *k, const struct hocket__claimed *c)
 {
-    bool grown = !c->changed && now >= c->updated_ms && now - c->updated_ms < GROWS_MS;
+    struct hocket__pg *d = &k->db;
     hocket__pg_new(d);
     hocket__pg_int(d, (int64_t) c->last_n);
     hocket__pg_int(d, (int64_t) c->last_seq);
     hocket__pg_int(d, c->no);
-    if (grown)
-        return hocket__pg_send(
-            d, PG_GROWN, "UPDATE runs SET last_n = $1, last_seq = $2 WHERE no = $3");
-    hocket__pg_int(d, now);
-    return hocket__pg_send(
-        d, PG_DIRTY, "UPDATE runs SET last_n = $1, last_seq = $2, updated_ms = $4 WHERE no = $3");
+    hocket__pg_int(d, (int64_t) c->fence);
+    hocket__pg_int(d, k->base.self.pid);
+    hocket__pg_int(d, k->base.self.store);
+    hocket__pg_int(d, c->writes);
 }
 
-/* Once for each run of a transaction, however many entries there were. */
-static int write_dirty(struct hocket__pg_keeper *k)
+/* Whether it may have been spoken to meanwhile, and is to be queued: that is looked at when its state is written. */
+static bool may_be_spoken(const struct hocket__claimed *c)
+{
+    return !(c->set & HOCKET__STORE_SET_STATE) || c->change.state == HOCKET__STORE_WAITING
+           || c->change.state == HOCKET__STORE_PARKED;
+}
+
+#define TEXT_OF(bit, field) (c->set & HOCKET__STORE_SET_##bit ? r->field : HOCKET__STR(""))
+
+/* One statement for whatever is set: the bits of `set` choose the columns. */
+static int send_change(struct hocket__pg_keeper *k, const struct hocket__claimed *c, bool goes)
+{
+    struct hocket__pg *d = &k->db;
+    const struct hocket__store_run *r = &c->change;
+    bool queue = c->set & HOCKET__STORE_SET_QUEUE, usage = c->set & HOCKET__STORE_SET_USAGE;
+    bind_claim(k, c);
+    hocket__pg_int(d, c->updated_ms);
+    hocket__pg_int(d, c->set);
+    hocket__pg_int(d, goes);
+    hocket__pg_text(d, hocket__cstr(hocket__store_state_word(r->state)));
+    hocket__pg_text_or_null(d, TEXT_OF(WAITING_FOR, waiting_for));
+    hocket__pg_count(d, usage ? r->cost : -1);
+    hocket__pg_count(d, usage ? r->tokens : -1);
+    hocket__pg_int(d, usage && r->simulated);
+    hocket__pg_text_or_null(d, TEXT_OF(GENERATION, generation));
+    hocket__pg_text(d, TEXT_OF(OPTIONS, options));
+    hocket__pg_text_or_null(d, TEXT_OF(QUEUE, pool));
+    hocket__pg_int(d, queue ? r->due_ms : 0);
+    return hocket__pg_send(d, PG_CHANGE,
+        "WITH ours AS (UPDATE runs SET last_n = $1, last_seq = $2, updated_ms = $8,"
+        " owner_pid = CASE WHEN $10 <> 0 THEN 0 ELSE owner_pid END,"
+        " state = CASE WHEN $9 & 1 <> 0 THEN $11 ELSE state END,"
+        " waiting_for = CASE WHEN $9 & 2 <> 0 THEN $12 ELSE waiting_for END,"
+        " cost = CASE WHEN $9 & 4 <> 0 THEN $13 ELSE cost END,"
+        " tokens = CASE WHEN $9 & 4 <> 0 THEN $14 ELSE tokens END,"
+        " simulated = CASE WHEN $9 & 4 <> 0 THEN $15 ELSE simulated END,"
+        " generation = CASE WHEN $9 & 8 <> 0 THEN $16 ELSE generation END,"
+        " options = CASE WHEN $9 & 16 <> 0 THEN $17 ELSE options END,"
+        " pool = CASE WHEN $9 & 32 <> 0 THEN $18 ELSE pool END,"
+        " due_ms = CASE WHEN $9 & 32 <> 0 THEN $19 ELSE due_ms END," IF_OURS);
+}
+
+static int change_row(struct hocket__pg_keeper *k, struct hocket__claimed *c, int64_t now)
+{
+    bool grown = !c->changed && now >= c->updated_ms && now - c->updated_ms < GROWS_MS;
+    if (grown) {
+        bind_claim(k, c);
+        return hocket__pg_send(
+            &k->db, PG_GROWN, "WITH ours AS (UPDATE runs SET last_n = $1, last_seq = $2," IF_OURS);
+    }
+    bool goes = c->released && !may_be_spoken(c);
+    c->updated_ms = now;
+    int rc = send_change(k, c, goes);
+    return rc == 0 && c->released && !goes ? let_go(&k->db, c->no) : rc;
+}
+
+/* Once for each run of a transaction, whatever was said of it. */
+int hocket__pg_apply_rows(struct hocket__pg_keeper *k)
 {
     int64_t now = hocket__pg_now(k);
     int rc = 0;
@@ -472,128 +428,7 @@ static int write_dirty(struct hocket__pg_keeper *k)
          l = l->next) {
         struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, touched);
         if (c->dirty)
-            rc = write_run(&k->db, c, now);
+            rc = change_row(k, c, now);
     }
     return rc;
-}
-
-static int apply_all(struct hocket__pg_keeper *k, struct hocket__str work)
-{
-    struct hocket__store_command cmd;
-    int rc = 0;
-    while (rc == 0 && hocket__store_command_next(&work, &cmd))
-        rc = apply(k, &cmd);
-    if (rc == 0)
-        rc = write_dirty(k);
-    hocket__pg_new(&k->db);
-    if (rc == 0)
-        rc = hocket__pg_send(&k->db, PG_COMMIT, "COMMIT");
-    if (rc == 0)
-        rc = hocket__pg_sync(&k->db);
-    return rc < 0 ? rc : hocket__pg_end(&k->db);
-}
-
-/* What was sent of a transaction that cannot go on is thrown away with its connection. */
-static int abandon(struct hocket__pg_keeper *k, int rc)
-{
-    if (k->db.sent.len > 0)
-        k->db.lost = true;
-    return k->db.lost ? rc : hocket__pg_finish(&k->db, rc);
-}
-
-/* ---- Transactions ---------------------------------------------------------------------------------------- */
-
-/* Whether this transaction has written the run's row, or any of its entries, which nobody writes again. */
-static int has_written(struct hocket__pg_keeper *k, const char *id)
-{
-    struct hocket__pg *d = &k->db;
-    hocket__pg_new(d);
-    hocket__pg_text(d, hocket__cstr(id));
-    hocket__pg_int(d, k->unsettled);
-    int rc = hocket__pg_query(d, PG_ONCE,
-        "SELECT 1 FROM runs r, CAST(($2 % 4294967296)::text AS xid) x WHERE r.id = $1 AND (r.xmin "
-        "= x"
-        " OR EXISTS (SELECT 1 FROM entries e WHERE e.run = r.no AND e.xmin = x))");
-    return rc < 0 ? rc : hocket__pg_rows(d) > 0;
-}
-
-/* What was committed while nobody waited for the standby any more may not have got there. What is committed after it has,
- * once it is answered. */
-static int until_replicated(struct hocket__pg_keeper *k)
-{
-    hocket__pg_new(&k->db);
-    return hocket__pg_query(
-        &k->db, PG_ONCE, "SELECT pg_logical_emit_message(true, 'hocket', '') IS NULL");
-}
-
-/* A server that crashed, or took over, gives the numbers that it has not heard of once more: one that is committed may be
- * another's. Files alone are written again in any case, which does nothing where they are. */
-static int is_ours(struct hocket__pg_keeper *k, struct hocket__str work)
-{
-    struct hocket__store_command cmd;
-    char last[HOCKET__STORE_ID + 1] = "";
-    int rc = 0;
-    while (rc == 0 && hocket__store_command_next(&work, &cmd)) {
-        if (cmd.kind == HOCKET__STORE_FILE || strcmp(cmd.id, last) == 0)
-            continue;
-        memcpy(last, cmd.id, sizeof(last));
-        rc = has_written(k, cmd.id);
-    }
-    if (rc == 1 && (rc = until_replicated(k)) == 0)
-        rc = 1;
-    return rc;
-}
-
-/* Whether the transaction whose answer never came is there: 1, 0, or negative where nobody knows yet. A server that
- * has never heard of it is one that took over without it. */
-static int settle(struct hocket__pg_keeper *k, struct hocket__str work)
-{
-    struct hocket__pg *d = &k->db;
-    hocket__pg_new(d);
-    hocket__pg_int(d, k->unsettled);
-    int rc = hocket__pg_query(d, PG_ONCE, "SELECT pg_xact_status($1::text::xid8)");
-    if (rc < 0)
-        return strcmp(d->code, "22023") == 0 ? 0 : rc;
-    struct hocket__str word = hocket__pg_bytes_of(d, 0, 0);
-    if (!hocket__str_is(word, "in progress"))
-        return hocket__str_is(word, "committed") ? is_ours(k, work) : 0;
-    hocket__error(&d->error, HOCKET_EIO,
-        "%s: the server is not done yet with what was written last", d->shown.data);
-    d->error.retryable = true;
-    return HOCKET_EIO;
-}
-
-static int write_once(struct hocket__pg_keeper *k, struct hocket__str work)
-{
-    int rc = hocket__pg_connect(&k->db);
-    if (rc == 0 && k->unsettled && (rc = settle(k, work)) != 0)
-        return rc < 0 ? rc : 0;
-    if (rc < 0)
-        return rc;
-    k->unsettled = 0;
-    hocket__keeper_begun(&k->base);
-    rc = load(k, work);
-    if (rc == 0)
-        rc = apply_all(k, work);
-    if (rc < 0)
-        rc = abandon(k, rc);
-    if (!k->db.lost) /* then the server has said what became of it */
-        k->unsettled = 0;
-    return rc;
-}
-
-/* Every commit is synced. */
-int hocket__pg_write(struct hocket__keeper *base, struct hocket__str work, bool sync)
-{
-    struct hocket__pg_keeper *k = hocket__pg_of(base);
-    if (work.n == 0)
-        return 0;
-    int rc = write_once(k, work);
-    if (rc < 0)
-        return rc;
-    k->unsettled = 0;
-    base->commits++;
-    base->syncs += sync;
-    hocket__keeper_settled(base);
-    return 0;
 }

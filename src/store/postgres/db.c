@@ -468,19 +468,35 @@ int hocket__pg_next(struct hocket__pg *d)
     return rc == 0 ? read_one(d) : rc;
 }
 
+/* What a pipeline without BEGIN ends with: its commit, which may fail as well. */
+static int read_sync(struct hocket__pg *d)
+{
+    int rc = 0;
+    ExecStatusType status = PGRES_EMPTY_QUERY;
+    while (!d->lost && status != PGRES_PIPELINE_SYNC) {
+        PGresult *r = take(d);
+        if (!r)
+            return d->error.status;
+        status = d->lib->PQresultStatus(r);
+        if (status == PGRES_FATAL_ERROR && rc == 0)
+            rc = fail_by(d, r);
+        d->lib->PQclear(r);
+    }
+    return rc;
+}
+
 /* The error that is told is the first. */
 static int pass_over(struct hocket__pg *d)
 {
     struct hocket_error first = { .status = 0 };
     char code[6] = "";
-    while (!d->lost && d->read < d->sent.len)
-        if (read_one(d) < 0 && first.status == 0) {
-            first = d->error;
-            memcpy(code, d->code, sizeof(code));
-        }
-    PGresult *sync = d->lost ? NULL : take(d);
-    if (sync)
-        d->lib->PQclear(sync);
+    for (bool is_end = false; !d->lost && !is_end;) {
+        is_end = d->read == d->sent.len;
+        if ((is_end ? read_sync(d) : read_one(d)) == 0 || first.status < 0)
+            continue;
+        first = d->error;
+        memcpy(code, d->code, sizeof(code));
+    }
     if (first.status == 0)
         return d->lost ? d->error.status : 0;
     d->error = first;

@@ -10,9 +10,9 @@ struct hocket__pg_keeper {
     struct hocket__keeper base;
     struct hocket__pg db;
     int64_t clock;     /* the server's, less ours */
-    int64_t unsettled; /* a transaction of which nobody knows whether it is there; 0: none */
     char snapshot[64]; /* what the server had seen when others were looked for last */
     bool heard;        /* others have said that there is something */
+    bool doubt;        /* nobody knows whether the last transaction is there */
     bool unsure;       /* a run may be ours whose answer was lost */
 };
 
@@ -27,9 +27,19 @@ int64_t hocket__pg_now(const struct hocket__pg_keeper *k);
 /* BEGIN; the end is hocket__pg_finish. */
 int hocket__pg_begin(struct hocket__pg *d);
 
-/* ---- apply.c ---- */
+/* ---- write.c ---- */
 
 int hocket__pg_write(struct hocket__keeper *base, struct hocket__str work, bool sync);
+
+/* ---- apply.c ---- */
+
+/* Of a run that is to be put: its number, and its parent's. */
+#define HOCKET__PG_NUMBER                                                                          \
+    "SELECT nextval(pg_get_serial_sequence('runs', 'no')), (SELECT no FROM runs WHERE id = $1)"
+
+/* Hands over what one command says, of a run whose row is known; then what is said of the rows of the runs themselves. */
+int hocket__pg_apply(struct hocket__pg_keeper *k, const struct hocket__store_command *cmd);
+int hocket__pg_apply_rows(struct hocket__pg_keeper *k);
 /* Puts a run that nobody has, in the transaction that there is; *status: why it cannot be. */
 int hocket__pg_put_free(
     struct hocket__pg_keeper *k, const struct hocket__store_run *run, int *status);
@@ -68,7 +78,7 @@ int hocket__pg_answer(struct hocket__keeper *base, struct hocket__store_call *c)
     " r.waiting_for, r.version, r.seed, r.state, r.simulated, r.cost, r.tokens, r.created_ms,"     \
     " r.updated_ms, r.last_n, r.fence, r.owner_pid, r.owner_host, r.owner_since_ms, r.lease_ms,"   \
     " r.no, r.owner_place, r.owner_start, r.owner_store, r.last_seq, r.pool, r.due_ms, r.caller,"  \
-    " r.project, r.attempts"
+    " r.project, r.attempts, r.writes"
 enum {
     PG_RUN_PID = 19,
     PG_RUN_HOST,
@@ -79,7 +89,8 @@ enum {
     PG_RUN_START,
     PG_RUN_STORE,
     PG_RUN_LAST_SEQ,
-    PG_RUN_POOL
+    PG_RUN_POOL,
+    PG_RUN_WRITES = PG_RUN_POOL + 5
 };
 void hocket__pg_run_of(struct hocket__pg *d, int row, struct hocket__store_run *run);
 /* The run's number; 0 without an error: there is none. */
@@ -124,11 +135,10 @@ int hocket__pg_notes(struct hocket__pg_keeper *k, struct hocket__store_call *c);
 enum {
     PG_ONCE,
     PG_BEGIN,
-    PG_XID,
     PG_LOAD,
     PG_NUMBER,
     PG_PUT,
-    PG_UPDATE,
+    PG_CHANGE,
     PG_APPEND,
     PG_APPEND_TEXT,
     PG_TEXT,
@@ -138,7 +148,6 @@ enum {
     PG_MESSAGE_DEL,
     PG_LET_GO,
     PG_GROWN,
-    PG_DIRTY,
     PG_COMMIT,
     PG_TAKE_FIND,
     PG_TAKE,

@@ -16,6 +16,19 @@ static void add_now(struct hocket__pg_keeper *k)
     hocket__pg_count(&k->db, k->base.o.wall_ms ? hocket__pg_now(k) : -1);
 }
 
+/* What is written next need not ask for it. */
+static void learn(
+    struct hocket__pg_keeper *k, struct hocket__claimed *c, const struct hocket__store_run *r)
+{
+    c->no = hocket__pg_int_of(&k->db, 0, PG_RUN_NO);
+    c->writes = hocket__pg_int_of(&k->db, 0, PG_RUN_WRITES);
+    c->last_n = r->last_n;
+    c->last_seq = r->last_seq;
+    c->updated_ms = r->updated_ms;
+    c->called = r->caller[0] != 0;
+    c->known = true;
+}
+
 static int give(struct hocket__pg_keeper *k, struct hocket__store_call *call)
 {
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
@@ -26,6 +39,7 @@ static int give(struct hocket__pg_keeper *k, struct hocket__store_call *call)
         return hocket__error_nomem(&k->db.error);
     hocket__store_pack(&call->rows, &row);
     hocket__claims_taken(&k->base, c, call);
+    learn(k, c, &row.run);
     return 0;
 }
 
@@ -54,7 +68,7 @@ static void add_self(struct hocket__pg_keeper *k)
     " r.cost, r.tokens, r.created_ms, r.updated_ms, r.last_n, r.fence, r.owner_pid, r.owner_host," \
     " r.owner_since_ms, r.lease_ms, r.no, r.owner_place, r.owner_start, r.owner_store, "           \
     "r.last_seq,"                                                                                  \
-    " r.pool, r.due_ms, r.caller, r.project, r.attempts"
+    " r.pool, r.due_ms, r.caller, r.project, r.attempts, r.writes"
 
 /* What was lost and what had a time comes first (HOCKET__QUEUE_AT): two looks at each pool. The first of each is locked, and
  * the first of those taken: others pass over them for that moment.

@@ -77,7 +77,8 @@ static const char tables[] =
     " project TEXT,"
     " attempts BIGINT NOT NULL DEFAULT 0," /* workers that were lost with it, at entry taken_n */
     " taken_n BIGINT NOT NULL DEFAULT 0,"
-    " news BIGINT NOT NULL DEFAULT 0) WITH (fillfactor = 70);" /* a message came since it was claimed */
+    " news BIGINT NOT NULL DEFAULT 0," /* a message came since it was claimed */
+    " writes BIGINT NOT NULL DEFAULT 0) WITH (fillfactor = 70);" /* transactions by claims */
     /* its rows are changed in place, again and again */
     "CREATE INDEX runs_parent ON runs(parent) WHERE parent IS NOT NULL;"
     "CREATE INDEX runs_generation ON runs(generation) WHERE generation IS NOT NULL;"
@@ -169,7 +170,8 @@ static const char *const migrations[] = {
     "ALTER TABLE runs ADD COLUMN project TEXT;"
     "ALTER TABLE runs ADD COLUMN attempts BIGINT NOT NULL DEFAULT 0;"
     "ALTER TABLE runs ADD COLUMN taken_n BIGINT NOT NULL DEFAULT 0;"
-    "ALTER TABLE runs ADD COLUMN news BIGINT NOT NULL DEFAULT 0;" QUEUE_TABLES,
+    "ALTER TABLE runs ADD COLUMN news BIGINT NOT NULL DEFAULT 0;"
+    "ALTER TABLE runs ADD COLUMN writes BIGINT NOT NULL DEFAULT 0;" QUEUE_TABLES,
 };
 
 _Static_assert(sizeof(migrations) / sizeof(migrations[0]) == HOCKET__PG_VERSION,

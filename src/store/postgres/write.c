@@ -1,0 +1,316 @@
+/* Transactions: all that is at hand, in one of two ways.
+ *
+ *   known   rows that are written                      ──>   done               one round trip: a pipeline is a transaction
+ *   read    BEGIN, the rows of its runs FOR UPDATE    ──>   what they say      and a second one:
+ *           rows that are written, COMMIT             ──>   done
+ *
+ * Runs are known from what was written or taken before; one that turns out to be another's fails the transaction (apply.c),
+ * and all is read. Commands that make no sense refuse their run, and no other's.
+ *
+ * A transaction whose answer never came may be there or not. Its rows tell (settle): each transaction of a claim counts in
+ * the rows that it changes, and a run that was put has a seed that no other has. Seen under a lock, so that what is still on
+ * its way comes too late, as it counts from the write before. The number of the transaction would not tell: a server that
+ * crashed, or took over, gives those that it has not heard of once more. */
+#include "store/postgres/postgres_impl.h"
+
+/* ---- What the rows say -------------------------------------------------------------------------- */
+
+static int send_load(struct hocket__pg_keeper *k, struct hocket__claimed *c)
+{
+    hocket__pg_new(&k->db);
+    hocket__pg_text(&k->db, hocket__cstr(c->id));
+    hocket__pg_int(&k->db, k->base.self.store);
+    hocket__pg_int(&k->db, k->base.self.pid);
+    return hocket__pg_send(&k->db, PG_LOAD,
+        "SELECT no, CASE WHEN owner_store = $2 AND owner_pid = $3 THEN fence ELSE 0 END, last_n,"
+        " last_seq, updated_ms, (caller IS NOT NULL)::int::bigint, writes FROM runs"
+        " WHERE id = $1 FOR UPDATE");
+}
+
+static int send_number(struct hocket__pg_keeper *k, const struct hocket__store_run *r)
+{
+    hocket__pg_new(&k->db);
+    hocket__pg_text(&k->db, hocket__cstr(r->parent));
+    return hocket__pg_send(&k->db, PG_NUMBER, HOCKET__PG_NUMBER);
+}
+
+/* All runs that the commands are of, in `touched`, and what is asked of each. */
+static int gather(struct hocket__pg_keeper *k, struct hocket__str work)
+{
+    struct hocket__store_command cmd;
+    int rc = 0;
+    while (rc == 0 && hocket__store_command_next(&work, &cmd)) {
+        if (cmd.kind == HOCKET__STORE_FILE)
+            continue;
+        struct hocket__claimed *c = hocket__claims_need(&k->base, cmd.id);
+        if (!c)
+            return hocket__error_nomem(&k->db.error);
+        if (!hocket__keeper_touch(&k->base, c))
+            continue;
+        c->is_new = cmd.kind == HOCKET__STORE_PUT;
+        rc = send_load(k, c);
+        if (rc == 0 && c->is_new)
+            rc = send_number(k, &cmd.row.run);
+    }
+    return rc;
+}
+
+static int read_row(struct hocket__pg_keeper *k, struct hocket__claimed *c)
+{
+    struct hocket__pg *d = &k->db;
+    int rc = hocket__pg_next(d);
+    if (rc < 0) /* what is known of it stays: it would be taken for one that nobody has */
+        return rc;
+    bool there = hocket__pg_rows(d) == 1;
+    c->no = there ? hocket__pg_int_of(d, 0, 0) : 0;
+    c->fence = there ? (uint64_t) hocket__pg_int_of(d, 0, 1) : 0;
+    c->last_n = there ? (uint64_t) hocket__pg_int_of(d, 0, 2) : 0;
+    c->last_seq = there ? (uint64_t) hocket__pg_int_of(d, 0, 3) : 0;
+    c->updated_ms = there ? hocket__pg_int_of(d, 0, 4) : 0;
+    c->called = there && hocket__pg_int_of(d, 0, 5) != 0;
+    c->writes = there ? hocket__pg_int_of(d, 0, 6) : 0;
+    if (!c->is_new)
+        return 0;
+    rc = hocket__pg_next(d);
+    if (rc < 0)
+        return rc;
+    if (there) /* a run of this id: another one than is to be put */
+        return 0;
+    c->no = -hocket__pg_int_of(d, 0, 0); /* not there yet */
+    c->parent = hocket__pg_int_of(d, 0, 1);
+    return 0;
+}
+
+static int read_rows(struct hocket__pg_keeper *k, bool begun)
+{
+    int rc = begun ? 0 : hocket__pg_next(&k->db);
+    for (struct hocket__list *l = k->base.touched.next; rc == 0 && l != &k->base.touched;
+         l = l->next)
+        rc = read_row(k, hocket__container_of(l, struct hocket__claimed, touched));
+    return rc;
+}
+
+/* `begun`: in the transaction that there is. */
+static int load(struct hocket__pg_keeper *k, struct hocket__str work, bool begun)
+{
+    struct hocket__pg *d = &k->db;
+    hocket__pg_new(d);
+    int rc = begun ? 0 : hocket__pg_send(d, PG_BEGIN, "BEGIN");
+    if (rc == 0)
+        rc = gather(k, work);
+    if (rc == 0)
+        rc = hocket__pg_sync(d);
+    if (rc == 0)
+        rc = read_rows(k, begun);
+    return rc < 0 ? hocket__pg_give_up(d) : hocket__pg_end(d);
+}
+
+/* ---- Writing ------------------------------------------------------------------------------------------- */
+
+static int apply_all(struct hocket__pg_keeper *k, struct hocket__str work, bool begun)
+{
+    struct hocket__store_command cmd;
+    int rc = 0;
+    while (rc == 0 && hocket__store_command_next(&work, &cmd))
+        rc = hocket__pg_apply(k, &cmd);
+    if (rc == 0)
+        rc = hocket__pg_apply_rows(k);
+    hocket__pg_new(&k->db);
+    if (rc == 0 && begun)
+        rc = hocket__pg_send(&k->db, PG_COMMIT, "COMMIT");
+    if (rc == 0)
+        rc = hocket__pg_sync(&k->db);
+    return rc < 0 ? rc : hocket__pg_end(&k->db);
+}
+
+/* What was sent of a transaction that cannot go on is thrown away with its connection. */
+static int abandon(struct hocket__pg_keeper *k, int rc, bool begun)
+{
+    if (k->db.sent.len > 0)
+        k->db.lost = true;
+    return k->db.lost || !begun ? rc : hocket__pg_finish(&k->db, rc);
+}
+
+/* What is known of the runs of a transaction when it is there. */
+static void remember(struct hocket__pg_keeper *k, bool written)
+{
+    for (struct hocket__list *l = k->base.touched.next; l != &k->base.touched; l = l->next) {
+        struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, touched);
+        c->writes += written && c->dirty;
+        c->known = written && c->no > 0 && c->fence && !c->refusal && !c->released;
+    }
+}
+
+/* And when nobody knows. */
+static void doubt(struct hocket__pg_keeper *k)
+{
+    k->doubt = true;
+    for (struct hocket__list *l = k->base.touched.next; l != &k->base.touched; l = l->next) {
+        struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, touched);
+        c->doubt.fence = c->dirty ? c->fence : 0;
+        c->doubt.writes = c->writes + 1;
+        c->doubt.is_new = c->is_new && (!c->refusal || c->refused_kind != HOCKET__STORE_PUT);
+        c->doubt.released = c->released;
+        c->doubt.refusal = c->refusal;
+        c->doubt.refused_kind = c->refused_kind;
+    }
+}
+
+/* What fails and is not lost is not there. */
+static int write_rows(struct hocket__pg_keeper *k, struct hocket__str work, bool begun)
+{
+    int rc = apply_all(k, work, begun);
+    if (rc < 0)
+        rc = abandon(k, rc, begun);
+    if (rc < 0 && k->db.lost)
+        doubt(k);
+    remember(k, rc == 0);
+    return rc;
+}
+
+/* Also a batch of no runs at all. */
+static bool is_known(struct hocket__pg_keeper *k, struct hocket__str work)
+{
+    struct hocket__store_command cmd;
+    while (hocket__store_command_next(&work, &cmd)) {
+        if (cmd.kind == HOCKET__STORE_FILE)
+            continue;
+        struct hocket__claimed *c = hocket__claims_get(&k->base, cmd.id);
+        if (cmd.kind == HOCKET__STORE_PUT || !c || !c->known || c->refusal)
+            return false;
+    }
+    return true;
+}
+
+static int write_known(struct hocket__pg_keeper *k, struct hocket__str work)
+{
+    struct hocket__store_command cmd;
+    hocket__keeper_begun(&k->base);
+    for (struct hocket__str rest = work; hocket__store_command_next(&rest, &cmd);)
+        if (cmd.kind != HOCKET__STORE_FILE)
+            hocket__keeper_touch(&k->base, hocket__claims_get(&k->base, cmd.id));
+    return write_rows(k, work, false);
+}
+
+static int write_read(struct hocket__pg_keeper *k, struct hocket__str work, bool begun)
+{
+    hocket__keeper_begun(&k->base);
+    int rc = load(k, work, begun);
+    return rc == 0 ? write_rows(k, work, true) : abandon(k, rc, true);
+}
+
+/* ---- What nobody knows --------------------------------------------------------------------------------- */
+
+/* Whether the transaction in doubt has put this run: whoever has it now. */
+static int is_put(struct hocket__pg_keeper *k, const struct hocket__store_run *r)
+{
+    struct hocket__pg *d = &k->db;
+    hocket__pg_new(d);
+    hocket__pg_text(d, hocket__cstr(r->id));
+    hocket__pg_bytes(d, hocket__str((const char *) r->seed, sizeof(r->seed)));
+    int rc = hocket__pg_query(d, PG_ONCE, "SELECT 1 FROM runs WHERE id = $1 AND seed = $2");
+    return rc < 0 ? rc : hocket__pg_rows(d) > 0;
+}
+
+/* Whether it has changed this run's row. If it has let go of it, and another has it already, nobody can say, and it is
+ * refused as one that is lost. */
+static int is_changed(struct hocket__pg_keeper *k, const struct hocket__claimed *c)
+{
+    struct hocket__pg *d = &k->db;
+    hocket__pg_new(d);
+    hocket__pg_text(d, hocket__cstr(c->id));
+    int rc =
+        hocket__pg_query(d, PG_ONCE, "SELECT fence, writes FROM runs WHERE id = $1 FOR UPDATE");
+    return rc < 0
+               ? rc
+               : hocket__pg_rows(d) == 1 && hocket__pg_int_of(d, 0, 0) == (int64_t) c->doubt.fence
+                     && hocket__pg_int_of(d, 0, 1) == c->doubt.writes;
+}
+
+static int is_there(struct hocket__pg_keeper *k, const struct hocket__store_command *cmd)
+{
+    struct hocket__claimed *c =
+        cmd->kind == HOCKET__STORE_FILE ? NULL : hocket__claims_get(&k->base, cmd->id);
+    if (c && cmd->kind == HOCKET__STORE_PUT)
+        return c->doubt.is_new ? is_put(k, &cmd->row.run) : 0;
+    return c && c->doubt.fence ? is_changed(k, c) : 0;
+}
+
+/* What was committed while nobody waited for the standby any more may not have got there. What is committed after it has,
+ * once it is answered. */
+static int until_replicated(struct hocket__pg_keeper *k)
+{
+    hocket__pg_new(&k->db);
+    return hocket__pg_query(
+        &k->db, PG_ONCE, "SELECT pg_logical_emit_message(true, 'hocket', '') IS NULL");
+}
+
+/* As if its answer had come. */
+static void believe(struct hocket__pg_keeper *k, struct hocket__str work)
+{
+    struct hocket__store_command cmd;
+    hocket__keeper_begun(&k->base);
+    while (hocket__store_command_next(&work, &cmd)) {
+        struct hocket__claimed *c =
+            cmd.kind == HOCKET__STORE_FILE ? NULL : hocket__claims_get(&k->base, cmd.id);
+        if (!c || !hocket__keeper_touch(&k->base, c))
+            continue;
+        c->released = c->doubt.released;
+        if (c->doubt.refusal && !c->told)
+            hocket__keeper_refuse(&k->base, c, c->doubt.refused_kind, c->doubt.refusal);
+    }
+}
+
+/* Whether the transaction whose answer never came is there: 1; 0: then its rows are locked, in a transaction that goes on;
+ * or negative where nobody knows yet. Files alone are written again in any case, which does nothing where they are. */
+static int settle(struct hocket__pg_keeper *k, struct hocket__str work)
+{
+    struct hocket__store_command cmd;
+    char last[HOCKET__STORE_ID + 1] = "";
+    int rc = hocket__pg_begin(&k->db);
+    for (struct hocket__str rest = work; rc == 0 && hocket__store_command_next(&rest, &cmd);) {
+        if (strcmp(cmd.id, last) != 0)
+            rc = is_there(k, &cmd);
+        memcpy(last, cmd.id, sizeof(last));
+    }
+    if (rc == 0)
+        return 0;
+    rc = hocket__pg_finish(&k->db, rc);
+    if (rc > 0 && (rc = until_replicated(k)) == 0) {
+        believe(k, work);
+        return 1;
+    }
+    return rc;
+}
+
+static int write_once(struct hocket__pg_keeper *k, struct hocket__str work)
+{
+    int rc = hocket__pg_connect(&k->db);
+    bool begun = k->doubt;
+    if (rc == 0 && k->doubt)
+        rc = settle(k, work);
+    if (rc != 0)
+        return rc < 0 ? rc : 0;
+    if (!begun && is_known(k, work)) {
+        rc = write_known(k, work);
+        if (rc == 0 || k->db.lost)
+            return rc;
+    }
+    return write_read(k, work, begun);
+}
+
+/* Every commit is synced. */
+int hocket__pg_write(struct hocket__keeper *base, struct hocket__str work, bool sync)
+{
+    struct hocket__pg_keeper *k = hocket__pg_of(base);
+    if (work.n == 0)
+        return 0;
+    int rc = write_once(k, work);
+    if (rc < 0)
+        return rc;
+    k->doubt = false;
+    base->commits++;
+    base->syncs += sync;
+    hocket__keeper_settled(base);
+    return 0;
+}
