@@ -423,6 +423,21 @@ local function postgres(bed)
   return rows
 end
 
+-- The same for processes that take runs from one pool: the time for each is that of all by their number.
+local function queue(bed)
+  local text, ok = bed.output("env", "HOCKET_TEST_POSTGRES_FSYNC=on", "sh", "tests/support/postgres.sh", bed.build .. "/bench/bench_queue")
+  if not ok and (text or ""):find "skipped" then return {} end
+  local rows = {}
+  for _, n in ipairs { 1, 2, 4 } do
+    local what = ("a run of PostgreSQL taken and ended, %d worker%s"):format(n, n > 1 and "s" or "")
+    local bare, eight, one = (ok and text or ""):match(("workers %d bare (%%d+) store %%d+ ratio ([%%d.]+); one by one %%d+ ratio ([%%d.]+)"):format(n))
+    if not bare then return { failed(what, 1.25, nil, "bench_queue says nothing of it") } end
+    rows[#rows + 1] = ratio_row(what, "µs", 1e6 / bare, 1e6 / bare / eight, 1.25)
+    rows[#rows + 1] = ratio_row(what .. ", one by one", "µs", 1e6 / bare, 1e6 / bare / one)
+  end
+  return rows
+end
+
 -- ---- Runs that are kept ------------------------------------------------------------------------
 
 -- Medians of a figure of hocket's without a store and with one, in turn: get(job) gives it, or nil.
@@ -619,6 +634,7 @@ cases.list = {
   { name = "schema", run = schema },
   { name = "store", run = store },
   { name = "postgres", run = postgres },
+  { name = "queue", run = queue },
   { name = "kept", run = kept },
   { name = "drawn", run = drawn },
   { name = "saves", run = saves },
