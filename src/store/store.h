@@ -78,8 +78,8 @@ struct hocket__store_claim {
     uint64_t fence;
 };
 
-/* All these: 0, ENOMEM, EINVAL, ELIMIT (too much is pending: commit, and go on when it is done) or
- * ECLOSED; on an error nothing was taken. Texts are copied. */
+/* All these: 0, ENOMEM, EINVAL, ELIMIT (too much is pending: commit, and go on when it is done; in PostgreSQL also a name of
+ * more than 600 bytes) or ECLOSED; on an error nothing was taken. Texts are copied. */
 
 /* A new run, claimed by us. The fields that are the store's are passed over, but that last_n is at_n. */
 int hocket__store_put(struct hocket__store *s, const struct hocket__store_run *run,

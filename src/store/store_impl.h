@@ -102,6 +102,7 @@ struct hocket__store {
     struct hocket__list calls, asked; /* not yet given to the backend; given */
     struct hocket__list refused;
     bool held, closing, broken, opened, ready, in_turn;
+    size_t max_key; /* bytes of a name that the backend has an index of; 0: any */
     bool unlimited; /* what is handed over now belongs together, however much it is */
     int watchers;
     bool paused;                      /* writing fails, and is tried again */

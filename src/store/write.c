@@ -12,6 +12,21 @@ void hocket__store_rewind(struct hocket__store *s, size_t len)
         hocket__buf_cut(&s->batch, len);
 }
 
+/* A name that is longer than the backend's index takes would fail the transaction that it is in, with all that others say. */
+static bool has_fair_names(const struct hocket__store *s, const struct hocket__store_command *c)
+{
+    struct hocket__str one = HOCKET__STR(""), two = HOCKET__STR("");
+    if (c->kind == HOCKET__STORE_PUT || c->kind == HOCKET__STORE_UPDATE)
+        one = c->row.run.pool;
+    if (c->kind == HOCKET__STORE_MESSAGE_PUT)
+        one = c->row.message.id;
+    if (c->kind == HOCKET__STORE_FILE) {
+        one = c->row.file.generation;
+        two = c->row.file.path;
+    }
+    return s->max_key == 0 || (one.n <= s->max_key && two.n <= s->max_key);
+}
+
 /* Bounds both ways: the memory of what waits for a slow disk, and a row that no backend could take.
  * The run that is refused here goes on, and is told by its caller. */
 static int hand_over(struct hocket__store *s, const struct hocket__store_command *c)
@@ -20,7 +35,7 @@ static int hand_over(struct hocket__store *s, const struct hocket__store_command
         return HOCKET_ECLOSED;
     if (s->broken)
         return s->error.status;
-    if (s->handed - s->written > s->o.max_pending && !s->unlimited)
+    if ((s->handed - s->written > s->o.max_pending && !s->unlimited) || !has_fair_names(s, c))
         return HOCKET_ELIMIT;
     size_t before = s->batch.len;
     int rc = hocket__store_command_pack(&s->batch, c);

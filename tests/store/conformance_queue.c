@@ -1,8 +1,10 @@
 /* What every store has to do for workers: runs that wait in pools, are taken, given back, and spoken to. */
 #include "store/conformance.h"
 #include "store/export.h"
+#include "store/store_impl.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const struct store_kind *the_kind;
@@ -439,6 +441,68 @@ static void what_is_queued_is_told_to_who_watches(void **state)
     hocket__store_watch(f->s, false);
 }
 
+/* ---- Several processes ------------------------------------------------------------------------- */
+
+enum { WORKERS = 8, JOBS = 120 };
+
+/* Takes what there is, ends it, and tells each; as a process of its own. */
+static void work(const struct fixture *of, int out)
+{
+    struct fixture f;
+    struct hocket__store_claim c;
+    fixture_init(&f, the_kind);
+    f.now = NOW;
+    snprintf(f.path, sizeof(f.path), "%s", of->path);
+    fixture_open(&f);
+    while (*next(&f, "default", &c)) {
+        give_back(&f, &c, HOCKET__STORE_DONE, "default", 0);
+        if (write(out, c.id, HOCKET__STORE_ID) != HOCKET__STORE_ID)
+            _exit(2);
+    }
+    fixture_close(&f);
+    rmdir(f.dir);
+    _exit(f.news[HOCKET__STORE_REFUSED] + f.news[HOCKET__STORE_BROKEN] > 0);
+}
+
+static void start_workers(const struct fixture *f, int out)
+{
+    for (int i = 0; i < WORKERS; i++) {
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0)
+            work(f, out);
+    }
+}
+
+static void each_run_has_one_worker(void **state)
+{
+    struct fixture *f = *state;
+    int ids[2], status, count[JOBS] = { 0 };
+    char id[HOCKET__STORE_ID + 1] = "";
+    if (!the_kind->lasts)
+        skip();
+    for (int i = 0; i < JOBS; i++) {
+        struct hocket__store_claim claim;
+        snprintf(id, sizeof(id), "01KANC3V0QZJ9E4W2X6T%06u", (unsigned) i % 1000000u);
+        struct hocket__store_run r = job(id, "default", 0);
+        assert_int_equal(hocket__store_put(f->s, &r, &claim), 0);
+        assert_int_equal(hocket__store_release(f->s, &claim), 0);
+    }
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_SYNCED), 0);
+    fixture_close(f); /* none of its threads are there when it is forked */
+    assert_int_equal(pipe(ids), 0);
+    start_workers(f, ids[1]);
+    close(ids[1]);
+    while (read(ids[0], id, HOCKET__STORE_ID) == HOCKET__STORE_ID)
+        count[atoi(id + 20)]++;
+    close(ids[0]);
+    while (wait(&status) > 0)
+        assert_int_equal(status, 0);
+    for (int i = 0; i < JOBS; i++)
+        assert_int_equal(count[i], 1);
+    fixture_open(f);
+}
+
 /* ---- Items --------------------------------------------------------------------------------------- */
 
 /* The version that it has then, or a status. */
@@ -692,6 +756,67 @@ static void who_waits_for_whom_is_listed(void **state)
     assert_int_equal(blocked(f, 1), 1);
 }
 
+/* Of n characters that no database can shorten. */
+static char *long_key(size_t n)
+{
+    char *key = malloc(n + 1);
+    srandom(1);
+    for (size_t i = 0; i < n; i++)
+        key[i] = "abcdefghijklmnopqrstuvwxyz0123456789-_ABCDEFGHIJKLMNOPQRSTUVWXYZ"[random() % 64];
+    key[n] = 0;
+    return key;
+}
+
+static bool is_fair(int rc)
+{
+    return rc == 0 || rc == HOCKET_EINVAL || rc == HOCKET_ELIMIT || rc == HOCKET_EEXIST;
+}
+
+/* Whatever is the key of something may be longer than an index takes: it is kept or refused, and nothing else suffers. */
+static void long_keys_spoil_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim claim, c;
+    struct hocket__store_claim good = fixture_put(f, RUN_1);
+    for (size_t n = 300, i = 0; n <= 9000; n += 8700, i++) {
+        char *key = long_key(n), id[HOCKET__STORE_ID + 1];
+        snprintf(id, sizeof(id), "01KANC3V0QZJ9E4W2X6T%06u", (unsigned) i * 10);
+        struct hocket__store_run r = job(id, key, 0);
+        int rc = hocket__store_put(f->s, &r, &claim);
+        assert_true(is_fair(rc));
+        id[25] = '1';
+        r = job(id, "default", 0);
+        r.generation = STR(key);
+        r.project = STR(key);
+        assert_true(is_fair(hocket__store_put(f->s, &r, &claim)));
+        assert_true(is_fair(hocket__store_release(f->s, &claim)));
+        struct hocket__store_file file = { STR(key), STR(key), STR("hash"), STR("text") };
+        assert_true(is_fair(hocket__store_file(f->s, &file)));
+        struct hocket__store_message m = { STR(key), 17, STR("{}") };
+        assert_true(is_fair(hocket__store_message_put(f->s, &good, &m)));
+        assert_true(is_fair(hocket__store_message_del(f->s, &good, STR(key))));
+        assert_int_equal(fixture_commit(f, &good, HOCKET__STORE_WRITTEN), 0);
+        assert_true(is_fair(say(f, RUN_1, key)));
+        int64_t version = put_item(f, key, 0, "{}", 0, NULL);
+        assert_true(version > 0 || is_fair((int) version));
+        struct hocket__store_reply reply = fixture_reply(f);
+        struct hocket__store_draw d = { .name = STR(key), .want = 1, .capacity = 5 };
+        assert_true(is_fair(fixture_answer(f, hocket__store_draw(f->s, &d, &reply, NULL))));
+        struct hocket__store_note note = { .memory = STR(key), .id = STR(key), .text = STR("x") };
+        reply = fixture_reply(f);
+        assert_true(is_fair(
+            fixture_answer(f, hocket__store_note_put(f->s, &note, 9, 99999, &reply, NULL))));
+        reply = fixture_reply(f);
+        assert_true(
+            is_fair(fixture_answer(f, hocket__store_take_next(f->s, STR(key), &reply, NULL))));
+        free(key);
+    }
+    assert_string_equal(next(f, "default", &c), "01KANC3V0QZJ9E4W2X6T000001");
+    assert_string_equal(next(f, "default", &c), "01KANC3V0QZJ9E4W2X6T000011");
+    assert_int_equal(fixture_commit(f, &good, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(f->news[HOCKET__STORE_BROKEN], 0);
+}
+
 static void jobs_survive_their_store(void **state)
 {
     struct fixture *f = *state;
@@ -727,6 +852,7 @@ int conformance_queue(const struct store_kind *kind)
         TEST(a_copy_is_nobodys_job),
         TEST(rows_of_before_are_read),
         TEST(what_is_queued_is_told_to_who_watches),
+        TEST(each_run_has_one_worker),
         TEST(an_item_is_changed_by_who_has_seen_it),
         TEST(items_are_listed_as_they_are_due),
         TEST(items_are_asked_for_that_are_due),
@@ -735,6 +861,7 @@ int conformance_queue(const struct store_kind *kind)
         TEST(items_have_names),
         TEST(what_lies_in_pools_is_counted),
         TEST(who_waits_for_whom_is_listed),
+        TEST(long_keys_spoil_nothing),
         TEST(jobs_survive_their_store),
     };
     the_kind = kind;

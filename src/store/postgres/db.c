@@ -110,7 +110,9 @@ static int fail_by(struct hocket__pg *d, const PGresult *r)
     if (!code)
         return lose(d, text ? text : "the connection was lost");
     d->lost |= needs_another_session(code);
-    int status = strcmp(code, "42501") == 0 ? HOCKET_EDENIED : HOCKET_EIO;
+    int status = strcmp(code, "42501") == 0 ? HOCKET_EDENIED
+                 : is_class(code, "54")     ? HOCKET_ELIMIT
+                                            : HOCKET_EIO;
     return fail(d, status, may_go_away(code), text ? text : code);
 }
 

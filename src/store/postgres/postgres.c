@@ -8,6 +8,7 @@
 #define OPEN_MS     30000 /* how long a server that starts, or is full, is waited for */
 #define REFUSED_MS  2000  /* and one that is not there */
 #define OPEN_GAP_MS 100
+#define MAX_KEY     600 /* bytes; two of them, each escaped, are below the 2,704 of an index's row */
 #define CHECK_CLOCK "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 int64_t hocket__pg_now(const struct hocket__pg_keeper *k)
@@ -202,8 +203,12 @@ int hocket__store_postgres_open(
     k->db.closing = &k->base.closing;
     hocket__pg_init(&k->db);
     int rc = parse(k, o->path, err);
+    if (rc < 0) {
+        free_keeper(&k->base);
+        return rc;
+    }
+    rc = hocket__keeper_start(&k->base, o, out, err);
     if (rc == 0)
-        return hocket__keeper_start(&k->base, o, out, err);
-    free_keeper(&k->base);
+        (*out)->max_key = MAX_KEY;
     return rc;
 }

@@ -25,7 +25,7 @@
     " generation TEXT COLLATE \"C\"," /* as of runs: it keeps their files */                       \
     " json TEXT NOT NULL,"                                                                         \
     " PRIMARY KEY(kind, id));"                                                                     \
-    "CREATE INDEX items_generation ON items(generation) WHERE generation IS NOT NULL;"             \
+    "CREATE INDEX items_generation ON items USING hash(generation) WHERE generation IS NOT NULL;"  \
     "CREATE INDEX items_due ON items(kind, due_ms, id);"                                           \
     "CREATE TABLE limits("                                                                         \
     " name TEXT COLLATE \"C\" PRIMARY KEY,"                                                        \
@@ -81,7 +81,8 @@ static const char tables[] =
     " writes BIGINT NOT NULL DEFAULT 0) WITH (fillfactor = 70);" /* transactions by claims */
     /* its rows are changed in place, again and again */
     "CREATE INDEX runs_parent ON runs(parent) WHERE parent IS NOT NULL;"
-    "CREATE INDEX runs_generation ON runs(generation) WHERE generation IS NOT NULL;"
+    /* Names of many generations may be longer than another index takes. */
+    "CREATE INDEX runs_generation ON runs USING hash(generation) WHERE generation IS NOT NULL;"
     "CREATE INDEX runs_removed ON runs(no) WHERE removed = 1;"
 
     /* Texts that are long or come again and again stand here once. */
@@ -171,7 +172,10 @@ static const char *const migrations[] = {
     "ALTER TABLE runs ADD COLUMN attempts BIGINT NOT NULL DEFAULT 0;"
     "ALTER TABLE runs ADD COLUMN taken_n BIGINT NOT NULL DEFAULT 0;"
     "ALTER TABLE runs ADD COLUMN news BIGINT NOT NULL DEFAULT 0;"
-    "ALTER TABLE runs ADD COLUMN writes BIGINT NOT NULL DEFAULT 0;" QUEUE_TABLES,
+    "ALTER TABLE runs ADD COLUMN writes BIGINT NOT NULL DEFAULT 0;"
+    "DROP INDEX runs_generation;"
+    "CREATE INDEX runs_generation ON runs USING hash(generation) WHERE generation IS NOT "
+    "NULL;" QUEUE_TABLES,
 };
 
 _Static_assert(sizeof(migrations) / sizeof(migrations[0]) == HOCKET__PG_VERSION,
