@@ -10,7 +10,7 @@
 #define STR(s) hocket__cstr(s)
 
 char pg_schema[32];
-const char *pg_host;
+const char *pg_host, *pg_user;
 struct pg_proxy pg_proxy;
 
 const char *pg_server(void)
@@ -201,7 +201,8 @@ static int open_store(
 {
     struct hocket__store_options with = *o;
     char url[512];
-    snprintf(url, sizeof(url), "postgres://hocket@/test?host=%s&schema=%s", pg_host, pg_schema);
+    snprintf(
+        url, sizeof(url), "postgres://%s@/test?host=%s&schema=%s", pg_user, pg_host, pg_schema);
     with.path = url;
     return hocket__store_postgres_open(&with, out, err);
 }
@@ -215,6 +216,7 @@ int pg_setup(void **state)
     struct fixture *f = malloc(sizeof(*f));
     snprintf(pg_schema, sizeof(pg_schema), "f%d", n++);
     pg_host = pg_server();
+    pg_user = "hocket";
     fixture_init(f, &pg_kind);
     *state = f;
     return 0;

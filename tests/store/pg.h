@@ -14,6 +14,7 @@ extern const struct store_kind pg_kind;
 extern char pg_schema[32];
 extern const char
     *pg_host; /* of the stores that are opened next: the server's folder, or the proxy's */
+extern const char *pg_user; /* and as whom */
 int pg_setup(void **state); /* a fixture, not open, of a new schema */
 int pg_teardown(void **state);
 

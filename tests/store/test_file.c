@@ -361,13 +361,30 @@ static void an_older_one_is_migrated(void **state)
     assert_int_equal(count_entries(f, RUN_1), 301);
 }
 
-/* Its runs are nobody's jobs, and may become some. */
+/* Its runs, in whatever state, are nobody's jobs, and may become some. */
 static void one_without_workers_is_migrated(void **state)
 {
+    static const enum hocket__store_state states[] = { HOCKET__STORE_RUNNING, HOCKET__STORE_WAITING,
+        HOCKET__STORE_PARKED, HOCKET__STORE_DONE, HOCKET__STORE_FAILED, HOCKET__STORE_CANCELLED };
     struct fixture *f = *state;
     struct hocket__store_claim claim;
+    char script[512], id[HOCKET__STORE_ID + 1];
     make_version_1(f);
+    for (unsigned i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        snprintf(script, sizeof(script),
+            "CREATE TEMP TABLE t AS SELECT * FROM runs WHERE id = '" RUN_1 "'; UPDATE t SET"
+            " no = 100 + %u, id = '01KANC3V0QZJ9E4W2X6T%06u', state = '%s', owner_pid = 0;"
+            "INSERT INTO runs SELECT * FROM t",
+            i, i, hocket__store_state_word(states[i]));
+        sql(f->path, script);
+    }
     assert_int_equal(try_open(f), 0);
+    for (unsigned i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        snprintf(id, sizeof(id), "01KANC3V0QZJ9E4W2X6T%06u", i % 1000000u);
+        assert_int_equal(find(f, id), 0);
+        assert_int_equal(fixture_row(f, 0).run.state, states[i]);
+        assert_int_equal(fixture_row(f, 0).run.pool.n, 0);
+    }
     assert_int_equal(count_entries(f, RUN_1), 300);
     struct hocket__store_reply r = fixture_reply(f);
     assert_int_equal(

@@ -296,33 +296,6 @@ static void schemas_of_others_are_refused(void **state)
     pg_sql("UPDATE meta SET value = '2' WHERE name = 'version'");
 }
 
-/* As the one before there were workers made them. */
-static void tables_without_workers_are_migrated(void **state)
-{
-    struct fixture *f = *state;
-    fixture_open(f);
-    struct hocket__store_claim claim = fixture_put(f, RUN_1);
-    fixture_entries(f, &claim, 1, 3);
-    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
-    fixture_close(f);
-    pg_sql("DROP INDEX runs_due; DROP INDEX runs_caller; DROP TABLE items; DROP TABLE limits;"
-           "DROP TABLE leases; ALTER TABLE runs DROP COLUMN pool, DROP COLUMN due_ms,"
-           " DROP COLUMN caller, DROP COLUMN project, DROP COLUMN attempts, DROP COLUMN taken_n,"
-           " DROP COLUMN news, DROP COLUMN writes; UPDATE meta SET value = '1' WHERE name = "
-           "'version'");
-    fixture_open(f);
-    struct hocket__store_run job = { .state = HOCKET__STORE_QUEUED,
-        .pool = HOCKET__STR("default") };
-    assert_int_equal(pg_take(f, RUN_1, &claim), 0);
-    hocket__store_update(f->s, &claim, HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_QUEUE, &job);
-    hocket__store_release(f->s, &claim);
-    struct hocket__store_reply r = fixture_reply(f);
-    assert_int_equal(
-        fixture_answer(f, hocket__store_take_next(f->s, HOCKET__STR("default"), &r, NULL)), 0);
-    assert_int_equal(f->count, 1);
-    assert_int_equal(fixture_row(f, 0).run.last_n, 3);
-}
-
 enum { AT_ONCE = 6 };
 
 /* Several that find no tables make them once. */
@@ -376,7 +349,6 @@ int main(void)
         TEST(closing_does_not_wait_for_the_server),
         TEST(a_lost_claim_writes_nothing),
         TEST(schemas_of_others_are_refused),
-        TEST(tables_without_workers_are_migrated),
         TEST(tables_are_made_once),
         TEST(checking_finds_what_is_missing),
     };

@@ -4,6 +4,7 @@
 #include "store/postgres/schema.h"
 
 #include <stdio.h>
+#include <time.h>
 
 #define OPEN_MS     30000 /* how long a server that starts, or is full, is waited for */
 #define REFUSED_MS  2000  /* and one that is not there */
@@ -11,9 +12,18 @@
 #define MAX_KEY     600 /* bytes; two of them, each escaped, are below the 2,704 of an index's row */
 #define CHECK_CLOCK "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
+/* Since the machine's start, asleep or not: nobody sets this clock. */
+static int64_t boot_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_BOOTTIME, &t);
+    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Our own wall clock is not asked: it may be wrong, and be put right. */
 int64_t hocket__pg_now(const struct hocket__pg_keeper *k)
 {
-    return hocket__store_wall_ms(&k->base.o) + (k->base.o.wall_ms ? 0 : k->clock);
+    return k->base.o.wall_ms ? hocket__store_wall_ms(&k->base.o) : boot_ms() + k->clock;
 }
 
 static int read_clock(struct hocket__pg_keeper *k)
@@ -21,7 +31,7 @@ static int read_clock(struct hocket__pg_keeper *k)
     hocket__pg_new(&k->db);
     int rc = hocket__pg_query(&k->db, PG_ONCE, CHECK_CLOCK);
     if (rc == 0)
-        k->clock = hocket__pg_int_of(&k->db, 0, 0) - hocket__store_wall_ms(&k->base.o);
+        k->clock = hocket__pg_int_of(&k->db, 0, 0) - boot_ms();
     return rc;
 }
 

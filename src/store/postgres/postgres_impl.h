@@ -9,7 +9,7 @@
 struct hocket__pg_keeper {
     struct hocket__keeper base;
     struct hocket__pg db;
-    int64_t clock;     /* the server's, less ours */
+    int64_t clock;     /* the server's, less that of the machine since its start */
     char snapshot[64]; /* what the server had seen when others were looked for last */
     bool heard;        /* others have said that there is something */
     bool doubt;        /* nobody knows whether the last transaction is there */
