@@ -19,7 +19,8 @@
 
 enum { JSON = 1, STORE };
 
-#define NAME 24 /* columns of a worker's, or a pool's, name */
+#define REASONS 4  /* of one run, in its line */
+#define NAME    24 /* columns of a worker's, or a pool's, name */
 
 struct workers {
     bool json;
@@ -202,8 +203,11 @@ static void say_blocked(struct cli_paper *p, const hocket_json *list)
         cli_paper_to(p, NAME + 6);
         add_age(p, b, "since_ms", "");
         cli_paper_to(p, NAME + 12);
-        for (; one; one = hocket_json_next(one))
+        size_t n = 0;
+        for (; one && n < REASONS; one = hocket_json_next(one), n++)
             say_reason(p, one);
+        if (one)
+            cli_paper_add(p, CLI_DIM, "  and others");
         cli_paper_line(p);
     }
 }

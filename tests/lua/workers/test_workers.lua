@@ -113,6 +113,17 @@ t.test("what lies in a pool is counted, and that nobody takes it is said", funct
   t.equal(#assert(look()).pools, 0)
 end)
 
+t.test("who has ended waits for nobody", function()
+  local caller = submit "a"
+  local row = take "a"
+  submit("b", { caller = caller })
+  t.equal(assert(look()).blocked[1].state, "running")
+  assert(store.finish(row.id, row.fence, "done"))
+  t.equal(#assert(look()).blocked, 0)
+  local child = take "b"
+  assert(store.finish(child.id, child.fence, "done"))
+end)
+
 t.test("what waits for whom is told", function()
   local caller = submit "a"
   local row = take "a"

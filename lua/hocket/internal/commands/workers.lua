@@ -10,6 +10,8 @@ local BLOCKED = 200
 --- Milliseconds after which one that is silent is lost.
 local SILENT = 60000
 
+local OVER = { done = true, failed = true, cancelled = true }
+
 local WHATS = { "queued", "later", "running", "waiting", "parked" }
 
 -- ---- Workers ----------------------------------------------------------------------------------------
@@ -133,8 +135,13 @@ local function blocked_of(rows)
     end
     children[row.id] = nil
   end
-  -- A caller that no worker has: a script of somebody's own.
-  for id, called_by in pairs(children) do list[#list + 1] = { run = id, waits_for = waits_for({}, called_by) } end
+  -- Callers that are no worker's, as a script of somebody's own; one that has ended waits for nobody.
+  for id, called_by in pairs(children) do
+    local row = store.find(id)
+    if row and not OVER[row.state] then
+      list[#list + 1] = { run = id, target = row.target or "", pool = row.pool, state = stored.state(row), since_ms = row.updated_ms, waits_for = waits_for({}, called_by) }
+    end
+  end
   table.sort(list, function(a, b) return a.run < b.run end)
   return list
 end
