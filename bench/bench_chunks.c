@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/num/num.h"
+#include "net/eventstream.h"
 #include "net/protocol/protocol.h"
 
 #define CHUNKS 10000
@@ -53,6 +54,9 @@ static const struct kind kinds[] = {
         "{\"model\":\"qwen3:8b\",\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":"
         "true,"
         "\"done_reason\":\"stop\"}\n" },
+    { "bedrock", &hocket__proto_bedrock,
+        "{\"contentBlockIndex\":0,\"delta\":{\"text\":\" word#\"},\"p\":\"~\"}",
+        "{\"stopReason\":\"end_turn\"}" },
 };
 
 static void must(bool ok, const char *what)
@@ -63,23 +67,73 @@ static void must(bool ok, const char *what)
     exit(1);
 }
 
-static struct hocket__buf stream_of(const struct kind *k)
+/* The n-th chunk. */
+static void add_chunk(struct hocket__buf *b, const char *chunk, int n)
 {
     static const char hidden[] = "0123456789abcdef";
+    char number[HOCKET__NUM_MAX];
+    size_t digits = (size_t) (hocket__num_put_int(number, n) - number);
+    for (const char *p = chunk; *p; p++)
+        if (*p == '#')
+            hocket__buf_add(b, number, digits);
+        else if (*p == '~')
+            hocket__buf_adds(b, hidden + n % 16);
+        else
+            hocket__buf_addc(b, *p);
+}
+
+static void add_u32(struct hocket__buf *b, uint32_t n)
+{
+    for (int shift = 24; shift >= 0; shift -= 8)
+        hocket__buf_addc(b, (char) (n >> shift));
+}
+
+static void add_header(struct hocket__buf *b, const char *name, const char *value)
+{
+    hocket__buf_addc(b, (char) strlen(name));
+    hocket__buf_adds(b, name);
+    hocket__buf_add(b, "\7\0", 2); /* a text, and the first byte of its length */
+    hocket__buf_addc(b, (char) strlen(value));
+    hocket__buf_adds(b, value);
+}
+
+/* A message, as net/eventstream.h has it: its frame is written around what was appended since `from`. */
+static void frame(struct hocket__buf *b, size_t from, const char *event)
+{
+    struct hocket__buf headers, payload;
+    hocket__buf_init(&headers, &hocket__malloc, 0);
+    hocket__buf_init(&payload, &hocket__malloc, 0);
+    hocket__buf_add(&payload, b->data + from, b->len - from);
+    add_header(&headers, ":event-type", event);
+    add_header(&headers, ":content-type", "application/json");
+    add_header(&headers, ":message-type", "event");
+    hocket__buf_cut(b, from);
+    add_u32(b, (uint32_t) (16 + headers.len + payload.len));
+    add_u32(b, (uint32_t) headers.len);
+    add_u32(b, hocket__crc32(hocket__str(b->data + from, 8)));
+    hocket__buf_addstr(b, hocket__buf_str(&headers));
+    hocket__buf_addstr(b, hocket__buf_str(&payload));
+    add_u32(b, hocket__crc32(hocket__str(b->data + from, b->len - from)));
+    hocket__buf_deinit(&headers);
+    hocket__buf_deinit(&payload);
+}
+
+static struct hocket__buf stream_of(const struct kind *k)
+{
     struct hocket__buf b;
+    bool framed = k->proto == &hocket__proto_bedrock;
+    size_t from;
     hocket__buf_init(&b, &hocket__malloc, 0);
     for (int i = 0; i < CHUNKS; i++) {
-        char number[HOCKET__NUM_MAX];
-        size_t digits = (size_t) (hocket__num_put_int(number, i) - number);
-        for (const char *p = k->chunk; *p; p++)
-            if (*p == '#')
-                hocket__buf_add(&b, number, digits);
-            else if (*p == '~')
-                hocket__buf_adds(&b, hidden + i % 16);
-            else
-                hocket__buf_addc(&b, *p);
+        from = b.len;
+        add_chunk(&b, k->chunk, i);
+        if (framed)
+            frame(&b, from, "contentBlockDelta");
     }
+    from = b.len;
     hocket__buf_adds(&b, k->end);
+    if (framed)
+        frame(&b, from, "messageStop");
     must(b.status == 0, "memory");
     return b;
 }

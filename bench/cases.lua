@@ -375,7 +375,7 @@ end
 -- From bytes to a reply, without a network, as each provider sends them.
 local function chunks(bed)
   local rows = {}
-  for i, name in ipairs { "openai_chat", "openai_chat, obfuscated", "openai_responses", "anthropic", "gemini", "ollama" } do
+  for i, name in ipairs { "openai_chat", "openai_chat, obfuscated", "openai_responses", "anthropic", "gemini", "ollama", "bedrock" } do
     rows[i] = { "a chunk read: " .. name, "ns", "a chunk of " .. name .. " +([%d.]+) ns" }
   end
   return printed(bed, "chunks", rows)
