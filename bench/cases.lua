@@ -128,22 +128,39 @@ local function patterns(bed, o)
   return rows
 end
 
--- The same three with other frameworks, where this python has them (HOCKET_PEERS, else python3): a note for each, no limit.
-local function peers(bed, o)
+-- The same three with other frameworks, where they are found: in python (HOCKET_PEERS, else python3), or as programs on
+-- the PATH that were built from bench/peers. A note for each, no limit.
+local function peer_list(bench)
   local python = os.getenv "HOCKET_PEERS" or "python3"
-  for _, peer in ipairs { { "pydantic_ai", "pydantic-ai" }, { "openai_agents", "the OpenAI Agents SDK" } } do
-    local script = ("%s/peers/%s_peer.py"):format(bed.bench, peer[1])
-    local version, ok = bed.output(python, script, "version")
+  return {
+    { "pydantic-ai", "for " .. python, python, bench .. "/peers/pydantic_ai_peer.py" },
+    { "the OpenAI Agents SDK", "for " .. python, python, bench .. "/peers/openai_agents_peer.py" },
+    { "Eino", "as eino_peer (bench/peers/eino/main.go says how)", "eino_peer" },
+    { "rig", "as rig_peer (bench/peers/rig/main.rs says how)", "rig_peer" },
+  }
+end
+
+local function peer_words(words, last)
+  local all = { table.unpack(words) }
+  all[#all + 1] = last
+  return all
+end
+
+local function peers(bed, o)
+  for _, peer in ipairs(peer_list(bed.bench)) do
+    local words = { table.unpack(peer, 3) }
+    local version, ok = bed.output(table.unpack(peer_words(words, "version")))
     if not ok then
-      o.note(("%s is not installed for %s: nothing is measured of it"):format(peer[2], python))
+      o.note(("%s is not installed %s: nothing is measured of it"):format(peer[1], peer[2]))
     else
       local parts = {}
       for i, one in ipairs { { "router", 2, "a router" }, { "three", 4, "three advisors" }, { "five", 11, "a team of five" } } do
-        local short, long = bed.peer({ python, script, one[1] }, 2), bed.peer({ python, script, one[1] }, 12)
+        local all = peer_words(words, one[1])
+        local short, long = bed.peer(all, 2), bed.peer(all, 12)
         local right = long.exit == 0 and long.requests - short.requests == 10 * one[2]
         parts[i] = right and ("%s %.0f µs"):format(one[3], slope(long, short, 10 * one[2])) or one[3] .. ": failed"
       end
-      o.note(("CPU per call with %s %s: %s"):format(peer[2], version:match "%S+", table.concat(parts, ", ")))
+      o.note(("CPU per call with %s %s: %s"):format(peer[1], version:match "%S+", table.concat(parts, ", ")))
     end
   end
   return {}

@@ -124,7 +124,8 @@ local meaning = [[
   sends eight specialists to work side by side, who write into one document, and answers: 36 turns.
 - **a router** chooses among three, **three advisors** and who they advise, **a team of five** for two rounds: what most people
   run, beside the same answers of agents that know nothing of each other, and the same model calls without any agent. Below the
-  table stands what other frameworks take for the same, each in its own run, where `bench/peers/` finds them installed.
+  table stands what other frameworks take for the same, each in its own run, where it is found: `bench/peers/` has
+  pydantic-ai and the OpenAI Agents SDK (a python that has them: `HOCKET_PEERS`), Eino and rig (to be built, see the head of their sources).
 - **the transport alone**: a C program (`bench/bench_transport.c`) holds the same kind of conversation through `net/llm/llm.h`:
   the request is written, the history kept serialised and appended to, the stream read into a reply with its calls. No Lua,
   no agent, no journal: the difference between this row and the one above it is what those cost.
