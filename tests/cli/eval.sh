@@ -254,6 +254,20 @@ has err "is not trusted, and its Lua would run"
 run env -u HOCKET_TRUST "$HOCKET" eval slow.eval.jsonl --only fast --trust
 expect 0
 
+# ---- Runs side by side are replayed each for itself ---------------------------------------------------------
+cat >fenced.lua <<'END'
+local hocket = require "hocket"
+local who = hocket.agent { name = "who", prompt = "You answer.", model = "sim" }
+return hocket.fence.wrap("said", "who", assert(hocket.run(who, "Who?")).text)
+END
+printf -- '- {name: fenced, target: fenced.lua, input: x, expect: {contains: said}}\n' >fenced.eval.yaml
+run hocket eval fenced.eval.yaml --repeat 3 --store side.db
+expect 0
+for id in $(hocket runs --store side.db --eval --json | grep -o '"id":"[^"]*"' | cut -d'"' -f4); do
+  run hocket replay "$id" --store side.db
+  expect 0
+done
+
 # ---- Of a run, a case ------------------------------------------------------------------------------------
 hocket run clerk.md "json" --set tone=dry --store runs.db >/dev/null 2>&1
 id=$(hocket runs --store runs.db | cut -c1-26 | head -1)
