@@ -158,6 +158,28 @@ static void on_reply(struct cli_progress *p, const hocket_json *event, double no
         remove_agent(p, agent);
 }
 
+/* It works in a run of its own: what that has used is heard with its end. */
+static void on_awaited(struct cli_progress *p, const hocket_json *event, double now)
+{
+    struct cli_agent *agent = agent_of(p, event, now);
+    if (agent)
+        agent->asking = true;
+}
+
+static void on_returned(struct cli_progress *p, const hocket_json *event, double now)
+{
+    const hocket_json *usage = hocket_json_get(event, "usage");
+    struct cli_agent *agent = agent_of(p, event, now);
+    p->calls += hocket_json_int(hocket_json_get(usage, "calls"), 0);
+    p->input += hocket_json_int(hocket_json_get(usage, "input"), 0);
+    p->output += hocket_json_int(hocket_json_get(usage, "output"), 0);
+    if (!agent)
+        return;
+    agent->asking = false;
+    if (!agent->dispatched)
+        remove_agent(p, agent);
+}
+
 static void on_started(struct cli_progress *p, const hocket_json *event, double now)
 {
     struct cli_agent *agent = agent_of(p, event, now);
@@ -263,6 +285,8 @@ void cli_progress_take(
     } table[] = {
         { "model_request", on_request },
         { "model_reply", on_reply },
+        { "run_awaited", on_awaited },
+        { "run_returned", on_returned },
         { "agent_started", on_started },
         { "agent_finished", on_finished },
         { "task_cancelled", on_cancelled },

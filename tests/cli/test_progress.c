@@ -95,12 +95,32 @@ static void test_far(void **state)
     cli_progress_free(&p);
 }
 
+/* One that works in a run of its own, which nobody dispatched: there while that lasts, and what it has used is counted. */
+static void test_another_run(void **state)
+{
+    (void) state;
+    struct cli_progress p = { 0 };
+    take(&p, "run_awaited",
+        "{\"op\":\"o1\",\"agent\":\"cook\",\"id\":\"r1\",\"child\":\"01M\",\"pool\":\"gpu\"}");
+    assert_non_null(cli_progress_agent(&p, "o1"));
+    take(&p, "run_returned",
+        "{\"op\":\"o1\",\"agent\":\"cook\",\"id\":\"r1\",\"usage\":{\"calls\":3,\"input\":40,"
+        "\"output\":5}}");
+    assert_null(cli_progress_agent(&p, "o1"));
+    assert_int_equal(p.calls, 3);
+    assert_int_equal(p.input, 40);
+    assert_int_equal(p.output, 5);
+    take(&p, "run_returned", "{\"id\":\"r2\"}");
+    cli_progress_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tasks_of_two_boards),
         cmocka_unit_test(test_unknown_tasks),
         cmocka_unit_test(test_far),
+        cmocka_unit_test(test_another_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
