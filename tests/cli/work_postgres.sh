@@ -33,9 +33,10 @@ detach parent.lua; done_with "$id"; has out "child a child b"
 
 # ---- The server goes away, and comes back: that is said once ------------------------------------------------
 steps away; until_true test -s away
+"$HOCKET" wait "$id" >waited 2>waited.err & waits=$!
 sh "$HOST/stop"; : >away.go; until_true grep -q "cannot be kept for now" w2.err w3.err
 sh "$HOST/start"
-done_with "$id"; has out all; once away
+done_with "$id"; has out all; once away; wait $waits; code=$?; expect 0; has waited all
 end 2 TERM; expect 0; end 3 TERM; expect 0
 same "$(cat w2.err w3.err | grep -c "cannot be kept for now")" 1; same "$(cat w2.err w3.err | grep -c "runs are kept again")" 1
 finish

@@ -82,29 +82,54 @@ local function warn(row, warned)
   return put_off and put_off.why or warned
 end
 
+local function left(self)
+  return self.due and self.due - fiber.now() or math.huge
+end
+
+-- A server that is away comes back: the run waits for it, too.
+local function again(self, ask, ...)
+  local told
+  while true do
+    local value, err, more = ask(...)
+    if value or not (type(err) == "table" and err.retryable) or left(self) <= 0 then return value, err, more end
+    if not told then system.log("warn", "the store cannot be asked, and is waited for: " .. err.message) end
+    told = true
+    fiber.sleep(math.max(0.01, math.min(AGAIN, left(self))))
+  end
+end
+
+local function too_long(row, timeout)
+  return nil, { code = "timeout", message = ("run %s is still %s after %g seconds%s"):format(row.id, stored.state(row), timeout, why_queued(row)) },
+    { id = row.id, state = stored.state(row) }
+end
+
+-- What is to be said of it; false: it goes on.
+local function look(self, row)
+  if over[row.state] then
+    local found, err = again(self, result_of, row)
+    if not found then return nil, err end
+    return failed(found)
+  end
+  if row.state == "parked" then return parked(row) end
+  local state = stored.state(row)
+  if nobodys[state] then
+    return stored.failure("state", "run %s %s, and nobody goes on with it by itself: hocket resume %s", row.id, nobodys[state], row.id)
+  end
+  if left(self) <= 0 then return too_long(row, self.timeout) end
+  return false
+end
+
 ---@async
 ---@param args {id: string, timeout?: number}
 return function(args)
   local row, err = stored.find(args.id)
-  local due, warned = args.timeout and fiber.now() + args.timeout, nil
+  local self = { timeout = args.timeout, due = args.timeout and fiber.now() + args.timeout }
   while row do
-    warned = warn(row, warned)
-    if over[row.state] then
-      local found
-      found, err = result_of(row)
-      if not found then return nil, err end
-      return failed(found)
-    end
-    if row.state == "parked" then return parked(row) end
-    if nobodys[stored.state(row)] then
-      return stored.failure("state", "run %s %s, and nobody goes on with it by itself: hocket resume %s", row.id, nobodys[stored.state(row)], row.id)
-    end
-    if due and fiber.now() >= due then
-      return nil, { code = "timeout", message = ("run %s is still %s after %g seconds%s"):format(row.id, stored.state(row), args.timeout, why_queued(row)) },
-        { id = row.id, state = stored.state(row) }
-    end
-    fiber.sleep(due and math.max(0.01, math.min(AGAIN, due - fiber.now())) or AGAIN)
-    row, err = stored.find(row.id)
+    self.warned = warn(row, self.warned)
+    local value, wrong, more = look(self, row)
+    if value ~= false then return value, wrong, more end
+    fiber.sleep(math.max(0.01, math.min(AGAIN, left(self))))
+    row, err = again(self, stored.find, row.id)
   end
   return nil, err
 end

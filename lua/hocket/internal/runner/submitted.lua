@@ -84,7 +84,7 @@ local function poll(id, timeout)
   local due = timeout and fiber.now() + timeout
   while true do
     local result, err = look(id)
-    if result ~= false then return result, err end
+    if result or result == nil and not err.retryable then return result, err end -- a server that is away comes back
     if due and fiber.now() >= due then return nil, { code = "timeout", message = ("run %s has not ended within %g seconds"):format(id, timeout) } end
     fiber.sleep(AGAIN)
   end
