@@ -274,6 +274,8 @@ void hocket__fiber_step(struct hocket__fiber *f)
         has_entered(rt);
         return;
     }
+    if (hocket__kept_freeze(f))
+        return;
     k->refs++;
     rt->kept = k;
     hocket__kept_step(f);

@@ -84,6 +84,7 @@ struct hocket__fiber {
     const struct hocket__log_entry *outcome; /* of the effect that it waits for, in a replay */
     uint32_t effects;
     bool in_effect;
+    bool effect_over; /* its end is in the log, and the fiber has not gone on yet */
     bool held;        /* its effect begins when it is released */
     bool remembered;  /* its effect has its outcome from another run */
     bool again;       /* its effect was begun by a process that did not see the end */
@@ -251,7 +252,8 @@ void hocket__kept_fail(struct hocket__kept *k, const struct hocket_error *err);
 void hocket__kept_leave(struct hocket__kept *k);
 void hocket__kept_leave_all(struct hocket__runtime *rt);
 
-/* From here on it begins no effect: whoever would stops there. What is under way ends, and is in the log. */
+/* From here on, once it is live, none of its fibers goes on: effects that are under way end, and are in the log. A fiber that
+ * went on up to its next effect would do so before those ends, which a replay, that begins the effect there, could not follow. */
 void hocket__kept_drain(struct hocket__kept *k);
 /* Whether an effect of it is under way. */
 bool hocket__kept_is_at_work(const struct hocket__kept *k);

@@ -25,6 +25,7 @@ struct hocket__kept *hocket__kept_new(struct hocket__runtime *rt,
     k->name = k->seed[0];
     hocket__list_init(&k->link);
     hocket__list_init(&k->fibers);
+    hocket__list_init(&k->frozen);
     hocket__map_init(&k->by_path, rt->alloc);
     k->log = hocket__log_new(rt->alloc, sink);
     if (!k->log) {
@@ -113,6 +114,7 @@ void hocket__kept_leave(struct hocket__kept *k)
     k->rt->kept = k;
     end_detached(k);
     k->rt->kept = outer;
+    hocket__kept_thaw(k);
 }
 
 void hocket__kept_end(struct hocket__kept *k)
@@ -125,6 +127,7 @@ void hocket__kept_end(struct hocket__kept *k)
     if (root)
         hocket__fiber_cancel(root);
     k->rt->kept = outer;
+    hocket__kept_thaw(k);
 }
 
 void hocket__kept_leave_all(struct hocket__runtime *rt)

@@ -57,6 +57,9 @@ static void on_ended(struct hocket__fiber *child, void *ud)
         e.name = HOCKET__STR(REMEMBERED);
     if (!hocket__kept_put(f->kept, &e))
         hocket__kept_stepped(f->kept); /* it has failed, and ends */
+    f->effect_over = true;
+    if (f->kept->draining && f->kept->hooks.rest)
+        f->kept->hooks.rest(f->kept->hooks.rest_ud);
     wake_inside(f);
 }
 
@@ -97,7 +100,7 @@ static struct hocket__fiber *child_of(lua_State *L, const struct hocket__fiber *
 
 static void forget_effect(lua_State *L, struct hocket__fiber *f)
 {
-    f->in_effect = f->held = f->remembered = false;
+    f->in_effect = f->effect_over = f->held = f->remembered = false;
     f->outcome = NULL;
     push_fiber(L, f);
     lua_pushnil(L);
@@ -176,34 +179,12 @@ void hocket__kept_drain(struct hocket__kept *k)
 
 bool hocket__kept_is_at_work(const struct hocket__kept *k)
 {
-    for (const struct hocket__list *l = k->fibers.next; k->live && l != &k->fibers; l = l->next)
-        if (hocket__kept_fiber((struct hocket__list *) l)->in_effect)
+    for (const struct hocket__list *l = k->fibers.next; k->live && l != &k->fibers; l = l->next) {
+        const struct hocket__fiber *f = hocket__kept_fiber((struct hocket__list *) l);
+        if (f->in_effect && !f->effect_over && !f->outcome)
             return true;
+    }
     return false;
-}
-
-/* Until it is put away, which cancels it. */
-static int stop(lua_State *L, int status, lua_KContext ctx)
-{
-    (void) status;
-    return hocket__await_inside(L, -1, ctx, stop);
-}
-
-/* Nothing new is begun while it drains, and yet its log says what it would have been: else ends of what is under way would
- * stand in it where a replay begins something.
- *   what may be done again     its beginning is kept, and it is not begun: the next life does it, as one that was cut off
- *   a change of the world      is begun as long as anything else is under way, since its beginning alone would say that
- *                              nobody knows whether it was done; else it is the last, and nothing more is kept */
-static bool drains(const struct hocket__kept *k)
-{
-    return k->draining && k->live && !k->over;
-}
-
-static bool is_before_the_end(struct hocket__kept *k, bool world)
-{
-    if (drains(k) && world && !hocket__kept_is_at_work(k))
-        k->drained = true;
-    return drains(k) && k->drained;
 }
 
 /* Upvalue: a text */
@@ -231,8 +212,6 @@ int hocket__kept_l_effect(lua_State *L)
     if (f->unwinding || !lua_isyieldable(L))
         return luaL_error(L, "cannot wait here");
     hocket__kept_check_log(L, k);
-    if (is_before_the_end(k, world))
-        return stop(L, LUA_OK, 0);
     struct hocket__log_entry e = hocket__kept_next_effect(L, f, HOCKET__LOG_BEGIN);
     f->again = hocket__log_replays(k->log);
     if (f->again)
@@ -240,8 +219,6 @@ int hocket__kept_l_effect(lua_State *L)
     else
         hocket__kept_put(k, &e);
     hocket__kept_check_log(L, k);
-    if (drains(k) && !world)
-        return stop(L, LUA_OK, 0);
     push_fiber(L, f);
     lua_pushvalue(L, 3);
     lua_setiuservalue(L, -2, HOCKET__FIBER_EFFECT);

@@ -74,6 +74,27 @@ void hocket__kept_step(struct hocket__fiber *f)
     hocket__log_step(f->kept->log);
 }
 
+bool hocket__kept_freeze(struct hocket__fiber *f)
+{
+    struct hocket__kept *k = f->kept;
+    if (!k->draining || !k->live || hocket__kept_forsaken(k))
+        return false;
+    hocket__list_add(&k->frozen, &f->ready);
+    if (k->hooks.rest)
+        k->hooks.rest(k->hooks.rest_ud);
+    return true;
+}
+
+void hocket__kept_thaw(struct hocket__kept *k)
+{
+    while (!hocket__list_empty(&k->frozen)) {
+        struct hocket__list *first = k->frozen.next;
+        hocket__list_del(first);
+        hocket__list_add(&k->rt->ready, first);
+        hocket__fibers_go_on(k->rt);
+    }
+}
+
 void hocket__kept_enter(lua_State *L, struct hocket__kept *k)
 {
     struct hocket__fiber *f = hocket__fiber_current(L);

@@ -34,14 +34,14 @@ struct hocket__kept {
     uint64_t n_made,
         n_remembered; /* effects that have ended, and those of them that another run had made */
     bool live;
-    uint32_t restless; /* its log is used up, and it never waits */
-    uint32_t owing;    /* the same, while it has not told again what it told */
-    bool over;         /* nothing is appended any more */
-    bool draining;     /* no effect is begun any more */
-    bool drained;      /* and none is kept */
-    int own_ref;       /* a table for what modules of Lua keep for this run */
-    int fed_ref;       /* another with the files that it was fed with, by name */
-    int memory_ref;    /* a list of what it remembers of another run */
+    uint32_t restless;          /* its log is used up, and it never waits */
+    uint32_t owing;             /* the same, while it has not told again what it told */
+    bool over;                  /* nothing is appended any more */
+    bool draining;              /* its fibers do not go on any more */
+    struct hocket__list frozen; /* those that would */
+    int own_ref;                /* a table for what modules of Lua keep for this run */
+    int fed_ref;                /* another with the files that it was fed with, by name */
+    int memory_ref;             /* a list of what it remembers of another run */
 };
 
 /* ---- kept_fiber.c, for await.c and its like ----------------------------------------------------- */
@@ -62,6 +62,9 @@ bool hocket__kept_waits(struct hocket__fiber *f, int64_t timeout_ms);
 bool hocket__kept_rests(struct hocket__fiber *f, bool over);
 /* A step of f begins. */
 void hocket__kept_step(struct hocket__fiber *f);
+/* Whether it drains: then f, which is in no list, waits until it is over. */
+bool hocket__kept_freeze(struct hocket__fiber *f);
+void hocket__kept_thaw(struct hocket__kept *k);
 
 /* ---- kept.c ------------------------------------------------------------------------------------- */
 
