@@ -59,6 +59,8 @@ echo 'require("hocket").flow.sleep(60)' >long.lua; detach --timeout 0.1 long.lua
 detach --pool gpu bad.lua; run "$HOCKET" wait -t 0.6 "$id"; expect 124; run "$HOCKET" cancel "$id"; expect 0
 run "$HOCKET" wait "$id"; expect 1; has err cancelled
 
+run env HOME="$PWD" "$HOCKET" run --detach bad.lua; expect 2; has err "put it into a folder of its own"
+
 # ---- Questions, signals, times -------------------------------------------------------------------------
 cat >ask.lua <<'X'
 local hocket = require "hocket"
@@ -73,6 +75,12 @@ run "$HOCKET" answer "$id" q1 Rome; expect 0; has err "a worker goes on"
 until_true is "$id" waiting
 run "$HOCKET" signal "$id" "go on" '"now"'; expect 0
 run "$HOCKET" wait "$id"; expect 0; has out "Rome now"
+
+# One that cannot be parked, as its own time runs, hears in its first life.
+echo 'return (assert(require("hocket").signal("go on", { timeout = 600 })))' >hears.lua
+detach hears.lua; until_true is "$id" running
+run "$HOCKET" signal "$id" "go on" '"first"'; expect 0
+run "$HOCKET" wait --timeout 300 "$id"; expect 0; has out "first"
 
 # ---- Cancelling -----------------------------------------------------------------------------------------
 cat >slow.lua <<'X'
@@ -105,6 +113,8 @@ X
 run "$HOCKET" run -q parent.lua; expect 0; has out "child of one, child of two, cancelled"
 detach parent.lua; run "$HOCKET" wait "$id"; expect 0; has out "child of one, child of two, cancelled"
 same "$("$HOCKET" runs --limit 0 --json | grep -o '"target":"child.lua"' | wc -l)" 6
+echo 'return assert(assert(require("hocket").submit("child.lua", "five")):wait(300)).text' >timed.lua
+run "$HOCKET" run -q timed.lua; expect 0; has out "child of five"
 run "$HOCKET" run -q "$ROOT/examples/workers/cities.lua" "Rome, New York"; expect 0; has out "Rome in two days"; has out "New York in two days"
 detach "$ROOT/examples/workers/cities.lua" "Oslo"; run "$HOCKET" wait "$id"; expect 0; has out "Oslo in two days"
 cat >wrong.lua <<'X'

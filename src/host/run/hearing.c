@@ -100,8 +100,12 @@ static int on_message(void *ud, const struct hocket__store_row *row)
 {
     struct hocket__stored *s = ud;
     struct hocket_error err;
-    if (cancels(s, row->message.json) || !hears(s))
+    if (cancels(s, row->message.json))
         return 0;
+    if (!hears(s)) { /* with its first record, where it is about to begin */
+        s->unheard |= s->live && !s->parked;
+        return 0;
+    }
     int rc = hear(s, row->message.json, &err);
     s->unheard = is_early(s, rc);
     if (s->unheard)

@@ -227,7 +227,7 @@ int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct
     hooks->rest = on_rest;
     hooks->rest_ud = s;
     hocket__hearing_listen(s);
-    if (!s->resumed) /* it is live at once */
+    if (!s->resumed || !hocket__log_replays(hocket__kept_log(k))) /* it is live at once */
         hocket__hearing_live(s);
     return 0;
 }

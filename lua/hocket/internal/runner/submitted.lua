@@ -102,11 +102,11 @@ end
 
 --- Waits for its end. In a run that is kept this may take days: the run is parked meanwhile.
 ---@async
----@param opts? {timeout?: number} Seconds.
+---@param opts? number|{timeout?: number} Seconds.
 ---@return {text: string, run: string, finish: string, usage: table}? result As `hocket run --json` has it.
 ---@return hocket.Error? err
 function Submitted:wait(opts)
-  local timeout = opts and opts.timeout
+  local timeout = type(opts) == "table" and opts.timeout or type(opts) == "number" and opts or nil
   local result, err = self.result, nil
   if not result and self.caller then result, err = hear(self, timeout) elseif not result then result, err = poll(self.id, timeout) end
   if not result then return failed(err) end

@@ -131,7 +131,8 @@ function travel.of(path, admitted, attached, other)
   local with = carried.here()
   local cwd = with and with.cwd or sources.real "." or "/"
   local self = { cwd = cwd, texts = {}, roots = json.array {}, count = 0, bytes = 0, scripts = admitted.runs, sim = admitted.sim }
-  local ok, err = path == "" or take_target(self, path)
+  local ok, err = true, nil
+  if path ~= "" then ok, err = take_target(self, path) end
   if ok and other then ok, err = take_target(self, other) end
   for _, file in ipairs(ok and attached or {}) do
     if ok and not file:find "^https?://" then ok, err = take_file(self, carried.absolute(file, cwd)) end
