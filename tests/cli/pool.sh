@@ -124,6 +124,14 @@ for task in 'hand:say seven' 'hand:call nothing {}\nthen\nsay x' 'form:say no' '
   cmp -s whole spread || fail "$task: it differs: $(diff whole spread)"
 done
 
+# What the worker's operator forbids is forbidden there, whatever the caller's allows.
+mkdir -p guarded; cp crew/sim.lua guarded
+printf -- '---\nname: boss\nagents: [hand]\n---\nBoss.\n' >guarded/boss.md
+printf -- '---\nname: hand\ntools: [execute_command]\npool: strict\n---\nHand.\n' >guarded/hand.md
+HOCKET_APPROVE=deny; worker strict --pool strict; HOCKET_APPROVE=allow
+rm -f ev; run "$HOCKET" run -e ev guarded "$(tell hand "call execute_command {\\\"command\\\":\\\"touch $PWD/never\\\"}\nthen\nsay asked")"; expect 0; said ev asked
+[ ! -e never ] || fail "the worker's operator had denied it"
+
 # A script's agents, whose files the caller itself has not all read; and a tool of the script's, which is told what the agent has read by then.
 mkdir -p script/agents; cp crew/sim.lua script; cp crew/hand.md script/agents
 cat >script/main.lua <<'X'

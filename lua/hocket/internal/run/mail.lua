@@ -31,9 +31,14 @@ local heard = { exists = true, not_found = true }
 function mail.send(to, name, id, value)
   local said = json.encode { wish = "signal", name = name, value = value }
   local function put()
-    local ok, err = store.message(to, { id = id, json = said })
-    if not ok and not heard[err.code] then return nil, err end
-    return true
+    local pause = 0.05
+    while true do
+      local ok, err = store.message(to, { id = id, json = said })
+      if ok or heard[err.code] then return true end
+      if not err.retryable then return nil, err end
+      fiber.sleep(pause) -- a store that is away for a moment is waited for: nobody would say it again
+      pause = math.min(pause * 2, 2)
+    end
   end
   return effects.run("message", { to = to, id = id, said = said }, put, { again = put })
 end

@@ -75,12 +75,16 @@ local function files_of(step)
   return found, err
 end
 
--- The names of all generations that the caller's files are in, nearest first.
+-- Its own, and those of what came with the caller. Not the caller's own files: among them is what its process has said, such
+-- as what the operator there allows, and the one who does the call has a word of its own.
 local function generations_of(run, child)
   local row, err = store.find(run.id)
   if not row then error(err, 0) end
-  local all = row.generation or run.id
-  return child .. "," .. (all:find(run.id, 1, true) and all or run.id .. "," .. all)
+  local names = { child }
+  for name in (row.generation or ""):gmatch "[^,]+" do
+    if name:find "^travel%-" then names[#names + 1] = name end
+  end
+  return table.concat(names, ",")
 end
 
 local function put(step, child, options)
@@ -164,10 +168,13 @@ function pool_caller.call(step)
   local child = effects.value("child", { agent = step.def.name, pool = step.def.pool }, system.run_id)
   local state
   local left <close> = setmetatable({}, { __close = function()
-    if not state then leave(step, child) end
+    if not state then
+      lending.unknown = true
+      leave(step, child)
+    end
   end })
   local ok, failure = effects.run("submit", { run = child, agent = step.def.name, input = step.input }, function() return put(step, child, options) end,
-    { again = function() return put(step, child, options) end })
+    { again = function() return store.find(child) and child or put(step, child, options) end })
   if not ok then
     state = "failed"
     return nil, failure

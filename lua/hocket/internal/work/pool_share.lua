@@ -24,6 +24,7 @@ end
 ---@class hocket.Lending
 ---@field run hocket.Run
 ---@field id integer The account of the call.
+---@field unknown? boolean Nobody hears what it has used.
 ---@field own table<string, boolean> Kinds that its own limits are of, which are set aside already.
 local Lending = {}
 Lending.__index = Lending
@@ -89,7 +90,8 @@ function Lending:close()
   self.over = true
   self.run.lending.calls = self.run.lending.calls - 1
   for _, kind in ipairs(kinds) do
-    if not self.own[kind] then self.run.accounts:take_back(self.id, kind) end
+    -- What a call has used that nobody waited for is not known here: all that it was given counts as used.
+    if not self.own[kind] and not self.unknown then self.run.accounts:take_back(self.id, kind) end
   end
   account.wake(self.run)
 end
