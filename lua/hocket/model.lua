@@ -67,7 +67,8 @@ end
 
 local function share(lane, limits)
   if limits and limits.shared ~= false and next(limits) and store.is_shared() then
-    lane.shared = shared_limits.share(lane.shared, lane.limiter, lane.place, llm.fingerprint(lane.key), limits)
+    local shown = lane.place:gsub("//[^/]*@", "//") -- its name stands in the store: no password of a URL does
+    lane.shared = shared_limits.share(lane.shared, lane.limiter, shown, llm.fingerprint(lane.key), limits)
   elseif lane.shared then
     lane.shared = lane.limiter:share()
   end

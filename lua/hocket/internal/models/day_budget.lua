@@ -230,10 +230,12 @@ function day_budget.hold(project, model, history, request)
   local self = setmetatable({ project = project, spec = spec, id = system.run_id(), held = {} }, Hold)
   self.date, self.next_day = day_budget.day(spec, math.floor(system.wall()))
   if not self.date then return nil, self.next_day end
-  local held, wrong = begin(self, model, history, request)
-  if held then return held end
-  end_with(self)
-  return nil, wrong
+  local held
+  local given_back <close> = setmetatable({}, { __close = function() -- also when it is cancelled while it waits
+    if not held then end_with(self) end
+  end })
+  held, err = begin(self, model, history, request)
+  return held, err
 end
 
 return day_budget
