@@ -35,7 +35,9 @@ static int hand_over(struct hocket__store *s, const struct hocket__store_command
         return HOCKET_ECLOSED;
     if (s->broken)
         return s->error.status;
-    if ((s->handed - s->written > s->o.max_pending && !s->unlimited) || !has_fair_names(s, c))
+    /* A few bytes once for each claim: without them nobody would ever take the run. */
+    bool unlimited = s->unlimited || c->kind == HOCKET__STORE_RELEASE;
+    if ((s->handed - s->written > s->o.max_pending && !unlimited) || !has_fair_names(s, c))
         return HOCKET_ELIMIT;
     size_t before = s->batch.len;
     int rc = hocket__store_command_pack(&s->batch, c);

@@ -92,12 +92,12 @@ static void tell_refusals(struct hocket__keeper_store *q)
 static void deliver(struct hocket__keeper_store *q)
 {
     hocket__keeper_lock(q);
-    uint64_t written = q->written, synced = q->synced;
+    uint64_t written = q->written, synced = q->synced, answered = q->answered;
     hocket__keeper_unlock(q);
     tell_state(q);
     tell_refusals(q);
     tell_kept(q, written, synced);
-    tell_answers(q, UINT64_MAX);
+    tell_answers(q, answered); /* what came since has refusals that came before it */
 }
 
 static void free_keeper(struct hocket__keeper *k)

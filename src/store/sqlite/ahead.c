@@ -194,7 +194,7 @@ int hocket__ahead_recover_run(struct hocket__sqlite_keeper *k, const struct hock
     return rc < 0 ? rc : recover(k, of, to, id, unreadable);
 }
 
-/* Another that recovers it at the same time finds no row any more. */
+/* 1 when it is recovered; 0: it is not left after all, or another has done so at the same time and there is no row. */
 static int recover_all(struct hocket__sqlite_keeper *k, int64_t store)
 {
     struct hocket__ahead_of of;
@@ -203,21 +203,32 @@ static int recover_all(struct hocket__sqlite_keeper *k, int64_t store)
     if (rc != 1 || !is_left(k, &of))
         return rc < 0 ? rc : 0;
     rc = recover(k, &of, to, NULL, NULL);
-    return rc < 0 ? rc : del(k, store);
+    if (rc == 0)
+        rc = del(k, store);
+    return rc < 0 ? rc : 1;
 }
 
 static int recover_once(struct hocket__sqlite_keeper *k, int64_t store)
 {
     struct hocket__buf path;
     int rc = hocket__sqlite_begin(k);
-    if (rc == 0)
-        rc = recover_all(k, store);
-    rc = hocket__sqlite_end(k, rc);
+    int done = rc == 0 ? recover_all(k, store) : rc;
+    rc = hocket__sqlite_end(k, done < 0 ? done : 0);
     hocket__buf_init(&path, &hocket__malloc, 0);
-    if (rc == 0 && hocket__ahead_path(&path, hocket__buf_str(&k->path), store) == 0)
+    if (rc == 0 && done == 1 && hocket__ahead_path(&path, hocket__buf_str(&k->path), store) == 0)
         unlink(path.data);
     hocket__buf_deinit(&path);
     return rc;
+}
+
+static bool is_own_name(struct hocket__str name, int64_t *store)
+{
+    char text[32], own[32];
+    snprintf(text, sizeof(text), "%.*s", (int) name.n, name.p);
+    if (name.n >= sizeof(text) || sscanf(text, "ahead %" SCNx64, (uint64_t *) store) != 1)
+        return false;
+    name_of(own, *store);
+    return strcmp(own, text) == 0;
 }
 
 /* The next store behind this one whose file is left: 1, or 0, or a status. */
@@ -234,9 +245,10 @@ static int next_left(struct hocket__sqlite_keeper *k, char after[32], int64_t *s
     hocket__db_bind_text(d, st, 1, hocket__cstr(after));
     while ((rc = hocket__db_step(d, st)) == 1) {
         struct hocket__str name = hocket__db_str(d, st, 0);
+        if (!is_own_name(name, store)) /* of a damaged file: others lead nowhere, or in a circle */
+            continue;
         snprintf(after, 32, "%.*s", (int) name.n, name.p);
-        if (sscanf(after, "ahead %" SCNx64, (uint64_t *) store) == 1
-            && read_value(hocket__db_str(d, st, 1), &to, &of) && is_left(k, &of))
+        if (read_value(hocket__db_str(d, st, 1), &to, &of) && is_left(k, &of))
             break;
     }
     hocket__db_reset(d, st);
