@@ -24,6 +24,8 @@
  * One thread uses a store; two stores share nothing, and may be of one file, also in two processes. */
 #pragma once
 
+#include <inttypes.h>
+
 #include "base/list.h"
 #include "store/row.h"
 
@@ -77,6 +79,10 @@ struct hocket__store_claim {
     char id[HOCKET__STORE_ID + 1];
     uint64_t fence;
 };
+
+/* The file of a run's own generation that has its result, by the fence of who has ended it: files are written whoever has the
+ * run, and so also by who has lost it and does not know. */
+#define HOCKET__STORE_RESULT "=result %" PRIu64
 
 /* All these: 0, ENOMEM, EINVAL, ELIMIT (too much is pending: commit, and go on when it is done; in PostgreSQL also a name of
  * more than 600 bytes) or ECLOSED; on an error nothing was taken. Texts are copied. */

@@ -136,7 +136,7 @@ stop_all
 # ---- The history ----------------------------------------------------------------------------------------------
 same "$(left)" 0
 none() { found=$(psql -c "$2" | head -n 5); [ -z "$found" ] || fail "$1: $found"; }
-results="hocket.runs r JOIN hocket.files f ON f.generation = r.id AND f.path = '=result' JOIN hocket.texts t ON t.no = f.text WHERE r.pool = 'default'"
+results="hocket.runs r JOIN hocket.files f ON f.generation = r.id AND f.path = '=result ' || (SELECT max(e.fence) FROM audit.ends e WHERE e.run = r.no) JOIN hocket.texts t ON t.no = f.text WHERE r.pool = 'default'"
 none "a run has not ended done" "SELECT r.id, r.state, convert_from(t.text, 'UTF8')::jsonb->>'error' FROM $results AND r.state <> 'done'"
 none "a run has ended twice" "SELECT run, count(*) FROM audit.ends GROUP BY run HAVING count(*) > 1"
 none "a run came back from its end" "SELECT run FROM audit.revived"

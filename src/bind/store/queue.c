@@ -178,9 +178,11 @@ static int finish(lua_State *L, struct hocket__store_ask *a)
     struct hocket__store_run row = { .state = hocket__store_state_of(hocket__check_str(L, 3)) };
     struct hocket__str result = lua_isnoneornil(L, 4) ? HOCKET__STR("") : hocket__check_str(L, 4);
     luaL_argcheck(L, row.state != HOCKET__STORE_STATE_COUNT, 3, "no state of a run");
+    char path[32];
     int rc = 0;
+    snprintf(path, sizeof(path), HOCKET__STORE_RESULT, a->claim.fence);
     if (result.n > 0)
-        rc = put_file(a->s, hocket__cstr(a->claim.id), HOCKET__STR("=result"), result);
+        rc = put_file(a->s, hocket__cstr(a->claim.id), hocket__cstr(path), result);
     if (rc == 0)
         rc = hocket__store_update(a->s, &a->claim, HOCKET__STORE_SET_STATE, &row);
     if (rc == 0)

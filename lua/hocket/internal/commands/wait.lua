@@ -3,27 +3,23 @@
 --- A run that was submitted keeps its result as a file of its own; of others the records tell what there is.
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
+local result_of = require "hocket.internal.run.result_of"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 local system = require "hocket.internal.core.system"
 
 --- Seconds between two looks.
 local AGAIN = 0.2
-local RESULT = "=result"
 
 local nobodys = { cut_off = "was cut off", forked = "has only been forked" }
 
 local over = { done = true, failed = true, cancelled = true }
 
 local function kept_result(id)
-  local files, err = store.files(id)
-  if not files then return nil, err end
-  for _, file in ipairs(files) do
-    if file.path == RESULT then
-      local result = json.decode(file.text)
-      return type(result) == "table" and result or nil
-    end
-  end
+  local text, err = result_of(id)
+  if not text then return nil, err end
+  local result = json.decode(text)
+  return type(result) == "table" and result or nil
 end
 
 -- What it has told: its last words, and what its script has printed.

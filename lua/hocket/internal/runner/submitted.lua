@@ -5,6 +5,7 @@ local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local labels = require "hocket.internal.base.labels"
+local result_of = require "hocket.internal.run.result_of"
 local runs = require "hocket.internal.run.run"
 local signals = require "hocket.internal.run.signals"
 local store = require "hocket.internal.core.store"
@@ -14,7 +15,6 @@ local cancel = require "hocket.internal.base.lazy" "hocket.internal.run.cancel"
 local submitted = {}
 
 local SUBMIT = "hocket.internal.runner.submit"
-local RESULT = "=result"
 --- No time of day is later, in seconds since 1970: 9999-12-31.
 local LAST = 253402300800
 --- Seconds between two looks, where nothing tells of the end.
@@ -71,11 +71,9 @@ local function look(id)
   local row, err = store.find(id)
   if not row then return nil, err end
   if not over[row.state] then return false end
-  local files
-  files, err = store.files(id)
-  for _, file in ipairs(files or {}) do
-    if file.path == RESULT then return json.decode(file.text) end
-  end
+  local text
+  text, err = result_of(id)
+  if text then return json.decode(text) end
   if err then return nil, err end
   return { ok = false, text = "", error = { code = row.state == "cancelled" and "cancelled" or "state", message = "the run is " .. row.state } }
 end

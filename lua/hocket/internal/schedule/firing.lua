@@ -9,6 +9,7 @@ local due = require "hocket.internal.schedule.due"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local notices = require "hocket.internal.schedule.notices"
+local result_of = require "hocket.internal.run.result_of"
 local schedules = require "hocket.internal.schedule.schedules"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
@@ -38,11 +39,9 @@ end
 local ended = { done = true, failed = true, cancelled = true, removed = true }
 
 local function why_failed(id)
-  for _, file in ipairs(store.files(id) or {}) do
-    local result = file.path == "=result" and json.decode(file.text)
-    local message = type(result) == "table" and type(result.error) == "table" and result.error.message
-    if type(message) == "string" then return truncate(message, MAX_TEXT, "…") end
-  end
+  local result = json.decode(result_of(id) or "")
+  local message = type(result) == "table" and type(result.error) == "table" and result.error.message
+  if type(message) == "string" then return truncate(message, MAX_TEXT, "…") end
 end
 
 -- Those that have ended, as they did; what is not in the store any more has ended as well.

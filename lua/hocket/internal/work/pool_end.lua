@@ -4,9 +4,9 @@ local core = require "hocket.internal.core.llm"
 local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
 local labels = require "hocket.internal.base.labels"
+local result_of = require "hocket.internal.run.result_of"
 local scope = require "hocket.internal.work.scope"
 local shortfall = require "hocket.internal.run.shortfall"
-local store = require "hocket.internal.core.store"
 local failed = require("hocket.internal.core.system").error
 
 local pool_end = {}
@@ -15,13 +15,12 @@ local pool_end = {}
 local MAX_RESULT = 16 << 20
 
 local function read_result(child)
-  local files, err = store.files(child)
-  if not files then return nil, err end
-  for _, file in ipairs(files) do
-    if file.path == "=result" and #file.text <= MAX_RESULT then return file.text end
-    if file.path == "=result" then return nil, failed { code = "limit", message = ("the result of run %s is larger than %d MiB"):format(child, MAX_RESULT >> 20) } end
+  local text, err = result_of(child)
+  if err then return nil, err end
+  if text and #text > MAX_RESULT then
+    return nil, failed { code = "limit", message = ("the result of run %s is larger than %d MiB"):format(child, MAX_RESULT >> 20) }
   end
-  return "{}"
+  return text or "{}"
 end
 
 local simple = { string = true, number = true, boolean = true }
