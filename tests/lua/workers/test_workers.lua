@@ -4,7 +4,7 @@ local announced = require "hocket.internal.workers.announced"
 local cancel = require "hocket.internal.run.cancel"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
-local look = require "hocket.internal.commands.workers"
+local look = require "hocket.internal.commands.workers.list"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 

@@ -1,7 +1,7 @@
 --- /api/workers and /api/pools: who works for the store, what lies in its pools, and what waits for whom.
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
-local list_workers = require "hocket.internal.commands.workers"
+local list_workers = require "hocket.internal.commands.workers.list"
 
 local api_workers = {}
 
