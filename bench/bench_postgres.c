@@ -3,51 +3,30 @@
  * prepared statements that writes the same rows: BEGIN, the run's row locked, the entry, the run's row, COMMIT. */
 #include "store/postgres/postgres.h"
 
-#include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <uv.h>
+
+#include "bare.h"
 
 enum { ROWS = 1000, WAITERS = 1000, CLAIMS = 400 };
 
 static const char id[] = "01KANC3V0QZJ9E4W2X6T8B5M7R";
 static char value[181], url[512];
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
-}
-
-static void must(bool ok, const char *what)
-{
-    if (ok)
-        return;
-    fprintf(stderr, "bench_postgres: %s failed\n", what);
-    exit(1);
-}
-
 /* ---- Bare ---------------------------------------------------------------------------------------- */
-
-static void sql(PGconn *c, const char *text)
-{
-    PGresult *r = PQexec(c, text);
-    must(PQresultStatus(r) == PGRES_COMMAND_OK || PQresultStatus(r) == PGRES_TUPLES_OK, text);
-    PQclear(r);
-}
 
 static PGconn *connect_bare(void)
 {
-    PGconn *c = PQconnectdb(getenv("HOCKET_TEST_POSTGRES"));
-    must(PQstatus(c) == CONNECTION_OK, "connecting");
-    sql(c, "CREATE TABLE IF NOT EXISTS bare_runs(no BIGINT PRIMARY KEY, id TEXT UNIQUE, last_n "
-           "BIGINT, fence BIGINT, owner BIGINT)");
-    sql(c, "CREATE TABLE IF NOT EXISTS bare_entries(run BIGINT, n BIGINT, name TEXT, digest TEXT, "
-           "value TEXT, PRIMARY KEY(run, n))");
-    sql(c, "INSERT INTO bare_runs VALUES(1, 'a', 0, 1, 0) ON CONFLICT DO NOTHING");
+    PGconn *c = bare_connect();
+    bare_sql(c,
+        "CREATE TABLE IF NOT EXISTS bare_runs(no BIGINT PRIMARY KEY, id TEXT UNIQUE, last_n "
+        "BIGINT, fence BIGINT, owner BIGINT)");
+    bare_sql(c,
+        "CREATE TABLE IF NOT EXISTS bare_entries(run BIGINT, n BIGINT, name TEXT, digest TEXT, "
+        "value TEXT, PRIMARY KEY(run, n))");
+    bare_sql(c, "INSERT INTO bare_runs VALUES(1, 'a', 0, 1, 0) ON CONFLICT DO NOTHING");
     PQclear(PQprepare(
         c, "lock", "SELECT no, fence, last_n FROM bare_runs WHERE id = 'a' FOR UPDATE", 0, NULL));
     PQclear(PQprepare(c, "entry",
@@ -66,34 +45,34 @@ static void prepared(PGconn *c, const char *name, int n, const char *one, const 
 {
     const char *values[] = { one, other };
     PGresult *r = PQexecPrepared(c, name, n, values, NULL, NULL, 0);
-    must(PQresultStatus(r) == PGRES_COMMAND_OK || PQresultStatus(r) == PGRES_TUPLES_OK, name);
+    bare_must(PQresultStatus(r) == PGRES_COMMAND_OK || PQresultStatus(r) == PGRES_TUPLES_OK, name);
     PQclear(r);
 }
 
 /* Microseconds for each of n. */
 static double bare_entries(PGconn *c, int n)
 {
-    double start = now();
+    double start = bare_now();
     for (int i = 1; i <= n; i++) {
         char no[16];
         snprintf(no, sizeof(no), "%d", i);
-        sql(c, "BEGIN");
+        bare_sql(c, "BEGIN");
         prepared(c, "lock", 0, NULL, NULL);
         prepared(c, "entry", 2, no, value);
         prepared(c, "grow", 1, no, NULL);
-        sql(c, "COMMIT");
+        bare_sql(c, "COMMIT");
     }
-    return (now() - start) / n * 1e6;
+    return (bare_now() - start) / n * 1e6;
 }
 
 static double bare_claims(PGconn *c, int n)
 {
-    double start = now();
+    double start = bare_now();
     for (int i = 0; i < n; i++) {
         prepared(c, "take", 0, NULL, NULL);
         prepared(c, "give", 0, NULL, NULL);
     }
-    return (now() - start) / n * 1e6;
+    return (bare_now() - start) / n * 1e6;
 }
 
 /* ---- The store -------------------------------------------------------------------------------------- */
@@ -116,13 +95,13 @@ static void append(void)
         .name = HOCKET__STR("model"),
         .digest = HOCKET__STR("0123456789abcdef"),
         .value = { value, 180 } };
-    must(hocket__store_append(store, &claim, &e) == 0, "an append");
+    bare_must(hocket__store_append(store, &claim, &e) == 0, "an append");
 }
 
 static void on_kept(struct hocket__store_wait *wait, int status, const struct hocket_error *err)
 {
     struct waiter *w = hocket__container_of(wait, struct waiter, wait);
-    must(status == 0, err ? err->message : "");
+    bare_must(status == 0, err ? err->message : "");
     left--;
     if (--w->turns <= 0)
         return;
@@ -132,7 +111,7 @@ static void on_kept(struct hocket__store_wait *wait, int status, const struct ho
 
 static double entries(int n, int count)
 {
-    double start = now();
+    double start = bare_now();
     left = n;
     for (int i = 0; i < count; i++) {
         waiters[i] = (struct waiter){ .wait.done = on_kept, .turns = n / count };
@@ -141,7 +120,7 @@ static double entries(int n, int count)
     }
     while (left > 0)
         uv_run(&loop, UV_RUN_ONCE);
-    return (now() - start) / n * 1e6;
+    return (bare_now() - start) / n * 1e6;
 }
 
 static int on_row(void *ud, const struct hocket__store_row *row)
@@ -153,22 +132,22 @@ static int on_row(void *ud, const struct hocket__store_row *row)
 
 static void on_done(void *ud, int status, const struct hocket_error *err)
 {
-    must(status == 0, err ? err->message : "");
+    bare_must(status == 0, err ? err->message : "");
     *(bool *) ud = true;
 }
 
 static double claims(int n)
 {
-    double start = now();
+    double start = bare_now();
     for (int i = 0; i < n; i++) {
         bool done = false;
         struct hocket__store_reply reply = { on_row, on_done, &done };
         hocket__store_release(store, &claim);
-        must(hocket__store_take(store, hocket__cstr(id), &reply, NULL) == 0, "taking");
+        bare_must(hocket__store_take(store, hocket__cstr(id), &reply, NULL) == 0, "taking");
         while (!done)
             uv_run(&loop, UV_RUN_ONCE);
     }
-    return (now() - start) / n * 1e6;
+    return (bare_now() - start) / n * 1e6;
 }
 
 static void open_store(void)
@@ -177,9 +156,9 @@ static void open_store(void)
     struct hocket__store_options o = { .alloc = &hocket__malloc, .loop = &loop, .path = url };
     struct hocket__store_run run = { .target = HOCKET__STR("bench"), .cost = -1, .tokens = -1 };
     uv_loop_init(&loop);
-    must(hocket__store_postgres_open(&o, &store, &err) == 0, "opening the store");
+    bare_must(hocket__store_postgres_open(&o, &store, &err) == 0, "opening the store");
     memcpy(run.id, id, sizeof(id));
-    must(hocket__store_put(store, &run, &claim) == 0, "putting a run");
+    bare_must(hocket__store_put(store, &run, &claim) == 0, "putting a run");
     entries(1, 1);
 }
 

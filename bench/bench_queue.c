@@ -5,64 +5,41 @@
  * UPDATE of the first that nobody has locked, RETURNING it, and an UPDATE that ends it. */
 #include "store/postgres/postgres.h"
 
-#include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <uv.h>
+
+#include "bare.h"
 
 enum { ROUNDS = 5, MOST = 4, SLOTS = 8 };
 
 static char url[512];
 static int runs = 300;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
-}
-
-static void must(bool ok, const char *what)
-{
-    if (ok)
-        return;
-    fprintf(stderr, "bench_queue: %s failed\n", what);
-    _exit(1);
-}
-
 /* ---- Bare ---------------------------------------------------------------------------------------- */
-
-static void sql(PGconn *c, const char *text)
-{
-    PGresult *r = PQexec(c, text);
-    must(PQresultStatus(r) == PGRES_COMMAND_OK || PQresultStatus(r) == PGRES_TUPLES_OK, text);
-    PQclear(r);
-}
 
 static PGconn *connect_bare(void)
 {
-    PGconn *c = PQconnectdb(getenv("HOCKET_TEST_POSTGRES"));
-    must(PQstatus(c) == CONNECTION_OK, "connecting");
-    sql(c, "SET search_path = bench_queue; SET client_min_messages = warning");
+    PGconn *c = bare_connect();
+    bare_sql(c, "SET search_path = bench_queue; SET client_min_messages = warning");
     return c;
 }
 
 static void fill(PGconn *c)
 {
     char text[512];
-    sql(c, "TRUNCATE runs CASCADE");
+    bare_sql(c, "TRUNCATE runs CASCADE");
     snprintf(text, sizeof(text),
         "INSERT INTO runs(id, target, input, options, version, seed, state, created_ms, updated_ms,"
         " pool, fence) SELECT '01KANC3V0QZJ9E4W2X6T' || lpad(i::text, 6, '0'), 'travel.lua',"
         " repeat('x', 500), '{}', '0.1.0', '\\x00112233445566778899aabbccddeeff', 'queued', 1, 1,"
         " 'default', 1 FROM generate_series(1, %d) i",
         runs);
-    sql(c, text);
-    sql(c, "ANALYZE runs");
+    bare_sql(c, text);
+    bare_sql(c, "ANALYZE runs");
 }
 
 #define AT "(CASE WHEN owner_pid <> 0 THEN lease_ms ELSE due_ms END)"
@@ -92,14 +69,14 @@ static int work_bare(void)
     for (;; n++) {
         const char *lease = "9000000000000", *id;
         PGresult *r = PQexecPrepared(bare, "take", 1, &lease, NULL, NULL, 0);
-        must(PQresultStatus(r) == PGRES_TUPLES_OK, PQerrorMessage(bare));
+        bare_must(PQresultStatus(r) == PGRES_TUPLES_OK, PQerrorMessage(bare));
         if (PQntuples(r) == 0) {
             PQclear(r);
             break;
         }
         id = PQgetvalue(r, 0, PQfnumber(r, "id"));
         PGresult *end = PQexecPrepared(bare, "end", 1, &id, NULL, NULL, 0);
-        must(PQresultStatus(end) == PGRES_COMMAND_OK, PQerrorMessage(bare));
+        bare_must(PQresultStatus(end) == PGRES_COMMAND_OK, PQerrorMessage(bare));
         PQclear(end);
         PQclear(r);
     }
@@ -154,7 +131,7 @@ static void finish(struct worker *w)
 static void on_taken(void *ud, int status, const struct hocket_error *err)
 {
     struct worker *w = ud;
-    must(status == 0, err ? err->message : "");
+    bare_must(status == 0, err ? err->message : "");
     w->asking = false;
     w->over = !w->claim.id[0];
     if (!w->over)
@@ -169,14 +146,15 @@ static void take(struct worker *w)
         return;
     w->claim.id[0] = 0;
     w->asking = true;
-    must(hocket__store_take_next(w->store, HOCKET__STR("default"), &reply, NULL) == 0, "taking");
+    bare_must(
+        hocket__store_take_next(w->store, HOCKET__STR("default"), &reply, NULL) == 0, "taking");
 }
 
 static struct worker worker;
 
 static void on_kept(struct hocket__store_wait *wait, int status, const struct hocket_error *err)
 {
-    must(status == 0, err ? err->message : "");
+    bare_must(status == 0, err ? err->message : "");
     hocket__container_of(wait, struct slot, wait)->busy = false;
     worker.at_work--;
     worker.done++;
@@ -187,13 +165,14 @@ static void on_news(
     void *ud, enum hocket__store_news news, const char *id, const struct hocket_error *err)
 {
     (void) ud, (void) id;
-    must(news != HOCKET__STORE_BROKEN && news != HOCKET__STORE_PAUSED, err ? err->message : "");
+    bare_must(
+        news != HOCKET__STORE_BROKEN && news != HOCKET__STORE_PAUSED, err ? err->message : "");
 }
 
 static void on_open(struct hocket__store_wait *wait, int status, const struct hocket_error *err)
 {
     (void) wait;
-    must(status == 0, err ? err->message : "");
+    bare_must(status == 0, err ? err->message : "");
 }
 
 static void open_store(int max)
@@ -208,7 +187,7 @@ static void open_store(int max)
     struct hocket__store_options o = {
         .alloc = &hocket__malloc, .loop = &w->loop, .path = url, .on_news = on_news
     };
-    must(hocket__store_postgres_open(&o, &w->store, &err) == 0, "opening the store");
+    bare_must(hocket__store_postgres_open(&o, &w->store, &err) == 0, "opening the store");
     hocket__store_commit(w->store, NULL, HOCKET__STORE_WRITTEN, &open);
     uv_run(&w->loop, UV_RUN_DEFAULT);
 }
@@ -252,10 +231,10 @@ static int client(const struct way *way, int ready, int go)
 {
     char byte = 0;
     way->open();
-    must(write(ready, &byte, 1) == 1, "being ready");
-    must(read(go, &byte, 1) == 0, "the start");
+    bare_must(write(ready, &byte, 1) == 1, "being ready");
+    bare_must(read(go, &byte, 1) == 0, "the start");
     int n = way->work();
-    must(write(ready, &n, sizeof(n)) == sizeof(n), "the end");
+    bare_must(write(ready, &n, sizeof(n)) == sizeof(n), "the end");
     way->close();
     return 0;
 }
@@ -265,7 +244,7 @@ static double measure(int clients, const struct way *way)
 {
     int go[2], told[2], done = 0;
     char byte;
-    must(pipe(go) == 0 && pipe(told) == 0, "a pipe");
+    bare_must(pipe(go) == 0 && pipe(told) == 0, "a pipe");
     for (int i = 0; i < clients; i++)
         if (fork() == 0) {
             close(go[1]);
@@ -273,17 +252,17 @@ static double measure(int clients, const struct way *way)
         }
     close(go[0]);
     for (int i = 0; i < clients; i++)
-        must(read(told[0], &byte, 1) == 1, "a client");
-    double start = now();
+        bare_must(read(told[0], &byte, 1) == 1, "a client");
+    double start = bare_now();
     close(go[1]);
     for (int i = 0, n; i < clients; i++, done += n)
-        must(read(told[0], &n, sizeof(n)) == sizeof(n), "a client");
-    double seconds = now() - start;
+        bare_must(read(told[0], &n, sizeof(n)) == sizeof(n), "a client");
+    double seconds = bare_now() - start;
     while (wait(NULL) > 0)
         ;
     close(told[0]);
     close(told[1]);
-    must(done == runs, "each run once");
+    bare_must(done == runs, "each run once");
     return done / seconds;
 }
 

@@ -34,6 +34,12 @@ function fiber.shelter(fn, ...) end
 ---@return boolean woken
 function fiber.park(seconds) end
 
+--- The same until a time of day, whoever turns the clock.
+---@async
+---@param time number In seconds since 1970.
+---@return boolean woken
+function fiber.park_until(time) end
+
 --- The same for what only the program brings that hocket is part of (an answer, an input): a run that waits for it has
 --- something under way.
 ---@async

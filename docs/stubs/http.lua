@@ -17,6 +17,7 @@ local http = {}
 ---@field connect_timeout? number Seconds; 10.
 ---@field max_body? integer Bytes of the answer; 32 MiB.
 ---@field redirects? integer How many are followed; 0.
+---@field idempotent? boolean In a run that is kept: it may be made again where a process has ended in the middle of it. Else, but for GET, HEAD and OPTIONS, that is an error with the code "unknown".
 ---@field public? boolean Only addresses of the public internet are connected to (and no proxy is used): "denied" otherwise.
 
 --- Sends a request and waits for the whole answer.

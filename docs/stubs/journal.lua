@@ -61,11 +61,17 @@ function journal:enter() end
 ---@internal
 function journal:skip(seq) end
 
+--- So many things more (1), or fewer (-1), are about to be said to a run that is kept by hocket itself: it is not put away before.
+---@param n 1|-1
+---@internal
+function journal:hold(n) end
+
 --- fn(), which says something to the run: where it is kept, as something in its log, whoever says it. fn does not wait.
 ---@param wish string
 ---@param a string
 ---@param b string
 ---@param fn fun(): ...
----@return any ... Of fn; or nil and an error while nothing can be said.
+---@param check? fun(): ... Is asked before: what it refuses, with nil and an error, is not in the log.
+---@return any ... Of fn, or of a check that refuses; or nil and an error while nothing can be said.
 ---@internal
-function journal:tell(wish, a, b, fn) end
+function journal:tell(wish, a, b, fn, check) end

@@ -33,6 +33,7 @@ local process = {}
 ---@field processes? integer Of the whole tree.
 ---@field head? integer Bytes of each output that are kept from its begin; 1 MiB.
 ---@field tail? integer Bytes that are kept from its end when it is longer; 64 KiB.
+---@field idempotent? boolean In a run that is kept: it may be run again where hocket has ended in the middle of it. Else that is an error with the code "unknown".
 ---@field launcher? string The program that acts as launcher, instead of the host's.
 
 ---@class hocket.ProcessResult

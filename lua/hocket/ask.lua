@@ -21,6 +21,7 @@ local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local egress = require "hocket.internal.base.lazy" "hocket.internal.run.egress"
 local standing = require "hocket.internal.base.lazy" "hocket.internal.run.standing_approvals"
+local patience = require "hocket.internal.run.patience"
 local policy = require "hocket.internal.base.lazy" "hocket.internal.run.policy"
 local preview = require "hocket.internal.base.lazy" "hocket.internal.run.preview"
 local runs = require "hocket.internal.run.run"
@@ -29,8 +30,8 @@ local failed = require("hocket.internal.core.system").error
 
 local ask = {}
 
---- Questions of one run, in all.
-local MAX_QUESTIONS = 1000
+--- Questions of one run that wait for a person at once.
+local MAX_OPEN = 1000
 --- Bytes of a call's arguments: nobody can judge more than that.
 local MAX_SHOWN = 256 * 1024
 
@@ -40,13 +41,12 @@ end
 
 -- ---- One question ---------------------------------------------------------------------------
 
-local function park_for(question, due)
+local function park_for(question, limit)
   while true do
     if question.meanwhile then question.meanwhile() end
     if question.answer ~= nil or question.declined then break end
-    local left = due and due - fiber.now()
-    if left and left <= 0 then return failure("timeout", "question %s was not answered in time", question.id) end
-    fiber.park_for_program(left)
+    if limit:is_over() then return failure("timeout", "question %s was not answered in time", question.id) end
+    limit:wait()
   end
   if question.declined then return failure("unsupported", "the question was not answered") end
   return question.answer
@@ -66,13 +66,21 @@ local function recall(run, question)
   local asked = question.questions and table.concat(question.questions, "\n") or question.about and question.about.tool .. " " .. question.about.shown or ""
   local fields = { kind = question.kind, asked = asked }
   effects.value("question", fields, function() return question.id end)
-  local text = memory.answer(effects.digest(fields))
-  if text and not effects.is_replay() then memory.say(run, function() return run:answer(question.id, text) end) end
+  local answers, at = memory.answers(effects.digest(fields)), 1
+  if not answers then return end
+  local function say()
+    local ok, err = run:answer(question.id, answers[at])
+    if ok or err.code ~= "invalid" or at == #answers then return ok, err end
+    at = at + 1
+    return say()
+  end
+  memory.say(run, question, say,
+    function() return run.questions[question.id] == question and question.answer == nil and not question.declined end)
 end
 
 local function wait(run, question, announce, seconds)
   question.fiber = fiber.self()
-  run.questions[question.id] = question
+  run:put_question(question)
   local open <close> = setmetatable({}, { __close = function() close(run, question) end })
   local _, untold = announce()
   if untold then -- nobody would ever answer
@@ -80,7 +88,7 @@ local function wait(run, question, announce, seconds)
     return nil, untold
   end
   recall(run, question)
-  return broker.shared():aside(park_for, question, seconds and fiber.now() + seconds)
+  return broker.shared():aside(park_for, question, patience.new(run, seconds))
 end
 
 -- A function of the caller's answers for a person; what it answers is read like a person's answer.
@@ -93,19 +101,24 @@ local function call_handler(run, handler, question, announce)
   return value
 end
 
+-- Whoever started the run can be asked.
+local function has_person(run)
+  return run.options.on_question ~= nil or run.options.interactive == true or run.options.park == true
+end
+
 local function may_ask(run)
   if run.call then return run.relay ~= nil end
-  return run.options.on_question ~= nil or run.options.interactive == true or run.options.park == true
+  return has_person(run)
 end
 
 --- Whether anybody is there to answer, or will be.
 ---@internal
 ask.may_ask = may_ask
 
--- Another run's person answers, who is asked there: nothing is announced here.
+-- Another run's person answers, who is asked there: nothing is announced here. The third value says that there is no such run.
 local function pass_on(run, question)
-  local answer, err = run.relay(question)
-  if answer == nil then return nil, err end
+  local answer, err, nobody = run.relay(question)
+  if answer == nil then return nil, err, nobody end
   local value, wrong = question.read(answer)
   if value == nil then return nil, failed { code = "invalid", message = wrong } end
   return value
@@ -113,17 +126,29 @@ end
 
 -- Puts a question to whoever answers; `announce` emits it, and returns what that does.
 local function hand_over(run, question, announce, seconds)
-  if run.relay then return pass_on(run, question) end
+  if run.relay then
+    local value, err, nobody = pass_on(run, question)
+    if not nobody or not effects.value("person", {}, has_person, run) then return value, err end
+  end
   local handler = run.options.on_question
   if handler then return call_handler(run, handler, question, announce) end
   return wait(run, question, announce, seconds)
 end
 
+-- The id of one more question.
+local function next_id(run, prefix)
+  local open = 0
+  for _ in pairs(run.questions) do open = open + 1 end
+  if open >= MAX_OPEN then return failure("limit", "%d questions of this run wait for an answer already", open) end
+  run.asked = run.asked + 1
+  return prefix .. run.asked
+end
+
 -- Gives a question its id, and puts it.
 local function put(run, question, announce, seconds)
-  if run.asked >= MAX_QUESTIONS then return failure("limit", "more than %d questions in one run", MAX_QUESTIONS) end
-  run.asked = run.asked + 1
-  question.id = question.prefix .. run.asked
+  local id, err = next_id(run, question.prefix)
+  if not id then return nil, err end
+  question.id = id
   return hand_over(run, question, announce, seconds)
 end
 
@@ -185,10 +210,10 @@ end
 ---@internal
 function ask.call(name, args)
   local run, op = runs.current(), runs.operation()
-  if run.asked >= MAX_QUESTIONS then return failure("limit", "more than %d questions in one run", MAX_QUESTIONS) end
-  run.asked = run.asked + 1
+  local id, full = next_id(run, "c")
+  if not id then return nil, full end
   local text = json.encode(args)
-  local question = { id = "c" .. run.asked, kind = "call", tool = name, arguments = text, op = op, read = as_text }
+  local question = { id = id, kind = "call", tool = name, arguments = text, op = op, read = as_text }
   local answer, err = wait(run, question, function() return run:emit("tool_requested", { id = question.id, tool = name, arguments = text }, nil, op) end)
   if not answer then return nil, err end
   if answer:sub(1, 1) == "!" then return nil, failed { code = "tool", message = answer:sub(2) } end
@@ -296,7 +321,7 @@ end
 -- An "always" also answers what is open already and covered by it.
 local function allow_open(run, covered)
   run.always[#run.always + 1] = covered
-  for _, question in pairs(run.questions) do
+  for _, question in ipairs(run:open_questions()) do
     local about = question.about
     if about and not about.each and standing.covers(covered, about) and question.answer == nil and not question.declined then
       question.answer = { verdict = "yes" }

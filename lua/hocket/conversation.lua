@@ -112,9 +112,23 @@ local function close_open_turn(history, failure)
   end
 end
 
+-- What those know who answer in its place: by agent, in the order in which they came (see internal/base/sorted_keys.lua; names may
+-- be alike).
+local function new_memory()
+  local order = {}
+  return setmetatable({}, { order = order, __newindex = function(self, def, history)
+    order[#order + 1] = def
+    rawset(self, def, history)
+  end })
+end
+
+local function in_order(memory)
+  return memory == nothing and nothing or getmetatable(memory).order
+end
+
 local function close_unfinished(self)
   close_open_turn(self.history, self.failure)
-  for _, history in pairs(self.memory) do close_open_turn(history, self.failure) end
+  for _, def in ipairs(in_order(self.memory)) do close_open_turn(self.memory[def], self.failure) end
   self.unfinished, self.failure = nil, nil
 end
 
@@ -129,7 +143,7 @@ function Conversation:send(text)
   if not ok then return nil, refused end
   if self.unfinished then close_unfinished(self) end
   self.unfinished = true
-  if self.memory == nothing then self.memory = {} end
+  if self.memory == nothing then self.memory = new_memory() end
   local opts = setmetatable({ history = self.history, memory = self.memory, home = self.home }, { __index = self.opts })
   local reply, err = orchestrate.call(self.agent, text, opts)
   if not next(self.memory) then self.memory = nothing end
@@ -143,20 +157,21 @@ end
 ---@return boolean? compacted False where nothing was said yet.
 ---@return hocket.Error?
 function Conversation:compact()
-  local ok, refused = settle(self)
-  if not ok then return nil, refused end
+  local is_open, refused = settle(self)
+  if not is_open then return nil, refused end
   if self.unfinished then close_unfinished(self) end
-  local all = { [self.agent] = self.history }
-  for def, history in pairs(self.memory) do all[def] = history end
   local any = false
-  for def, history in pairs(all) do
-    if #history > 0 then
-      any = true
-      local opts = setmetatable({ history = history, home = self.home, compact = true }, { __index = self.opts })
-      local reply, err = orchestrate.call(def, nil, opts)
-      if not reply then return nil, err end
-    end
+  local function shorten(def, history)
+    if #history == 0 then return true end
+    any = true
+    local opts = setmetatable({ history = history, home = self.home, compact = true }, { __index = self.opts })
+    return orchestrate.call(def, nil, opts)
   end
+  local ok, err = shorten(self.agent, self.history)
+  for _, def in ipairs(in_order(self.memory)) do
+    if ok then ok, err = shorten(def, self.memory[def]) end
+  end
+  if not ok then return nil, err end
   return any
 end
 
@@ -168,10 +183,10 @@ end
 --- Goes on with another state of the agent, and of those whom it reaches: they keep what they know, by name.
 ---@param agent hocket.Agent
 function Conversation:adopt(agent)
-  local team, memory = agents.team_of(agent) or {}, {}
-  for def, history in pairs(self.memory) do
+  local team, memory = agents.team_of(agent) or {}, new_memory()
+  for _, def in ipairs(in_order(self.memory)) do
     local now = rawget(team, def.name)
-    if now then memory[now] = history end
+    if now then memory[now] = self.memory[def] end
   end
   self.agent, self.memory = agent, memory
 end

@@ -137,7 +137,8 @@ end
 --- there. What it returns has to be data; what it changes has to be outside of the run. Where a process ended in the
 --- middle of it nobody knows whether it was done: with `idempotent` it is done again, with the same id (a word that whoever is
 --- asked can know it by); `reconcile(id)` is asked, and returns what came of it, or nil when it was not done and is to be; else it
---- fails with the code "unknown".
+--- fails with the code "unknown". A fork with other scripts has what was returned for the same name: where that does not say
+--- all, in a loop, `of` is what else it depends on.
 ---
 ---     local hocket = require "hocket"
 ---     local order = assert(hocket.step("order", function(id) return "ordered" end, { idempotent = true }))
@@ -147,7 +148,7 @@ end
 ---@async
 ---@param name string What is done, for whoever looks at the run.
 ---@param fn fun(id: string): ...
----@param opts? {idempotent?: boolean, reconcile?: fun(id: string): ...}
+---@param opts? {idempotent?: boolean, reconcile?: fun(id: string): ..., of?: any} `of` is data.
 ---@return any ... What fn returned; or nil and an error with the code "unknown". What fn raises is raised.
 function hocket.step(name, fn, opts)
   return require "hocket.internal.run.step"(name, fn, opts)

@@ -4,10 +4,12 @@
 ---     local id, why = hocket.model.default()
 ---     local model = assert(hocket.model.resolve(id))
 ---     print(model.id, why, model.simulated)
+local carried = require "hocket.internal.base.carried"
 local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
 local cassette = require "hocket.cassette"
 local key_commands = require "hocket.internal.base.lazy" "hocket.internal.models.key_command"
 local caught = require "hocket.internal.base.caught"
+local kept = require "hocket.internal.core.kept"
 local lazy = require "hocket.internal.base.lazy"
 local llm = require "hocket.internal.core.llm"
 local local_server = lazy "hocket.internal.models.local_server"
@@ -162,6 +164,7 @@ end
 ---@field format_last? boolean It calls no tool where a format of the answer is asked for: that goes with the last turn only.
 ---@field keys? hocket.KeyCommand Who gives its key.
 ---@field provider? hocket.Provider As it was declared then; nil for the scripted model.
+---@field lacks? hocket.Error It can only be recalled from the log of a run: what is missing for more.
 
 -- In a replay nobody is called, so that no key is needed where there was one.
 local function may_call(provider_name, def, key)
@@ -171,6 +174,12 @@ local function may_call(provider_name, def, key)
   return cassette.remember("key of " .. provider_name, function()
     return key ~= nil or replays or not needs_key(def)
   end)
+end
+
+-- Whether the log of the run that goes on has a call of this model still to come: then nothing is needed until it is used up. A
+-- worker that lacks something leaves the run to others before that.
+local function was_called(provider_name, name)
+  return name ~= nil and kept.is_replay() and not carried.here() and kept.comes("model", ("model=%s/%s\n"):format(provider_name, name))
 end
 
 -- Where the scripted model is; in a replay nowhere.
@@ -264,19 +273,23 @@ function model.resolve(id)
   local key, variable = find_key(def)
   local base, missing = providers.base_of(provider_name), nil
   if not cassette.replays() then missing = providers.missing(def, base, key) end
-  if missing then return failure("invalid", ("%s needs the variable %s: its address has it"):format(provider_name, missing)) end
+  local lacks = missing and failed { code = "invalid", lacks = missing, message = ("%s needs the variable %s: its address has it"):format(provider_name, missing) }
+  if lacks and not was_called(provider_name, name or def.default) then return nil, lacks end
   if not name then
     local wrong
     name, wrong = default_name(provider_name, def, key)
     if not name then return nil, wrong end
   end
-  if not may_call(provider_name, def, key) then
-    return failure("auth", ("%s needs a key: set %s (or try --model sim, which needs none)"):format(provider_name, variable))
+  if not lacks and not may_call(provider_name, def, key) then
+    lacks = failed { code = "auth", message = ("%s needs a key: set %s (or try --model sim, which needs none)"):format(provider_name, variable) }
+    if not was_called(provider_name, name) then return nil, lacks end
   end
+  if lacks then base, key = base:gsub("%${[^}]*}", "lacking"), "lacking" end
   return {
     id = provider_name .. "/" .. name, provider_name = provider_name, name = name, simulated = false, provider = def,
     format_last = format_last(def), protocol = spoken(provider_name, def, base).protocol, handle = open(provider_name, def, base, key),
     keys = def.key_command and not key and not access_key(def) and not cassette.replays() and key_commands.of(provider_name, def) or nil,
+    lacks = lacks or nil,
   }
 end
 
@@ -293,7 +306,7 @@ function model.recall(id, known)
   if one and providers.get(one.provider_name) == one.provider then return one end
   one, err = model.resolve(id)
   local provider = one and one.provider
-  if provider and not provider.headers and not cassette.going_on() then known[id] = one end
+  if provider and not (provider.headers or one.lacks or cassette.going_on()) then known[id] = one end
   return one, err
 end
 
@@ -346,6 +359,15 @@ local function find_default()
   return { local_server.find() }
 end
 
+-- What was not there may be there by now: a run that is kept looks again.
+local function find_default_again()
+  local own = kept.here()
+  if own and own.no_default then sources.stale() end
+  local found = find_default()
+  if own then own.no_default = found[1] == nil end
+  return found
+end
+
 --- Whether this process has a model for those who name none; local servers are not looked for.
 ---@return boolean
 ---@internal
@@ -370,7 +392,7 @@ end
 ---@return string? id
 ---@return string|hocket.Error why For people; or what to do.
 function model.default(simulate)
-  local found = cassette.remember("default model", find_default)
+  local found = cassette.remember("default model", find_default_again)
   if found[1] then return found[1], found[2] end
   if found.code then return failure(found.code, found.message) end
   if simulate or cassette.replays() then return "sim/default", "no key is set and no local server answers" end

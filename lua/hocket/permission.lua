@@ -12,10 +12,11 @@
 --- What denies wins, and a caller can only narrow: an agent that is called by another gets the
 --- intersection of what its file says and what the caller may grant.
 local core = require "hocket.internal.core.permission"
-local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
+local policy = require "hocket.internal.run.policy"
 local toolset = require "hocket.internal.session.toolset"
 local labels = require "hocket.internal.base.labels"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 
 local permission = {}
 
@@ -154,7 +155,8 @@ end
 -- behind them once more, by its real path.
 local function flatten(one, args)
   local list, places, kinds = {}, one.places or nothing, one.kinds or nothing
-  for name, value in pairs(args) do
+  for _, name in ipairs(sorted_keys(args)) do -- of several places the reason names the first
+    local value = args[name]
     local kind = places[name] and "place" or kinds[name] or false
     local values = type(value) == "table" and #value > 0 and value or { value }
     for _, item in ipairs(values) do
@@ -193,8 +195,7 @@ end
 
 -- A run that went on in another process may be bound by more than it was (internal/run/policy.lua).
 local function renew(self)
-  local own = effects.here()
-  local more = own and own.bound
+  local more = policy.bound()
   if more == self.bound then return end
   self.own_layers = self.own_layers or self.layers
   self.bound, self.core, self.passes = more, false, {}

@@ -22,6 +22,7 @@ int cli_exit_of(int status)
     case HOCKET_ELIMIT: return CLI_EXIT_BUDGET;
     case HOCKET_EPARKED: return CLI_EXIT_PARKED;
     case HOCKET_ETIMEOUT: return CLI_EXIT_TIMEOUT;
+    case HOCKET_ECANCELLED: return CLI_EXIT_INTERRUPTED; /* by somebody elsewhere */
     default: return status < 0 ? CLI_EXIT_FAILED : CLI_EXIT_DONE;
     }
 }

@@ -179,6 +179,26 @@ bool cli_signal_reload(void)
     return was;
 }
 
+static void hold(int how)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    pthread_sigmask(how, &set, NULL);
+}
+
+void cli_signals_hold(void)
+{
+    hold(SIG_BLOCK);
+}
+
+void cli_signals_release(void)
+{
+    hold(SIG_UNBLOCK);
+}
+
 void cli_signals_end(void)
 {
     waiting = NULL; /* handlers run on this thread: none is in the middle of a wake-up */

@@ -35,6 +35,11 @@ void cli_signals_patient(void);
 void cli_signals_reload(void);
 bool cli_signal_reload(void);
 
+/* For a process that becomes another program: from now on SIGINT, SIGTERM and SIGHUP wait, over execve as well, until the
+ * program that is there then hears them. */
+void cli_signals_hold(void);
+void cli_signals_release(void);
+
 int cli_signal_taken(void); /* the first one's number, or 0 */
 
 /* The live view hides the cursor between these. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "cli/text.h"
@@ -35,7 +36,8 @@ static void add_default(struct cli_buf *out)
 
 bool cli_store_is_url(const char *store)
 {
-    return strncmp(store, "postgres://", 11) == 0 || strncmp(store, "postgresql://", 13) == 0;
+    size_t n = strspn(store, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.");
+    return n > 1 && store[n] == ':' && store[n + 1] == '/';
 }
 
 static bool is_shown(const char *parameter, size_t n)
@@ -63,7 +65,14 @@ static void show_query(struct cli_buf *out, const char *query)
  * password that was not written as it should be: nothing of it is shown. */
 static void show_url(struct cli_buf *out, const char *url)
 {
-    const char *at = strstr(url, "://") + 3, *query;
+    const char *at = strstr(url, "://"), *query;
+    if (!at
+        || strncasecmp(url, "postgres", 8)
+               != 0) { /* of no kind that is known: anything may be in it */
+        cli_buf_addf(out, "%.*s…", (int) strcspn(url, "/"), url);
+        return;
+    }
+    at += 3;
     size_t n = strcspn(at, "@/"), user = at[n] == '@' ? n + 1 : 0, name = strcspn(at, ":@/");
     query = at + user + strcspn(at + user, "?");
     const char *port = at + strcspn(at, ":/?[");

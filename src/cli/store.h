@@ -14,7 +14,7 @@
     "the file or PostgreSQL URL that runs are kept in, or off; else HOCKET_STORE,\nelse the "      \
     "home's file"
 
-/* postgres://…, postgresql://… */
+/* "word:/…": postgres://…, or what is refused. */
 bool cli_store_is_url(const char *store);
 /* What may be printed of it: no password. */
 void cli_store_show(struct cli_buf *out, const char *store);

@@ -61,10 +61,18 @@ void hocket__conn_gone(struct hocket__conn *c);
 void hocket__conn_close(struct hocket__conn *c, bool reset);
 /* Sends or queues. 0, ELIMIT, ECLOSED, ENOMEM (the last two: it goes down soon). */
 int hocket__conn_send(struct hocket__conn *c, const struct iovec *pieces, size_t n, size_t spare);
+/* Time counts anew; a handshake has one deadline, whatever comes meanwhile. */
+void hocket__conn_touch(struct hocket__conn *c);
+/* A handler thinks: no deadline. */
+void hocket__conn_wait(struct hocket__conn *c);
+/* It ends from the loop. */
+void hocket__conn_break(struct hocket__conn *c);
 /* The handshake is done. */
 void hocket__conn_shaken(struct hocket__conn *c);
 /* Plain bytes have come. */
 void hocket__conn_take(struct hocket__conn *c, const char *p, size_t n);
+/* Works through the input as far as it goes. */
+void hocket__conn_work(struct hocket__conn *c);
 /* Answers what nobody else gets to see, and ends the connection; words: NULL, those of the status. */
 void hocket__conn_refuse(struct hocket__conn *c, int status, const char *words);
 /* The answer is whole: flush, then the next request or the end. */

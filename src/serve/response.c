@@ -67,6 +67,17 @@ static bool has_no_body(int status)
     return status == 204 || status == 304;
 }
 
+/* Nothing where the caller says a time of its own, or there is no clock. */
+static void add_date(struct hocket__server *s, const struct hocket__answer_head *h)
+{
+    for (size_t i = 0; i < h->n_headers; i++)
+        if (hocket__head_same(h->headers[i].name, "date"))
+            return;
+    const char *date = s->clock ? hocket__server_date(&s->date, s->clock()) : NULL;
+    if (date)
+        hocket__buf_addf(&s->line, "Date: %s\r\n", date);
+}
+
 int hocket__server_write_head(struct hocket__server *s, const struct hocket__answer_head *h)
 {
     struct hocket__buf *b = &s->line;
@@ -80,6 +91,7 @@ int hocket__server_write_head(struct hocket__server *s, const struct hocket__ans
         hocket__buf_addstr(b, h->headers[i].value);
         hocket__buf_adds(b, "\r\n");
     }
+    add_date(s, h);
     if (h->length >= 0)
         hocket__buf_addf(b, "Content-Length: %" PRId64 "\r\n", h->length);
     if (h->chunked)

@@ -88,6 +88,7 @@ struct hocket__server_options {
     int idle_ms;            /* between requests, for a head, between two pieces of a body, for a
                              * client that does not read; 0: 60 s. An answer may take any time. A
                              * body has to come with 1 KiB a second beyond that. */
+    int64_t (*clock)(void); /* seconds since 1970, for Date; NULL: it has no clock, and says none */
     const struct hocket__server_handler *handler; /* copied */
     void *ud;
     hocket_log_cb log_cb; /* NULL: nothing is logged */

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "serve/date.h"
 #include "serve/server.h"
 #include "serve/tls/tls.h"
 
@@ -49,12 +50,21 @@ struct hocket__server {
     uint64_t looked;           /* when its files were last looked at */
     struct hocket__buf joined; /* pieces that become one record */
 
+    int64_t (*clock)(void);
+    struct hocket__server_date date;
     struct hocket__buf line; /* a head while it is written */
     char scratch[65536];     /* what a socket is read into */
 };
 
 void hocket__server_log(struct hocket__server *s, enum hocket_log_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* accept.c: lets others in again, unless it is paused, muted or closing. */
+void hocket__server_listen(struct hocket__server *s);
+/* A descriptor that does nothing, to be given up for a moment when there is no other. */
+void hocket__server_keep_reserve(struct hocket__server *s);
+/* Logs that the certificate is not valid any more. */
+void hocket__server_tell_expired(struct hocket__server *s);
 
 /* One handle of the server has left the loop; the last one frees it. */
 void hocket__server_handle_closed(struct hocket__server *s);

@@ -214,13 +214,33 @@ int hocket__store_care(struct hocket__store *s, const struct hocket__store_care_
     return ask(s, &q, reply, call);
 }
 
-/* The run goes with the question as bytes; it is as a new one, and nobody's. */
-int hocket__store_item_put(struct hocket__store *s, const struct hocket__store_item *item,
-    int64_t expected, const struct hocket__store_run *run, const struct hocket__store_reply *reply,
+/* With what comes along, as bytes. */
+static int ask_along(struct hocket__store *s, struct question *q,
+    const struct hocket__store_run *run, struct hocket__str files,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    struct hocket__buf packed;
+    hocket__buf_init(&packed, s->o.alloc, 0);
+    int rc = hocket__store_pack_along(s, run, files, &packed);
+    q->vector = hocket__buf_str(&packed);
+    if (rc == 0)
+        rc = ask(s, q, reply, call);
+    hocket__buf_deinit(&packed);
+    return rc;
+}
+
+int hocket__store_submit(struct hocket__store *s, const struct hocket__store_run *run,
+    struct hocket__str files, const struct hocket__store_reply *reply,
     struct hocket__store_call **call)
 {
-    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
-    struct hocket__buf packed;
+    struct question q = { .kind = HOCKET__STORE_SUBMIT, .key = hocket__cstr(run->id) };
+    return ask_along(s, &q, run, files, reply, call);
+}
+
+int hocket__store_item_put(struct hocket__store *s, const struct hocket__store_item *item,
+    int64_t expected, const struct hocket__store_run *run, struct hocket__str files,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
     struct question q = { .kind = HOCKET__STORE_ITEM_PUT,
         .key = item->kind,
         .message_id = item->id,
@@ -228,21 +248,9 @@ int hocket__store_item_put(struct hocket__store *s, const struct hocket__store_i
         .parent = item->generation,
         .at_ms = item->due_ms,
         .from = (uint64_t) expected };
-    if (item->kind.n == 0 || item->id.n == 0 || item->due_ms < 0 || expected < HOCKET__STORE_ANY
-        || (run && (!hocket__store_is_new(run) || run->parent[0])))
+    if (item->kind.n == 0 || item->id.n == 0 || item->due_ms < 0 || expected < HOCKET__STORE_ANY)
         return HOCKET_EINVAL;
-    hocket__buf_init(&packed, s->o.alloc, 0);
-    if (run) {
-        row.run = *run;
-        row.run.last_n = row.run.at_n = row.run.last_seq = row.run.at_seq = 0;
-        row.run.fence = row.run.attempts = 0;
-        row.run.owner = (struct hocket__store_owner){ .host = HOCKET__STR("") };
-        hocket__store_pack(&packed, &row);
-    }
-    q.vector = hocket__buf_str(&packed);
-    int rc = packed.status < 0 ? packed.status : ask(s, &q, reply, call);
-    hocket__buf_deinit(&packed);
-    return rc;
+    return ask_along(s, &q, run, files, reply, call);
 }
 
 int hocket__store_item_del(struct hocket__store *s, struct hocket__str kind, struct hocket__str id,
@@ -270,6 +278,20 @@ int hocket__store_items_due(struct hocket__store *s, struct hocket__str kind, in
         .kind = HOCKET__STORE_ITEMS, .key = kind, .states = 1, .from = 1, .at_ms = ahead_ms
     };
     return kind.n > 0 && ahead_ms >= 0 ? ask(s, &q, reply, call) : HOCKET_EINVAL;
+}
+
+int hocket__store_go_on_behind(struct hocket__store_call *c, struct hocket__str last)
+{
+    if (!c->after.a)
+        hocket__buf_init(&c->after, &hocket__malloc, 0);
+    hocket__buf_reset(&c->after);
+    return hocket__buf_addstr(&c->after, last);
+}
+
+int hocket__store_item_behind(struct hocket__store_call *c, const struct hocket__store_item *last)
+{
+    c->from = (uint64_t) last->due_ms;
+    return hocket__store_go_on_behind(c, last->id);
 }
 
 int64_t hocket__store_items_until(const struct hocket__store_call *c, int64_t now_ms)

@@ -89,13 +89,20 @@ bool hocket__store_draw_stays(const struct hocket__store_draw *d, int64_t grante
     return d->want > 0 && (granted > 0 || d->least == 0);
 }
 
+static bool is_spent_already(
+    const struct hocket__store_draw *d, const struct hocket__store_others *others)
+{
+    return d->again && d->holder.n > 0 && d->want == 0 && !others->mine;
+}
+
 void hocket__store_draw_decide(const struct hocket__store_draw *d, int64_t now_ms,
     const struct hocket__store_others *others, struct hocket__store_level *level,
     struct hocket__store_drawn *out)
 {
     *out = (struct hocket__store_drawn){ .retry_ms = -1 };
     leak(d, now_ms, level);
-    level->used += (double) d->spent;
+    if (!is_spent_already(d, others))
+        level->used += (double) d->spent;
     if (d->block_ms > 0 && now_ms + d->block_ms > level->blocked_ms)
         level->blocked_ms = now_ms + d->block_ms;
     out->blocked_ms = at_least(level->blocked_ms - now_ms, 0);

@@ -17,6 +17,7 @@ struct hocket__store_level {
 /* What the other holders have whose leases are not over. */
 struct hocket__store_others {
     int64_t n, holders, hungry;
+    bool mine; /* the holder itself has something, also where its lease is over */
 };
 
 /* Moves the level on, and says what is granted: of a draw with a holder that is all that it has from now on. `others`

@@ -58,8 +58,7 @@ static void finish(struct writer *x, int status, const struct hocket_error *err)
     sink.done(sink.ud, status, err);
 }
 
-/* What is copied is nobody's work there: workers would do it again. */
-static void leave_queue(struct hocket__store_run *r)
+void hocket__store_leave_queue(struct hocket__store_run *r)
 {
     r->pool = HOCKET__STR("");
     r->due_ms = 0;
@@ -81,7 +80,7 @@ static int take_run(struct writer *x, struct hocket__store_row row)
     hocket__buf_reset(&x->generation);
     hocket__buf_addstr(&x->generation, r->generation);
     r->generation = hocket__cstr(x->id);
-    leave_queue(r);
+    hocket__store_leave_queue(r);
     hocket__buf_reset(&x->row);
     hocket__buf_add(&x->row, head, sizeof(head));
     hocket__store_pack(&x->row, &row);
@@ -410,7 +409,7 @@ struct importing {
 
 static int put_run(struct importing *m, struct hocket__store_run *run)
 {
-    leave_queue(run);
+    hocket__store_leave_queue(run);
     if (m->id)
         memcpy(run->id, m->id, sizeof(run->id));
     memcpy(m->generation, "import ", 7);

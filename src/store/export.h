@@ -39,5 +39,9 @@ int hocket__store_export_read(
 int hocket__store_import(struct hocket__store *s, struct hocket__str bytes, const char *id,
     struct hocket__store_claim *claim, struct hocket_error *err);
 
+/* What is copied, a fork or a run that was moved, is nobody's work: no worker takes it, and who called the one that it was made from
+ * has not called it. */
+void hocket__store_leave_queue(struct hocket__store_run *r);
+
 /* Closes what a buffer holds from its beginning with its checksum. */
 void hocket__store_export_close(struct hocket__buf *run);

@@ -177,6 +177,9 @@ struct hocket__store_row {
     };
 };
 
+/* Appends why a worker could not go on with a run, as its `waiting_for`: [{"kind":"worker","code":"auth","why":"…"}]. */
+void hocket__store_write_why(struct hocket__buf *b, const struct hocket_error *why);
+
 /* Appends a row; a status is the buffer's. */
 int hocket__store_pack(struct hocket__buf *b, const struct hocket__store_row *row);
 

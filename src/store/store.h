@@ -51,6 +51,8 @@ struct hocket__store_options {
     int linger_ms;      /* how long what nobody waits for may gather; 0: 10, below 0: not at all */
     size_t max_pending; /* bytes; 0: 64 MiB */
     int64_t lease_ms;   /* 0: a minute. Renewed by the store itself while it is open */
+    bool
+        patient; /* a database that is away in the beginning is waited for: PAUSED says why, then GOING */
     int64_t max_age_ms; /* runs that ended longer ago are removed, oldest first; 0: never */
     uint64_t
         max_bytes; /* and while the file is larger; 0: no limit. Waiting and parked runs stay */
@@ -87,7 +89,8 @@ struct hocket__store_claim {
 /* All these: 0, ENOMEM, EINVAL, ELIMIT (too much is pending: commit, and go on when it is done; in PostgreSQL also a name of
  * more than 600 bytes) or ECLOSED; on an error nothing was taken. Texts are copied. */
 
-/* A new run, claimed by us. The fields that are the store's are passed over, but that last_n is at_n. */
+/* A new run, claimed by us. The fields that are the store's are passed over, but that last_n is at_n. Its id is new: whoever cannot
+ * know that asks first, as the refusal of one that is there is the end of the claim that this store may have of it. */
 int hocket__store_put(struct hocket__store *s, const struct hocket__store_run *run,
     struct hocket__store_claim *claim);
 
@@ -121,6 +124,10 @@ int hocket__store_message_del(struct hocket__store *s, const struct hocket__stor
 int64_t hocket__store_lease_ms(const struct hocket__store *s);
 /* Nobody has the run now. One of a pool that waits or is parked, and that was spoken to while we had it, is QUEUED. */
 int hocket__store_release(struct hocket__store *s, const struct hocket__store_claim *claim);
+/* The same of a run that was taken and that nothing was done with: as TAKE has told it, or (was_next) TAKE_NEXT, whose run is QUEUED
+ * again, since no worker was lost with it. */
+void hocket__store_give_back(
+    struct hocket__store *s, const struct hocket__store_run *run, bool was_next);
 
 /* ---- Waiting until it is kept ---------------------------------------------------------------- */
 
@@ -183,7 +190,8 @@ int hocket__store_take(struct hocket__store *s, struct hocket__str id,
  * RUNNING from then on. Due is one that is QUEUED, or RUNNING and nobody's, or waits for a time, when that has come; and
  * one whose owner is gone. First come those whose lease or time has come, the longest ago first, then those that are due at
  * once, by their ids: with a queue that is never empty what was lost would wait for ever. The clock is the
- * store's: on PostgreSQL the server's. When the call is cancelled the run is let go. EINVAL: no pool. */
+ * store's: on PostgreSQL the server's. When the call is cancelled, or its reader fails, the run is given
+ * back. EINVAL: no pool. */
 int hocket__store_take_next(struct hocket__store *s, struct hocket__str pools,
     const struct hocket__store_reply *reply, struct hocket__store_call **call);
 /* Rows RUN, of which id and fence alone are told: those of ours for which a message lies that was not taken. */
@@ -219,7 +227,16 @@ int hocket__store_messages(struct hocket__store *s, struct hocket__str id,
 int hocket__store_message(struct hocket__store *s, struct hocket__str id,
     const struct hocket__store_message *message, const struct hocket__store_reply *reply,
     struct hocket__store_call **call);
-/* Removes a run. ENOTFOUND; ESTATE: somebody has it. What its forks read of it stays until they go. */
+/* Hands in a run (no fork) for the workers of its pool, with its state and due time as they are given, and with it, in the same
+ * moment, the files that it needs; done when it is on the disk, and nobody has it then. `files`: rows FILE (hocket__store_pack), or
+ * empty. No claim of this store is touched, of a run of the same id neither. By its seed, which is random, is known what is there of
+ * an attempt whose answer was lost. EEXIST: there is such a run: nothing was written. When the call is cancelled it may be there.
+ * EINVAL: its pool has a comma, or `files` is something else; ELIMIT: what is handed over has that, too. */
+int hocket__store_submit(struct hocket__store *s, const struct hocket__store_run *run,
+    struct hocket__str files, const struct hocket__store_reply *reply,
+    struct hocket__store_call **call);
+/* Removes a run. ENOTFOUND; ESTATE: somebody has it; its caller has not ended; or it has not, and one that it has called has not
+ * either. What its forks read of it stays until they go. */
 int hocket__store_remove(struct hocket__store *s, struct hocket__str id,
     const struct hocket__store_reply *reply, struct hocket__store_call **call);
 /* One row STATS. */
@@ -272,12 +289,12 @@ int hocket__store_notes(struct hocket__store *s, const struct hocket__store_note
 /* ---- Items --------------------------------------------------------------------------------------- */
 
 /* Writes an item (its version and at_ms are passed over) when its version is `expected` (0: there must be none; ANY: whatever is there), and with it, in the same
- * moment, puts `run` (NULL: none; no fork), which nobody has then. One row ITEM, with the new version alone; on the disk. ESTATE:
+ * moment, puts `run` (NULL: none) and `files`, as hocket__store_submit does. One row ITEM, with the new version alone; on the disk. ESTATE:
  * another has changed it; ENOTFOUND: it is gone; EEXIST: there is such a run: nothing was written then. */
 enum { HOCKET__STORE_ANY = -1 };
 int hocket__store_item_put(struct hocket__store *s, const struct hocket__store_item *item,
-    int64_t expected, const struct hocket__store_run *run, const struct hocket__store_reply *reply,
-    struct hocket__store_call **call);
+    int64_t expected, const struct hocket__store_run *run, struct hocket__str files,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call);
 int hocket__store_item_del(struct hocket__store *s, struct hocket__str kind, struct hocket__str id,
     int64_t expected, const struct hocket__store_reply *reply, struct hocket__store_call **call);
 /* Rows ITEM of a kind, what is due first in front; with an id that one, or none. */
@@ -305,6 +322,9 @@ struct hocket__store_draw {
     int64_t lease_ms; /* … so long, then they are others'; with a want of 0 at once */
     int64_t
         spent; /* was used already, and is before anything else: with a holder what leases leave is capacity less what was used */
+    /* Nobody knows whether it was drawn before: what a holder spends with a `want` of 0 counts only where it still has
+     * something, as it has nothing after that. */
+    bool again;
     int64_t block_ms; /* nobody is granted anything for so long; 0: as it is */
 };
 /* One row DRAWN. Survives the end of a process as far as the store does; not a loss of power. EINVAL. */

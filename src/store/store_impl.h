@@ -16,7 +16,8 @@
 
 #include <uv.h>
 
-#define HOCKET__STORE_PIECE ((size_t) 256 * 1024) /* of a long answer */
+#define HOCKET__STORE_PIECE   ((size_t) 256 * 1024)        /* of a long answer */
+#define HOCKET__STORE_MAX_ROW ((size_t) 256 * 1024 * 1024) /* bytes; SQLite takes a billion */
 
 enum hocket__store_call_kind {
     HOCKET__STORE_FIND,
@@ -31,12 +32,13 @@ enum hocket__store_call_kind {
     HOCKET__STORE_FILES,
     HOCKET__STORE_MESSAGES,
     HOCKET__STORE_MESSAGE,
+    HOCKET__STORE_SUBMIT, /* key: the run's id; vector: what comes along */
     HOCKET__STORE_REMOVE,
     HOCKET__STORE_STATS,
     HOCKET__STORE_NOTE_PUT, /* key: memory; parent: text; json: meta; states: labels; from: bytes */
     HOCKET__STORE_NOTE_DEL,
     HOCKET__STORE_NOTES, /* key: memory; message_id: the note's; parent: query */
-    /* key: kind; message_id: id; parent: generation; at_ms: due_ms; from: expected; vector: the run, packed */
+    /* key: kind; message_id: id; parent: generation; at_ms: due_ms; from: expected; vector: what comes along */
     HOCKET__STORE_ITEM_PUT,
     HOCKET__STORE_ITEM_DEL,
     HOCKET__STORE_ITEMS,
@@ -122,6 +124,8 @@ int hocket__store_message_put(struct hocket__store *s, const struct hocket__stor
     const struct hocket__store_message *message);
 /* Takes back what this turn has handed over since the batch had this length. */
 void hocket__store_rewind(struct hocket__store *s, size_t len);
+/* Whether a backend that has an index of such names takes this one. */
+bool hocket__store_is_fair(const struct hocket__store *s, struct hocket__str name);
 /* A call for the next turn. */
 void hocket__store_enqueue(struct hocket__store *s, struct hocket__store_call *c);
 
@@ -139,6 +143,9 @@ void hocket__store_opened(struct hocket__store *s);
 
 /* ---- What all backends say alike --------------------------------------------------------------- */
 
+/* The question goes on behind this name, the last one of a piece: in `after`. ENOMEM. */
+int hocket__store_go_on_behind(struct hocket__store_call *c, struct hocket__str last);
+
 /* Why a command was refused. */
 void hocket__store_refusal(
     enum hocket__store_command_kind kind, const char *id, int status, struct hocket_error *err);
@@ -147,6 +154,9 @@ int hocket__store_no_parent(struct hocket__store_call *c);
 int hocket__store_ambiguous(struct hocket__store_call *c, const char *one, const char *other);
 int hocket__store_has_it(struct hocket__store_call *c, const struct hocket__store_owner *owner);
 int hocket__store_has_message(struct hocket__store_call *c);
+/* Of a run that is to be removed: by whom it was called, or whom it has called, that has not ended ("": nobody). 0, or ESTATE. */
+int hocket__store_has_calls(
+    struct hocket__store_call *c, struct hocket__str caller, struct hocket__str called);
 int hocket__store_not_found(struct hocket__store_call *c);
 
 /* Of CARE: a row, and a status for what this store has not. */
@@ -154,19 +164,28 @@ void hocket__store_say(struct hocket__store_call *c, const char *name, const cha
     __attribute__((format(printf, 3, 4)));
 int hocket__store_unheard(struct hocket__store_call *c, const char *why);
 
+/* What comes along with a question (SUBMIT, ITEM_PUT): a run that is to be nobody's, or none, then files; rows, packed. EINVAL, ELIMIT,
+ * ENOMEM. The run is first: a backend that refuses it has written nothing. */
+int hocket__store_pack_along(struct hocket__store *s, const struct hocket__store_run *run,
+    struct hocket__str files, struct hocket__buf *out);
+/* Its run; false: none. */
+bool hocket__store_run_along(const struct hocket__store_call *c, struct hocket__store_row *row);
+/* The status of a run that was not put. */
+int hocket__store_not_put(struct hocket__store_call *c, int status);
+
 /* The status of an item that was found (version 0: there is none) when `expected` was wanted; EEXIST of a run that there is. */
 int hocket__store_item_judge(struct hocket__store_call *c, int64_t version);
 int hocket__store_item_refuse(struct hocket__store_call *c, int status);
 /* The version that follows; a new item's begins with the time: one that went and came again has none of before. */
 int64_t hocket__store_item_version(int64_t version, int64_t now_ms);
+/* The question goes on behind the time and id of this one. */
+int hocket__store_item_behind(struct hocket__store_call *c, const struct hocket__store_item *last);
 /* Until when items are asked for. */
 int64_t hocket__store_items_until(const struct hocket__store_call *c, int64_t now_ms);
 /* What a call says of its item, and the row that it answers. */
 struct hocket__store_item hocket__store_item_of(
     const struct hocket__store_call *c, int64_t version, int64_t now_ms);
 void hocket__store_item_told(struct hocket__store_call *c, int64_t version);
-/* The run that is to be put with it; false: none. */
-bool hocket__store_item_run(const struct hocket__store_call *c, struct hocket__store_row *row);
 
 int hocket__store_note_missing(struct hocket__store_call *c);
 /* 0, or ELIMIT: the memory has so much beside the note that is to be put. */

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/json/json.h"
+
 void hocket__store_refusal(
     enum hocket__store_command_kind kind, const char *id, int status, struct hocket_error *err)
 {
@@ -15,6 +17,8 @@ void hocket__store_refusal(
         hocket__error(err, status, "the run that %s is a fork of is not there", id);
     else if (status == HOCKET_ENOTFOUND)
         hocket__error(err, status, "run %s is not there any more", id);
+    else if (status == HOCKET_EDENIED)
+        hocket__error(err, status, "%s cannot be kept: this role may only look at the store", id);
     else
         hocket__error(err, status, "an entry of run %s does not follow the one before", id);
 }
@@ -53,6 +57,21 @@ int hocket__store_has_it(struct hocket__store_call *c, const struct hocket__stor
     return hocket__error(&c->error, HOCKET_ESTATE, "process %lld on %.*s has run %.*s since %s",
         (long long) owner->pid, (int) owner->host.n, owner->host.p, (int) c->key.n, c->key.p,
         since);
+}
+
+int hocket__store_has_calls(
+    struct hocket__store_call *c, struct hocket__str caller, struct hocket__str called)
+{
+    if (caller.n > 0)
+        return hocket__error(&c->error, HOCKET_ESTATE,
+            "run %.*s was called by run %.*s, which has not ended: it stays until that has, or is "
+            "cancelled",
+            (int) c->key.n, c->key.p, (int) caller.n, caller.p);
+    if (called.n > 0)
+        return hocket__error(&c->error, HOCKET_ESTATE,
+            "run %.*s has called run %.*s, and neither has ended: cancel it first", (int) c->key.n,
+            c->key.p, (int) called.n, called.p);
+    return 0;
 }
 
 void hocket__store_say(struct hocket__store_call *c, const char *name, const char *fmt, ...)
@@ -107,6 +126,20 @@ struct hocket__str hocket__store_next_pool(struct hocket__str *names)
     return name;
 }
 
+void hocket__store_write_why(struct hocket__buf *b, const struct hocket_error *why)
+{
+    hocket__jw_open(b, '[');
+    hocket__jw_open(b, '{');
+    hocket__jw_key(b, "kind");
+    hocket__jw_cstring(b, "worker");
+    hocket__jw_key(b, "code");
+    hocket__jw_cstring(b, hocket_status_word(why->status));
+    hocket__jw_key(b, "why");
+    hocket__jw_cstring(b, why->message);
+    hocket__jw_close(b, '}');
+    hocket__jw_close(b, ']');
+}
+
 /* As host/run hears of signals. */
 struct hocket__store_message hocket__store_ended(
     const char *id, enum hocket__store_state state, int64_t at_ms, char to[HOCKET__STORE_ENDED])
@@ -159,12 +192,6 @@ void hocket__store_item_told(struct hocket__store_call *c, int64_t version)
         .generation = HOCKET__STR(""),
         .json = HOCKET__STR("") };
     hocket__store_pack(&c->rows, &row);
-}
-
-bool hocket__store_item_run(const struct hocket__store_call *c, struct hocket__store_row *row)
-{
-    struct hocket__str in = c->vector;
-    return hocket__store_unpack(&in, row) == 1;
 }
 
 /* ---- Notes ------------------------------------------------------------------------------------- */

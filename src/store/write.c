@@ -1,8 +1,6 @@
 /* What is written: each function packs a command into the batch of this turn (front.c hands it over). */
 #include "store/store_impl.h"
 
-#define MAX_ROW ((size_t) 256 * 1024 * 1024) /* bytes; SQLite takes a billion */
-
 /* For whoever packs several commands that belong together and cannot finish: the batch is again as
  * it was. */
 void hocket__store_rewind(struct hocket__store *s, size_t len)
@@ -10,6 +8,11 @@ void hocket__store_rewind(struct hocket__store *s, size_t len)
     s->handed -= s->batch.len - len;
     if (s->batch.data)
         hocket__buf_cut(&s->batch, len);
+}
+
+bool hocket__store_is_fair(const struct hocket__store *s, struct hocket__str name)
+{
+    return s->max_key == 0 || name.n <= s->max_key;
 }
 
 /* A name that is longer than the backend's index takes would fail the transaction that it is in, with all that others say. */
@@ -24,7 +27,7 @@ static bool has_fair_names(const struct hocket__store *s, const struct hocket__s
         one = c->row.file.generation;
         two = c->row.file.path;
     }
-    return s->max_key == 0 || (one.n <= s->max_key && two.n <= s->max_key);
+    return hocket__store_is_fair(s, one) && hocket__store_is_fair(s, two);
 }
 
 /* Bounds both ways: the memory of what waits for a slow disk, and a row that no backend could take.
@@ -44,7 +47,7 @@ static int hand_over(struct hocket__store *s, const struct hocket__store_command
     if (rc < 0)
         return rc;
     s->handed += s->batch.len - before;
-    if (s->batch.len - before > MAX_ROW) {
+    if (s->batch.len - before > HOCKET__STORE_MAX_ROW) {
         hocket__store_rewind(s, before);
         return HOCKET_ELIMIT;
     }

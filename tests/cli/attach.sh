@@ -82,7 +82,7 @@ kill -0 $pid || fail "the run should go on"
 # cancel ends the run, as its own Ctrl-C would.
 attach 'cancel\n' game
 expect 0; has out "is being cancelled"
-wait $pid; code=$?; expect 1; has run.err "cancelled"
+wait $pid; code=$?; expect 130; has run.err "cancelled"
 run hocket attach
 has out "Nothing offers itself"
 [ -z "$(ls rt/hocket)" ] || fail "the socket should be gone"

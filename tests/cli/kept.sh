@@ -188,7 +188,26 @@ mkdir -p talk; printf -- '---\nname: guide\n---\nYou answer.\n' >talk/guide.md
 (cd talk && printf 'say one\n' | "$HOCKET" chat guide.md) >out 2>err; has out one; has err "hocket chat --resume 01"
 printf 'say two\n/clear\nsay three\n' | "$HOCKET" chat --continue >out 2>err; has out two; hasnt out one; has err "forgotten"
 printf 'say four\n' | "$HOCKET" chat --continue >out 2>err; same "$(cat out)" four; hasnt err "forgotten"
-run "$HOCKET" chat --resume </dev/null; expect 2; has err guide.md
+run "$HOCKET" chat --resume </dev/null; expect 2; has err guide.md; hasnt err "$PWD/talk/"
+has err "in $PWD/talk"
+# The one that was left last, and not the one that was begun last; but where one was left here, that one.
+talk=$(grep -o '01[0-9A-Z]*' err | head -1)
+mkdir -p walk; cp talk/guide.md walk
+(cd walk && printf 'say six\n' | "$HOCKET" chat guide.md) >out 2>err; has out six; walk=$(id_in err)
+printf 'say seven\n' | "$HOCKET" chat --resume "$talk" >out 2>err; has out seven
+printf '/clear\n' | "$HOCKET" chat --continue >out 2>err; has err "going on with $talk, in $PWD/talk"
+(cd walk && printf 'say eight\n' | "$HOCKET" chat --continue) >out 2>err; has out eight; has err "resume $walk"; hasnt err "going on"
+
+# Events may not have been kept: those that were are compared.
+if python3 -c 'import sqlite3' 2>/dev/null; then
+  change() { python3 -c 'import sqlite3, sys; d = sqlite3.connect("state/gap.db"); d.execute(sys.argv[1]); d.commit()' "$1"; }
+  printf 'for i = 1, 5 do print("note " .. i) end\nreturn "noted"\n' >notes.lua
+  run "$HOCKET" run -q --store state/gap.db notes.lua; expect 0; run "$HOCKET" runs --store state/gap.db -n 1; id=$(id_in out)
+  change "DELETE FROM records WHERE seq IN (3, 4)"
+  run "$HOCKET" replay --store state/gap.db "$id"; expect 0; has err "as they were told"
+  change "UPDATE records SET json = replace(json, 'note 5', 'note 6')"
+  run "$HOCKET" replay --store state/gap.db "$id"; expect 1; has err "note 6"
+fi
 
 # Who leaves a run at a terminal is told its name.
 printf 'print "begun" require("hocket").flow.sleep(30)\n' >long.lua

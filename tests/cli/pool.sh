@@ -179,6 +179,11 @@ rm -f ev; run "$HOCKET" run -t 1 -e ev crew "$(tell deep 'say nobody')"; expect 
 rm -f ev; "$HOCKET" run -e ev crew "$(tell hand 'slow 20\nsay late')" >out2 2>err2 </dev/null & caller=$!
 until_true grep -qs run_awaited ev; run "$HOCKET" cancel "$(id_in ev)"; expect 0
 wait $caller && fail "a cancelled run is no success"; until_true is_cancelled "$(child_in ev)"
+# Whoever interrupts the caller is told what goes on elsewhere, and how that ends.
+rm -f ev; "$HOCKET" run -e ev crew "$(tell hand 'slow 20\nsay late')" >out 2>err </dev/null & caller=$!
+until_true grep -qs run_awaited ev; kill -TERM $caller; wait $caller; code=$?; expect 143
+id=$(id_in ev); has err "1 of its agents works on, in a run of its own by workers; to end the run and them: hocket cancel $id"
+run "$HOCKET" cancel "$id"; expect 0; until_true is_cancelled "$(child_in ev)"
 # The child alone: its caller hears of it.
 rm -f ev; "$HOCKET" run -e ev crew "$(tell hand 'slow 20\nsay late')" >out2 2>err2 </dev/null & caller=$!
 until_true grep -qs run_awaited ev; run "$HOCKET" cancel "$(child_in ev)"; expect 0
@@ -222,6 +227,28 @@ until_true grep -qs '"code":"queued"' ev; has err2 "hocket work --pool big"
 worker four --pool big
 wait $caller; code=$?; expect 0; said ev "at last"
 
+# Told to stop, its caller tells it so, and it those that it has called: each makes one more call, and answers.
+mkdir -p halt; cp crew/sim.lua halt; mkdir halt/agents; cp crew/hand.md halt/agents
+printf -- '---\nname: deep\nagents: [hand]\npool: big\n---\nDeep.\n' >halt/agents/deep.md
+cat >halt/main.lua <<'X'
+local hocket, json = require "hocket", require "hocket.json"
+local run = require("hocket.orchestrate").current_run()
+local turns = {}
+for i = 1, 300 do turns[i] = ('call execute_command {"command":"echo %d >> turns"}\nthen'):format(i) end
+local task = "slow 0.2\n" .. table.concat(turns, "\n") .. "\nsay all"
+local prompt = "slow 0.2\ncall delegate " .. json.encode { agent_name = "hand", prompt = task } .. "\nsay ended"
+local stop = hocket.flow.spawn(function()
+  assert(hocket.signal("stop"))
+  run:stop()
+end)
+local reply = assert(hocket.run(hocket.agents("halt/agents").deep, prompt))
+print(reply.finish)
+X
+rm -f ev at_three/turns; "$HOCKET" run -e ev halt >out 2>err </dev/null & caller=$!
+until_true test -s at_three/turns; "$HOCKET" signal "$(id_in ev)" stop >out2 2>err2 || fail "$(cat err2)"
+wait $caller; code=$?; expect 0; has out stopped; hasnt at_three/turns 200
+run "$HOCKET" replay "$(id_in ev)"; expect 0
+
 # ---- People -------------------------------------------------------------------------------------------------------
 # They are asked in the caller's run, as in one process.
 unset HOCKET_APPROVE; stop_workers
@@ -251,6 +278,62 @@ lean '{turns: 20}'
 run "$HOCKET" run --json -e ev lean "${side_by_side}say all"; expect 0; has out '"text":"all"'; has out '"partial":null'; same "$(calls_in out)" '"calls":14'
 lean '{seconds: 1}'
 run "$HOCKET" run --json lean "$(tell hand "slow 0.6\\n$again")"; has out "the budget of"; hasnt out '"calls":8'
+
+# A tool of the caller's that calls another one, or waits for it: none of them waits for the others for ever.
+mkdir -p nested/agents; cp crew/sim.lua nested
+printf -- '---\nname: hand\npool: gpu\n---\nHand.\n' >nested/agents/hand.md
+printf -- '---\nname: deep\ntools: [read_file]\npool: big\n---\nDeep.\n' >nested/agents/deep.md
+cat >nested/main.lua <<'X'
+local hocket = require "hocket"
+local how, turns = (...):match "^(%w+) (%d+)$"
+local team, inner = hocket.agents "nested/agents", {}
+for i = 1, 6 do inner[i] = ('call read_file {"path":"%d"}\nthen'):format(i) end
+inner = table.concat(inner, "\n") .. "\nsay inner"
+local function tool(name, run)
+  return hocket.tool { steps = true, name = name, description = name, parameters = { type = "object" }, effects = {}, run = run }
+end
+local said, before = {}, nil
+local function note(reply)
+  table.insert(said, reply and reply.text or "cut")
+  return said[#said]
+end
+local function deep() return note(hocket.run(team.deep, inner)) end
+local ask = tool("ask", how == "call" and deep or function() return before:wait() end)
+local start = tool("start", function()
+  if how == "wait" then before = hocket.flow.spawn(deep) end
+  return note(hocket.run(team.hand, "call ask {}\nsay outer", { tools = { ask } }))
+end)
+local boss = hocket.agent { name = "boss", prompt = "Boss.", budget = { turns = math.tointeger(turns) } }
+local reply = assert(hocket.run(boss, "call start {}\nsay boss", { tools = { start } }))
+print(table.concat(said, " "), reply.usage.calls)
+X
+for how in 'call 20' 'call 8' 'wait 8'; do
+  rm -f ev; run "$HOCKET" run -e ev nested "$how"
+  if [ "${how#* }" = 20 ]; then expect 0; has out "inner outer"; else expect 5; has err "the budget of boss is as good as used up: 8 turns"; fi
+  run "$HOCKET" replay "$(id_in ev)"; expect 0
+done
+
+# The store is away for the caller, each time that it looks: it waits for it, and what it has to tell is told.
+mkdir away; cp -r nested/agents nested/sim.lua away
+cat >away/main.lua <<'X'
+local hocket, store = require "hocket", require "hocket.internal.core.store"
+local failed, missed = require("hocket.internal.core.system").error, 0
+for _, name in ipairs { "find", "files", "take", "runs", "message" } do
+  local ask, away = store[name], true
+  store[name] = function(...)
+    away = not away
+    if away then return ask(...) end
+    missed = missed + 1
+    return nil, failed { code = "io", message = "the server is away", retryable = true }
+  end
+end
+local team = hocket.agents "away/agents"
+print(assert(hocket.run(team.hand, "say there")).text)
+print((select(2, hocket.run(team.hand, "slow 20\nsay late", { timeout = 1 }))))
+assert(missed > 4)
+X
+rm -f ev; run "$HOCKET" run -e ev away; expect 0; has out there; has out "not done within 1 seconds"
+until_true is_over "$(child_in ev)"
 
 # ---- A worker with room for one -------------------------------------------------------------------------------
 # Its caller gives way while it waits, and the child while it waits for its caller.

@@ -20,6 +20,7 @@ run hocket store init --worker "no such \"role"; expect 1; has err "does not exi
 run hocket store migrate; expect 0; has out "up to date"
 run hocket doctor; expect 0; has out "runs are kept in: postgres://hocket:***@/test"
 run hocket runs; expect 0; has err "there are none"
+run hocket runs --store "postgres://nobody@/test?host=$HOST"; expect 1; has err "this role may not use the store: as the owner"
 READER="postgres://reader@/test?host=$HOST" WORKER="postgres://worker@/test?host=$HOST"
 
 # ---- A run that waits for a person, as a worker's role ------------------------------------------------------
@@ -51,6 +52,17 @@ until_true parked
 run hocket workers; expect 0; has out "$queued"; has out question
 kill "$worker"; wait "$worker"; run hocket workers; has out "none: hocket work is one"
 run hocket cancel "$queued"; expect 0
+
+run timeout 20 "$HOCKET" work -q --store "$READER"; expect 1; has err "permission denied"
+# What a reader asks for beyond that is refused, and it goes on looking.
+run hocket run --store "$READER" ask.lua; expect 1; has err "this role may only look"; hasnt err "hocket resume"
+"$HOCKET" serve --no-token --store "$READER" --listen 127.0.0.1:0 ask.lua >served 2>&1 & server=$!
+until_true grep -qs '^serving' served; url=$(sed -n 's/^serving //p' served)
+what="hocket serve"
+curl -sS -X POST -H "Content-Type: application/json" "$url/api/runs/$id/fork" -d '{}' >out; has out denied
+curl -sS -X POST -H "Content-Type: application/json" "$url/api/runs" -d '{"target":"ask","input":"x"}' >out
+curl -sS "$url/api/runs" >out; has out "$id"
+kill "$server"; wait "$server" || :
 
 # ---- Forked, exported, imported, removed --------------------------------------------------------------------
 run hocket fork "$id" --at 2; expect 0; fork=$(id_in out)

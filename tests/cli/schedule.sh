@@ -8,6 +8,7 @@ if [ -n "${HOCKET_TEST_POSTGRES:-}" ]; then "$HOCKET" store init >/dev/null || f
 mkdir empty; workers=
 worker() {
   name=$1; shift
+  : >"w$name.out" # what one of that name wrote before is not this one's
   (cd empty && exec "$HOCKET" work --json "$@") >"w$name.out" 2>"w$name.err" & eval "w$name=$!"; workers="$workers $!"
   until_true grep -q '"working"' "w$name.out"
 }
@@ -48,6 +49,10 @@ sched add '61 6 * * *' say.lua; expect 2; has err "minute: 61"
 sched add '0 6 31 2 *' say.lua; expect 2; has err "is never"
 sched add @dayly say.lua; expect 2; has err "did you mean @daily?"
 sched add @daily say.lua --tz Mars/Phobos; expect 2; has err "no time zone 'Mars/Phobos'"
+TZ=CET-1CEST sched add @daily say.lua; expect 2; has err "TZ is 'CET-1CEST'"; has err "--tz Europe/Berlin" # nothing is guessed
+TZ=/etc/passwd sched add @daily say.lua; expect 2; has err "TZ is '/etc/passwd'"
+TZ=CET-1CEST sched add @daily say.lua --tz Asia/Tokyo --name tokyo; expect 0; has out "@daily  Asia/Tokyo"; sched rm tokyo; expect 0
+TZ=:Europe/Rome sched add @daily say.lua --name rome; expect 0; has out "@daily  Europe/Rome"; sched rm rome; expect 0
 sched add @daily say.lua --until 2027-02-30; expect 2; has err "--until 2027-02-30"
 sched add @daily say.lua --until 2020-01-01; expect 2; has err "never run"
 sched add @daily say.lua --missed some; expect 2; has err "--missed some"
@@ -74,6 +79,13 @@ sched show nope; expect 1; has err "there is no schedule 'nope'"
 sched rm nope; expect 1
 sched pause say; expect 0; has out "next: paused"
 sched resume say; expect 0; hasnt out "next: paused"
+sched add '*/100 * * * *' say.lua --name never; expect 2; has err "minute: a step is a number from 1 to 59, as in */2, not '*/100'"
+sched add '0 */25 * * *' say.lua --name never; expect 2; has err "hour: a step is a number from 1 to 23"
+sched add @daily say.lua --name never -m nobody/none; expect 4; has err "unknown provider 'nobody'"
+sched add @daily say.lua --name never --webhook "ftp://ann:geheim@x/"; expect 2; hasnt err geheim
+sched add @daily say.lua --name told --webhook "https://ann:ge@heim@h.example/x?y"; expect 0; sched show told; has out "webhook: https://ann:***@h.example/x?y"
+sched show told --json; has out '"input":null'; has out '"project":null'; has out '"problem":null'; has out '"until_ms":null'; has out '"times_ms":['; hasnt out heim
+sched list --json; has out '"webhook":"https://ann:***@h.example/x?y"'; has out '"webhook":null'; hasnt out heim; sched rm told; expect 0
 [ -e owned ] && fail "an input was run"
 
 # ---- Run, by hand and when its time has come, with what was there when it was made ----------------------------
@@ -132,7 +144,25 @@ sched add @yearly bad.lua --webhook "http://127.0.0.1:$(cat hook.port)/"; expect
 come bad; until_true is_last bad failed
 until_true test -s heard; has heard '"type":"schedule.failed"'; has heard '"schedule":"bad"'; has heard "it broke"
 until_true sh -c '"$HOCKET" schedule show bad | grep -q "1, of which 1 failed"'
+sched show bad --json; has out '"untold":0'
 kill $hook; wait $hook 2>/dev/null
 
 end 1 TERM; expect 0; end 2 TERM; expect 0
+
+# ---- Who may only look leaves them to others, and says so once -----------------------------------------------------
+if [ -n "${HOCKET_TEST_POSTGRES:-}" ]; then
+  psql -X -q -h "${HOCKET_TEST_POSTGRES#*host=}" -U hocket test -c 'CREATE ROLE looks LOGIN' || fail "no role"
+  run "$HOCKET" store init --reader looks; expect 0
+  sched add @yearly say.lua 1 --name left; expect 0; sched add @yearly say.lua 2 --name too; expect 0
+  come "left too"
+  looks="postgres://looks@/test?host=${HOCKET_TEST_POSTGRES#*host=}"
+  for url in "$looks" "$looks&options=-c%20default_transaction_read_only%3Don"; do # the second one is as on a standby
+    HOME=$PWD "$HOCKET" serve --listen 127.0.0.1:0 --store "$url" >s.out 2>s.err & server=$!
+    until_true grep -q "schedules" s.err
+    kill $server; wait $server 2>/dev/null
+    has s.err "schedules are left to others"; hasnt s.err "cannot be run"
+    same "$(grep -c schedule s.err)" 1
+  done
+  worker 3; until_true is_last left done; until_true is_last too done; end 3 TERM; expect 0
+fi
 finish

@@ -136,6 +136,7 @@ run hocket answer $B a2 yes, but; expect 2
 run hocket answer $B a2 --always; expect 2; has err "asked each time"
 run hocket answer $B s4 text; expect 2; has err "hocket signal $B paid"
 run hocket answer $B 'q 1' text; expect 2
+long=$(printf '%0129d' 0); run hocket signal $B "$long" 1; expect 2; has err "1 to 128 bytes"
 run hocket answer $B a2 --deny only the fast ones; expect 0; empty out; has err "hocket resume $B goes on"
 run hocket answer $B a2 --allow; expect 1; has err "answered already"
 run hocket answer $B a3 --edit '[]'; expect 2; has err "one JSON object"
@@ -312,4 +313,18 @@ took=$((($(date +%s%N) - began) / 1000000))
 [ "$SANITIZE" ] || [ $took -lt 5000 ] || fail "10,000 runs took $took ms"
 run hocket runs --store many.db; same "$(wc -l <out)" 50; has err "older ones"
 run hocket runs --store many.db --state done --limit 120; same "$(wc -l <out)" 120
+
+# What looks like a URL is no file's name: nothing is made, and no password is told.
+mkdir urls; cd urls
+echo 'return "done"' >../done.lua
+for url in mysql://u:secret@h/x postgres:/u:secret@h/x; do
+  for command in "run ../done.lua" runs "run --detach ../done.lua" "export 01 x" "store check" chat; do
+    run hocket $command --store "$url"; expect 2; hasnt err secret; has err "cannot be kept in a '${url%%:*}:…'"
+  done
+  HOCKET_STORE=$url run hocket doctor; hasnt out secret; hasnt err secret; has out "${url%%:*}:…"
+done
+run hocket runs --store "Postgres://u:secret@127.0.0.1:1/x"; expect 1; has err "127.0.0.1"; has err "refused"; hasnt err secret
+run hocket runs --store ""; expect 2; has err "the store has no name"
+same "$(ls -A | grep -vc -e '^out$' -e '^err$')" 0
+cd ..
 finish

@@ -57,7 +57,7 @@ echo 'return require("hocket").fs.read "/nowhere"' >io.lua; detach io.lua; run "
 echo 'require("hocket").flow.sleep(60)' >long.lua; detach --timeout 0.1 long.lua; run "$HOCKET" wait "$id"; expect 124
 # Another pool is somebody else's.
 detach --pool gpu bad.lua; run "$HOCKET" wait -t 0.6 "$id"; expect 124; run "$HOCKET" cancel "$id"; expect 0
-run "$HOCKET" wait "$id"; expect 1; has err cancelled
+run "$HOCKET" wait "$id"; expect 130; has err cancelled
 
 run env HOME="$PWD" "$HOCKET" run --detach bad.lua; expect 2; has err "put it into a folder of its own"
 
@@ -77,7 +77,11 @@ run "$HOCKET" signal "$id" "go on" '"now"'; expect 0
 run "$HOCKET" wait "$id"; expect 0; has out "Rome now"
 
 # One that cannot be parked, as its own time runs, hears in its first life.
-echo 'return (assert(require("hocket").signal("go on", { timeout = 600 })))' >hears.lua
+cat >hears.lua <<'X'
+local hocket = require "hocket"
+hocket.flow.spawn(hocket.flow.sleep, 600)
+return (assert(hocket.signal "go on"))
+X
 detach hears.lua; until_true is "$id" running
 run "$HOCKET" signal "$id" "go on" '"first"'; expect 0
 run "$HOCKET" wait --timeout 300 "$id"; expect 0; has out "first"
@@ -91,11 +95,26 @@ X
 sed -i 's/assert(io.open((...), "a"))/assert(io.open(FILE, "a"))/; s/^local hocket.*/&\nlocal FILE = .../' slow.lua
 detach slow.lua "$PWD/begun"; until_true test -s begun
 run "$HOCKET" cancel "$id"; expect 0; has err "$id is cancelled"
-run "$HOCKET" wait "$id"; expect 1; has err cancelled
+run "$HOCKET" wait "$id"; expect 130; has err cancelled
 run "$HOCKET" cancel "$id"; expect 1; has err "has ended: it is cancelled"
 detach ask.lua; until_true is "$id" parked
 run "$HOCKET" cancel "$id"; expect 0; is "$id" cancelled || fail "cancelled expected"
 run "$HOCKET" answer "$id" q1 Rome; expect 1
+# One that hears of it in the middle of its replay: in the next life, or in its own.
+cat >many.lua <<'X'
+local hocket = require "hocket"
+for i = 1, 3000 do hocket.step("s", function() return i end) end
+return hocket.ask "On?"
+X
+cat >say_cancel.lua <<'X'
+assert(require("hocket.internal.core.store").message((...), { id = "cancel", json = '{"wish":"cancel"}' }))
+X
+detach many.lua; until_true is "$id" parked
+run "$HOCKET" run -q say_cancel.lua "$id"; expect 0
+run "$HOCKET" wait "$id"; expect 130; has err cancelled; is "$id" cancelled || fail "cancelled expected"
+run "$HOCKET" run -q many.lua; expect 75; id=$(grep -oE '01[0-9A-Z]{24}' err | head -n 1)
+run "$HOCKET" run -q say_cancel.lua "$id"; expect 0
+run "$HOCKET" resume "$id"; expect 130; has err cancelled; is "$id" cancelled || fail "cancelled expected"
 
 # ---- Submitted by scripts, one run at a time: whoever waits gives its place away ---------------------------
 end 1 TERM; expect 0; worker 2 --runs 1
@@ -132,9 +151,21 @@ try("child.lua", "x", { pool = "a,b" })
 try("child.lua", "\xff")
 try("a\0b")
 try("child.lua", "x", { project = "a\nb" })
+try("child.lua", "x", { timeout = -1 })
+try("child.lua", "x", { budget = { cost = -1 } })
+try("child.lua", "x", { max_turns = 0.5 })
+try("child.lua", "x", { model = "foo/bar" })
+try("child.lua", "x", { model = "nonsense" })
+local one = assert(hocket.submit("child.lua", "x", { pool = "nobody" }))
+for _, wrong in ipairs { -1, "1", { timeout = -1 }, { seconds = 1 } } do print(select(2, pcall(one.wait, one, wrong))) end
+print(select(2, one:wait(0.01)), one.id)
+assert(one:cancel())
 X
 run "$HOCKET" run -q wrong.lua; expect 0; hasnt out submitted; hasnt out ".lua:"; has out "bad argument #3 to 'submit'"
-has out "bad option 'at'"; has out "'a,b' is no name of a pool"; has out "the input is not valid UTF-8"; same "$(wc -l <out)" 9
+has out "bad option 'at'"; has out "'a,b' is no name of a pool"; has out "the input is not valid UTF-8"; same "$(wc -l <out)" 19
+has out "bad option 'timeout' for 'submit' (seconds above 0"; has out "bad option 'budget'"; has out "bad option 'max_turns'"; has out "foo"; has out "there is no model 'nonsense'"
+same "$(grep -c "to 'wait' (seconds from 0 on expected" out)" 3; has out "unknown option 'seconds' for 'wait'"; has out "has not ended within 0.01 seconds"
+run "$HOCKET" run -d -m foo/bar child.lua x; expect 4; has err foo
 cat >keeper.lua <<'X'
 return assert(require("hocket").submit("child.lua", "four", { pool = "nobody" })):wait().text
 X

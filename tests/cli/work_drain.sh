@@ -56,4 +56,20 @@ same "$(left)" 0
 same "$("$HOCKET" runs --limit 0 --json --state done | grep -o '"pool":"default"' | wc -l)" 12
 same "$(sort witness | uniq -d)" ""
 same "$(wc -l <witness)" $((12 * 3 * 2))
+
+# ---- While nothing can be written, an end does not wait for it ------------------------------------------------
+cat >full.lua <<'X'
+local hocket = require "hocket"
+for i = 1, 2000 do
+  hocket.step("s" .. i, function()
+    hocket.flow.sleep(0.02)
+    return ("%d"):format(i):rep(20000)
+  end)
+end
+X
+detach full.lua; detach full.lua
+# shellcheck disable=SC3045 # of dash, too
+(cd empty; ulimit -f 2000; exec "$HOCKET" work --json --grace 0.5) >wfull.out 2>wfull.err & wfull=$!; workers="$workers $wfull"
+until_true grep -q "cannot be kept" wfull.err; end full TERM; expect 0
+same "$(grep -c '"outcome":"given_back"' wfull.out)" 2
 finish

@@ -6,6 +6,7 @@ at_end() { [ -z "$workers" ] || kill -9 $workers 2>/dev/null; }
 # A worker in an empty folder, as `worker N [OPTION…]`: its lines in wN.out.
 worker() {
   name=$1; shift
+  : >"w$name.out" # what one of that name wrote before is not this one's
   (cd empty && exec "$HOCKET" work --json "$@") >"w$name.out" 2>"w$name.err" & eval "w$name=$!"; workers="$workers $!"
   until_true grep -q '"working"' "w$name.out"
 }

@@ -44,7 +44,12 @@ steps stopped; worker 8; until_true test -s stopped
 kill -STOP "$w8"; worker 9; until_true grep -q run_taken w9.out
 : >stopped.go; kill -CONT "$w8" # it would go on at once
 done_with "$id"; until_true grep -q '"outcome":"lost"' w8.out; has w8.out "another process has taken the run over"; once stopped
-end 8 TERM; expect 0; end 9 TERM; expect 0; unset HOCKET_LEASE
+end 8 TERM; expect 0; end 9 TERM; expect 0
+# One that is alone loses nothing to itself.
+HOCKET_LEASE=1; steps alone; worker 8; until_true test -s alone
+kill -STOP "$w8"; sleep 1.5; kill -CONT "$w8"; : >alone.go
+done_with "$id"; once alone; hasnt w8.out '"outcome":"lost"'
+end 8 TERM; expect 0; unset HOCKET_LEASE
 
 # ---- One that ends its worker's process, with others beside it ------------------------------------------------
 cat >pill.lua <<'X'

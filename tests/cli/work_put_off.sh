@@ -35,6 +35,16 @@ run "$HOCKET" wait "$id"; expect 1; has err "error: 5 workers could not go on wi
 same "$(grep -c '"outcome":"put_off"' w5.out)" 5
 end 5 TERM; expect 0
 
+# ---- A worker that would fail all of them ------------------------------------------------------------
+detach agents "Hello"
+(cd empty && HOCKET_APPROVE=junk exec "$HOCKET" work) >out 2>err </dev/null; code=$?; expect 2; has err "HOCKET_APPROVE: 'junk': expected allow, ask or deny"
+is "$id" queued || fail "a worker that cannot be used has taken it"
+run "$HOCKET" cancel "$id"
+mkdir gone; (cd gone && exec "$HOCKET" work --json) >w6.out 2>w6.err & w6=$!; workers="$workers $w6"
+until_true grep -q '"working"' w6.out; rmdir gone
+wait $w6; code=$?; expect 1; has w6.err "the folder that tools work in was removed"
+detach agents "Hello"; worker 7; run "$HOCKET" wait "$id"; expect 0; end 7 TERM; expect 0
+
 # ---- A pool that nobody serves ---------------------------------------------------------------------
 detach --pool gpu agents "Hello"; run "$HOCKET" runs; has out "queued"; has out "(for pool gpu)"
 run "$HOCKET" wait -t 0.1 "$id"; expect 124; has err "is still queued after 0.1 seconds (hocket work --pool gpu)"

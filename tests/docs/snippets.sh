@@ -48,7 +48,7 @@ split() {
 
 # Nothing of the caller is seen: no key, no model of his.
 clean() {
-    env -i PATH="$tmp/bin:/usr/local/bin:/usr/bin:/bin" HOME="$tmp" LANG=C.UTF-8 HOCKET_MODEL=sim/default HOCKET_STORE=off HOCKET_TRUST=1 \
+    env -i PATH="$tmp/bin:/usr/local/bin:/usr/bin:/bin" HOME="$tmp" LANG=C.UTF-8 TZ=UTC HOCKET_MODEL=sim/default HOCKET_STORE=off HOCKET_TRUST=1 \
         ASAN_OPTIONS="${ASAN_OPTIONS:-}" LD_LIBRARY_PATH="$build" LUA_CPATH_5_4="$build/lua/5.4/?.so" "$@"
 }
 

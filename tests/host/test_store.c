@@ -3,6 +3,7 @@
 
 #include "bind/store/store.h"
 #include "host/host.h"
+#include "store/store_impl.h"
 #include "support/fill.h"
 #include "support/tsan.h"
 
@@ -287,7 +288,8 @@ static void operate(hocket_host *h)
     expect(h, "answer", "{\"id\":\"" RUN_A "\",\"question\":\"q1\",\"text\":\"y\"}", HOCKET_EEXIST,
         "answered already");
     expect(h, "signal", "{\"id\":\"" RUN_A "\",\"name\":\"go\",\"value\":[1]}", 0, "go");
-    expect(h, "signal", "{\"id\":\"" RUN_A "\",\"name\":\"\"}", HOCKET_EINVAL, "a name");
+    expect(h, "signal", "{\"id\":\"" RUN_A "\",\"name\":\"\"}", HOCKET_EINVAL,
+        "name is a text of 1 to 128 bytes");
     expect(h, "fork", "{\"id\":\"" RUN_A "\"}", 0, "\"at_n\":2");
     expect(h, "fork", "{\"id\":\"" RUN_A "\",\"latest\":true,\"input\":\"Two days\"}", 0,
         "\"at_n\":0");
@@ -310,6 +312,39 @@ static void test_operate(void **state)
 {
     (void) state;
     in_both(operate);
+}
+
+/* ---- Going on ------------------------------------------------------------------------------- */
+
+/* One that was at work when it was found, and has ended when it is taken, stays as it ended. */
+static void test_resume_ended(void **state)
+{
+    (void) state;
+    struct test_alloc t, other;
+    struct hocket_error err = { 0 };
+    struct outcome o = { 0 }, end;
+    uint64_t id;
+    assert_true(test_temp_dir(dir));
+    snprintf(path, sizeof(path), "%s/runs.db", dir);
+    hocket_host *h = host_of(&t, true);
+    run_ok(h, HEAD "store.submit { id = A, target = 'x.lua', pool = 'p' }\n"
+                   "assert(store.finish(A, assert(store.take(A)).fence, 'running'))\n");
+    hocket_host *g = host_of(&other, true);
+    assert_int_equal(hocket_run_resume(g, RUN_A, "{}", &id, NULL, keep_outcome, &o, &err), 0);
+    hocket_wait(g, 0);
+    usleep(100000); /* it is found, and most likely not taken: else this test says nothing */
+    run_script(h, HEAD "assert(store.finish(A, assert(store.take(A)).fence, 'cancelled'))\n", &end);
+    wait_for(g, &o);
+    hocket_close(g, NULL, NULL);
+    if (end.status == 0) {
+        assert_int_equal(o.status, HOCKET_ESTATE);
+        assert_non_null(strstr(o.error, "has ended: it is cancelled"));
+        run_ok(h, HEAD "same(store.find(A).state, 'cancelled') same(store.find(A).owner, nil)\n");
+    }
+    hocket_close(h, NULL, NULL);
+    test_alloc_check(&other);
+    test_alloc_check(&t);
+    remove_store();
 }
 
 /* ---- Ends ---------------------------------------------------------------------------------------- */
@@ -342,6 +377,26 @@ static void test_cancel(void **state)
 {
     (void) state;
     in_both(cancel);
+}
+
+/* Where too much is pending for the second half, nobody has the run: another one may end it. */
+static void end_by_half(hocket_host *h)
+{
+    struct hocket_error err = { 0 };
+    struct hocket__store *s = hocket__runtime_store(h->rt, &err);
+    s->o.max_pending = 1;
+    run_ok(h,
+        HEAD "local ok, err = store.finish(A, assert(store.take(A)).fence, 'done', '{}')\n"
+             "same(ok, nil) same(err.code, 'limit')\n"
+             "local row = assert(store.find(A)) same(row.owner, nil) same(row.state, 'parked')\n"
+             "same(store.finish(A, assert(store.take(A)).fence, 'done'), A)\n"
+             "same(store.find(A).state, 'done')");
+}
+
+static void test_end_by_half(void **state)
+{
+    (void) state;
+    in_both(end_by_half);
 }
 
 static void test_close_under_way(void **state)
@@ -406,7 +461,9 @@ int main(void)
         cmocka_unit_test_teardown(test_change, drop_file),
         cmocka_unit_test_teardown(test_move, drop_file),
         cmocka_unit_test(test_operate),
+        cmocka_unit_test_teardown(test_resume_ended, drop_file),
         cmocka_unit_test_teardown(test_cancel, drop_file),
+        cmocka_unit_test_teardown(test_end_by_half, drop_file),
         cmocka_unit_test_teardown(test_close_under_way, drop_file),
         cmocka_unit_test_teardown(test_no_store, drop_file),
         cmocka_unit_test_teardown(test_broken, drop_file),

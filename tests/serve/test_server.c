@@ -49,6 +49,41 @@ static void sleeps_without_connections(void **state)
     bench_close(&b);
 }
 
+static int64_t seconds;
+
+static int64_t clock_of_test(void)
+{
+    return seconds;
+}
+
+/* RFC 9110, 6.6.1 and 5.6.7; refusals and what ends with the connection, too. */
+static void says_the_time(void **state)
+{
+    struct bench b;
+    bench_open(&b);
+    b.options.clock = clock_of_test;
+    bench_start(&b);
+    int fd = client_open(&b);
+    seconds = 784111777;
+    client_say(&b, fd, GET_HELLO);
+    client_expect(&b, fd,
+        "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: "
+        "5\r\n\r\nhello");
+    seconds = 1709251199; /* a leap day's last second */
+    client_say(&b, fd, GET_HELLO "GET / HTTP/1.1\r\n\r\n");
+    client_expect(&b, fd,
+        "HTTP/1.1 200 OK\r\nDate: Thu, 29 Feb 2024 23:59:59 GMT\r\nContent-Length: "
+        "5\r\n\r\nhelloHTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nDate: Thu, 29 Feb "
+        "2024 23:59:59 GMT\r\n");
+    close(fd);
+    fd = client_open(&b);
+    seconds = INT64_MAX; /* a clock of which nothing can be said */
+    client_say(&b, fd, GET_HELLO);
+    client_expect(&b, fd, HELLO);
+    close(fd);
+    bench_close(&b);
+}
+
 static void keeps_a_connection_for_thousands(void **state)
 {
     struct bench b;
@@ -317,6 +352,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_a_request),
         cmocka_unit_test(sleeps_without_connections),
+        cmocka_unit_test(says_the_time),
         cmocka_unit_test(keeps_a_connection_for_thousands),
         cmocka_unit_test(pipelined_requests_wait_their_turn),
         cmocka_unit_test(reading_ahead_is_bounded),

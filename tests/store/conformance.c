@@ -1341,5 +1341,5 @@ int conformance(const struct store_kind *kind)
     };
     the_kind = kind;
     return cmocka_run_group_tests_name(kind->name, tests, NULL, NULL) + conformance_queue(kind)
-           + conformance_draw(kind);
+           + conformance_submit(kind) + conformance_leases(kind) + conformance_draw(kind);
 }

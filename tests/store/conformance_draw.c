@@ -231,6 +231,27 @@ static void what_is_held_is_not_spent_by_others(void **state)
     assert_int_equal(d.holders, 0);
 }
 
+/* Its answer was lost: whoever asks again cannot know whether it was done. */
+static void what_is_spent_again_is_spent_once(void **state)
+{
+    struct fixture *f = *state;
+    DRAW(.want = 6, .least = 2, PLACES("a"));
+    DRAW(.want = 0, .spent = 5, PLACES("a"));
+    for (int i = 0; i < 3; i++)
+        DRAW(.want = 0, .spent = 5, .again = true, PLACES("a"));
+    assert_int_equal(DRAW(.capacity = 10).level, 5);
+    DRAW(.want = 3, .least = 1, PLACES("b")); /* it was not */
+    DRAW(.want = 1, .least = 1, PLACES("c"));
+    f->now += 5001; /* and took its time */
+    DRAW(.want = 0, .spent = 2, .again = true, PLACES("b"));
+    assert_int_equal(DRAW(.capacity = 10).level, 3);
+    DRAW(.want = 1, .least = 1, PLACES("d")); /* by whom c is forgotten */
+    DRAW(.want = 0, .spent = 1, PLACES("c")); /* who says it for the first time */
+    assert_int_equal(DRAW(.capacity = 10).level, 2);
+    DRAW(.spent = 1, .again = true, .capacity = 10); /* of nobody: as it is said */
+    assert_int_equal(DRAW(.capacity = 10).level, 1);
+}
+
 int conformance_draw(const struct store_kind *kind)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -243,6 +264,7 @@ int conformance_draw(const struct store_kind *kind)
         TEST(a_block_holds_all_back),
         TEST(places_are_lent),
         TEST(what_is_held_is_not_spent_by_others),
+        TEST(what_is_spent_again_is_spent_once),
         TEST(a_clock_may_be_put_back),
         TEST(old_rows_go),
         TEST(wrong_draws_are_refused_at_once),

@@ -323,6 +323,40 @@ static void a_caller_hears_of_the_end(void **state)
     give_back(f, &c, HOCKET__STORE_DONE, "gpu", 0);
 }
 
+static int remove_run(struct fixture *f, const char *id)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    return fixture_answer(f, hocket__store_remove(f->s, STR(id), &r, NULL));
+}
+
+/* Neither a run whose caller has not ended nor, while it has not, one that has called another such one. */
+static void runs_that_belong_together_stay(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim c;
+    submit(f, RUN_1, "default", 0);
+    struct hocket__store_run r = job(RUN_2, "gpu", 0);
+    memcpy(r.caller, RUN_1, sizeof(r.caller));
+    submit_run(f, &r);
+    assert_int_equal(remove_run(f, RUN_2), HOCKET_ESTATE);
+    assert_non_null(strstr(f->error.message, "run " RUN_2 " was called by run " RUN_1));
+    assert_int_equal(remove_run(f, RUN_1), HOCKET_ESTATE);
+    assert_non_null(strstr(f->error.message, "run " RUN_1 " has called run " RUN_2));
+    assert_string_equal(next(f, "gpu", &c), RUN_2);
+    give_back(f, &c, HOCKET__STORE_DONE, "gpu", 0);
+    assert_int_equal(remove_run(f, RUN_2), HOCKET_ESTATE); /* its result is not read yet, perhaps */
+    assert_int_equal(state_of(f, RUN_2), HOCKET__STORE_DONE);
+    assert_int_equal(remove_run(f, RUN_1), 0);
+    assert_int_equal(remove_run(f, RUN_2), 0);
+    submit(f, RUN_1, "default", 0);
+    submit_run(f, &r);
+    assert_string_equal(next(f, "default", &c), RUN_1);
+    give_back(f, &c, HOCKET__STORE_DONE, "default", 0);
+    assert_int_equal(remove_run(f, RUN_1), 0); /* what it has called goes on by itself */
+    assert_int_equal(state_of(f, RUN_2), HOCKET__STORE_QUEUED);
+    assert_int_equal(remove_run(f, RUN_2), 0);
+}
+
 static void runs_are_listed_by_their_queue(void **state)
 {
     struct fixture *f = *state;
@@ -364,8 +398,30 @@ static void a_cancelled_call_takes_nothing(void **state)
         if (fixture_row(f, 0).run.owner.pid == 0)
             break;
     assert_string_equal(next(f, "default", &c), RUN_1);
+    assert_int_equal(fixture_row(f, 0).run.attempts, 0); /* no worker was lost with it */
     fixture_append(f, &c, 1);
     assert_int_equal(fixture_commit(f, &c, HOCKET__STORE_WRITTEN), 0);
+}
+
+/* Who cannot take it in has not taken it. */
+static void a_reader_that_fails_takes_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim c;
+    submit(f, RUN_1, "default", 0);
+    for (int i = 0; i < 2; i++) {
+        struct hocket__store_reply r = fixture_reply(f);
+        f->stop_after = 1;
+        assert_int_equal(
+            fixture_answer(f, i ? hocket__store_take(f->s, STR(RUN_1), &r, NULL)
+                                : hocket__store_take_next(f->s, STR("default"), &r, NULL)),
+            HOCKET_ECANCELLED);
+        f->stop_after = 0;
+        assert_string_equal(next(f, "default", &c), RUN_1);
+        assert_int_equal(fixture_row(f, 0).run.attempts, 0);
+        give_back(f, &c, HOCKET__STORE_QUEUED, "default", 0);
+    }
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
 }
 
 struct export
@@ -515,7 +571,8 @@ static int64_t put_item(struct fixture *f, const char *id, int64_t due_ms, const
         .due_ms = due_ms,
         .generation = STR("files"),
         .json = STR(json) };
-    int rc = fixture_answer(f, hocket__store_item_put(f->s, &item, expected, run, &r, NULL));
+    int rc =
+        fixture_answer(f, hocket__store_item_put(f->s, &item, expected, run, STR(""), &r, NULL));
     return rc < 0 ? rc : fixture_row(f, 0).item.version;
 }
 
@@ -667,11 +724,14 @@ static void items_have_names(void **state)
     struct fixture *f = *state;
     struct hocket__store_reply r = fixture_reply(f);
     struct hocket__store_item item = { .kind = STR("k"), .id = STR("i"), .due_ms = -1 };
-    assert_int_equal(hocket__store_item_put(f->s, &item, 0, NULL, &r, NULL), HOCKET_EINVAL);
+    assert_int_equal(
+        hocket__store_item_put(f->s, &item, 0, NULL, STR(""), &r, NULL), HOCKET_EINVAL);
     item.due_ms = 0;
-    assert_int_equal(hocket__store_item_put(f->s, &item, -2, NULL, &r, NULL), HOCKET_EINVAL);
+    assert_int_equal(
+        hocket__store_item_put(f->s, &item, -2, NULL, STR(""), &r, NULL), HOCKET_EINVAL);
     item.id = STR("");
-    assert_int_equal(hocket__store_item_put(f->s, &item, 0, NULL, &r, NULL), HOCKET_EINVAL);
+    assert_int_equal(
+        hocket__store_item_put(f->s, &item, 0, NULL, STR(""), &r, NULL), HOCKET_EINVAL);
     assert_int_equal(hocket__store_item_del(f->s, STR("k"), STR("i"), 0, &r, NULL), HOCKET_EINVAL);
     assert_int_equal(hocket__store_items(f->s, STR(""), STR(""), &r, NULL), HOCKET_EINVAL);
 }
@@ -817,6 +877,38 @@ static void long_keys_spoil_nothing(void **state)
     assert_int_equal(f->news[HOCKET__STORE_BROKEN], 0);
 }
 
+/* What is old goes when somebody wants that; not what goes on by itself, with whatever else it would take. */
+static void who_waits_for_a_time_is_no_rubbish(void **state)
+{
+#define DAY INT64_C(86400000)
+    static const char *const waits[] = { "[{\"kind\":\"input\",\"id\":\"i2\"}]",
+        "[{\"kind\":\"input\",\"id\":\"i2\"},{\"kind\":\"time\",\"until_ms\":1800000000000}]",
+        "[{\"kind\":\"input\",\"id\":\"i2\"},{\"kind\":\"signal\",\"id\":\"s1\"}]" };
+    static const char *const ids[] = { RUN_1, RUN_2, RUN_3 };
+    struct fixture *f = *state;
+    for (int i = 0; i < 3; i++) {
+        struct hocket__store_claim c = fixture_put(f, ids[i]);
+        struct hocket__store_run r = { .state = HOCKET__STORE_WAITING,
+            .waiting_for = STR(waits[i]) };
+        unsigned set = HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR;
+        assert_int_equal(hocket__store_update(f->s, &c, set, &r), 0);
+        assert_int_equal(hocket__store_release(f->s, &c), 0);
+    }
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    f->now += 40 * DAY;
+    struct hocket__store_care_of care = { .what = HOCKET__STORE_VACUUM, .max_age_ms = 30 * DAY };
+    struct hocket__store_reply reply = fixture_reply(f);
+    int rc = fixture_answer(f, hocket__store_care(f->s, &care, &reply, NULL));
+    if (rc == HOCKET_EUNSUPPORTED)
+        return;
+    assert_int_equal(rc, 0);
+    for (int i = 0; i < 3; i++) {
+        reply = fixture_reply(f);
+        assert_int_equal(fixture_answer(f, hocket__store_find(f->s, STR(ids[i]), &reply, NULL)),
+            i == 0 ? HOCKET_ENOTFOUND : 0);
+    }
+}
+
 static void jobs_survive_their_store(void **state)
 {
     struct fixture *f = *state;
@@ -847,8 +939,10 @@ int conformance_queue(const struct store_kind *kind)
         TEST(a_message_for_one_that_is_had_is_not_lost),
         TEST(runs_of_nobodys_pool_stay_as_they_are),
         TEST(a_caller_hears_of_the_end),
+        TEST(runs_that_belong_together_stay),
         TEST(runs_are_listed_by_their_queue),
         TEST(a_cancelled_call_takes_nothing),
+        TEST(a_reader_that_fails_takes_nothing),
         TEST(a_copy_is_nobodys_job),
         TEST(rows_of_before_are_read),
         TEST(what_is_queued_is_told_to_who_watches),
@@ -862,6 +956,7 @@ int conformance_queue(const struct store_kind *kind)
         TEST(what_lies_in_pools_is_counted),
         TEST(who_waits_for_whom_is_listed),
         TEST(long_keys_spoil_nothing),
+        TEST(who_waits_for_a_time_is_no_rubbish),
         TEST(jobs_survive_their_store),
     };
     the_kind = kind;

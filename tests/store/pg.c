@@ -229,25 +229,52 @@ int pg_teardown(void **state)
     return 0;
 }
 
-/* Beside any store. */
-void pg_sql(const char *script)
+static void connect_beside(struct hocket__pg *d)
 {
-    struct hocket__pg d = { 0 };
     struct hocket_error err;
     static atomic_bool closing;
     char url[512];
-    d.lib = hocket__libpq_load(&err);
-    assert_non_null(d.lib);
-    d.closing = &closing;
-    hocket__pg_init(&d);
+    *d = (struct hocket__pg){ 0 };
+    d->lib = hocket__libpq_load(&err);
+    assert_non_null(d->lib);
+    d->closing = &closing;
+    hocket__pg_init(d);
     snprintf(url, sizeof(url), "postgres://hocket@/test?host=%s&schema=%s", pg_server(), pg_schema);
-    assert_int_equal(hocket__pg_url(url, &d.conninfo, &d.shown, d.schema, &err), 0);
-    int rc = hocket__pg_connect(&d);
-    if (rc == 0)
-        rc = hocket__pg_script(&d, script);
-    if (rc < 0)
-        fail_msg("%s: %s", script, d.error.message);
+    assert_int_equal(hocket__pg_url(url, &d->conninfo, &d->shown, d->schema, &err), 0);
+    if (hocket__pg_connect(d) < 0)
+        fail_msg("%s", d->error.message);
+}
+
+struct hocket__pg *pg_begin(const char *script)
+{
+    struct hocket__pg *d = malloc(sizeof(*d));
+    connect_beside(d);
+    if (hocket__pg_script(d, script) < 0)
+        fail_msg("%s: %s", script, d->error.message);
+    return d;
+}
+
+void pg_end(struct hocket__pg *d)
+{
+    hocket__pg_deinit(d);
+    free(d);
+}
+
+void pg_sql(const char *script)
+{
+    pg_end(pg_begin(script));
+}
+
+int pg_count(const char *query)
+{
+    struct hocket__pg d;
+    connect_beside(&d);
+    hocket__pg_new(&d);
+    if (hocket__pg_query(&d, 0, query) < 0)
+        fail_msg("%s: %s", query, d.error.message);
+    int n = hocket__pg_rows(&d);
     hocket__pg_deinit(&d);
+    return n;
 }
 
 void pg_assert_entries(struct fixture *f, const char *id, uint64_t n)

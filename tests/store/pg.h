@@ -22,6 +22,11 @@ int pg_teardown(void **state);
 void pg_control(const char *command);
 /* Beside any store. */
 void pg_sql(const char *script);
+int pg_count(const char *query); /* its rows */
+/* The same by a session that goes on, with whatever the script has begun and locked. */
+struct hocket__pg;
+struct hocket__pg *pg_begin(const char *script);
+void pg_end(struct hocket__pg *d);
 #define PG_CUT_ALL                                                                                 \
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"         \
     " AND application_name = 'hocket' AND backend_type = 'client backend'"

@@ -129,6 +129,30 @@ static void a_file_that_cannot_be_read_stops_no_worker(void **state)
     ahead_end_later(f);
 }
 
+/* The file is whole, and the database does not take what stands in it: of that run alone. */
+static void what_cannot_be_written_stops_no_worker(void **state)
+{
+    struct fixture *f = ahead_beside(ahead_work);
+    struct hocket__store_claim c;
+    (void) state;
+    sql(f->path, "CREATE TRIGGER no BEFORE INSERT ON entries WHEN new.key & 4294967295 = 4 BEGIN"
+                 " SELECT RAISE(ABORT, 'the fourth'); END; UPDATE runs SET lease_ms = 1");
+    assert_string_equal(ahead_take_next(f, &c), RUN_2);
+    assert_int_equal(ahead_entries(f, RUN_2), 2);
+    assert_string_equal(ahead_take_next(f, &c), "");
+    assert_int_equal(f->status, 0); /* it is put off */
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(fixture_answer(f, hocket__store_find(f->s, HOCKET__STR(RUN_1), &r, NULL)), 0);
+    struct hocket__store_run run = fixture_row(f, 0).run;
+    assert_int_equal(run.last_n, 3); /* nothing of it was written */
+    assert_non_null(memmem(run.waiting_for.p, run.waiting_for.n, "the fourth", 10));
+    assert_int_equal(ahead_take(f, RUN_1, &c), HOCKET_EIO);
+    sql(f->path, "DROP TRIGGER no; UPDATE runs SET lease_ms = 1 WHERE id = '" RUN_1 "'");
+    assert_string_equal(ahead_take_next(f, &c), RUN_1);
+    assert_int_equal(ahead_entries(f, RUN_1), 4);
+    ahead_end_later(f);
+}
+
 static void why_nothing_is_taken_is_said(void **state)
 {
     struct fixture *f = ahead_beside(ahead_work);
@@ -388,6 +412,7 @@ int main(void)
         cmocka_unit_test(a_file_behind_a_gap_does_not_count),
         cmocka_unit_test(a_file_of_another_form_is_refused),
         cmocka_unit_test(a_file_that_cannot_be_read_stops_no_worker),
+        cmocka_unit_test(what_cannot_be_written_stops_no_worker),
         cmocka_unit_test(why_nothing_is_taken_is_said),
         cmocka_unit_test(a_head_that_is_not_whole_counts_for_nothing),
         cmocka_unit_test(the_form_is_what_it_was),

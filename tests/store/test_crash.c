@@ -270,6 +270,100 @@ static void a_kill_loses_nothing_written(void **state)
     }
 }
 
+/* ---- Questions that write ----------------------------------------------------------------------------
+ * Each is acknowledged by itself: what is told of it is true, whatever happens to it, and lasts. */
+
+enum question { SUBMIT, ITEM, MESSAGE, NOTE, QUESTIONS };
+
+static int ask(struct fixture *f, enum question what)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    struct hocket__store_run run = fixture_run(RUN_2);
+    struct hocket__store_item item = { .kind = HOCKET__STR("k"), .id = HOCKET__STR("i") };
+    struct hocket__store_message m = { HOCKET__STR("m"), 17, HOCKET__STR("{}") };
+    struct hocket__store_note note = { .memory = HOCKET__STR("m"), .id = HOCKET__STR("n") };
+    struct hocket__str none = HOCKET__STR(""), to = HOCKET__STR(RUN_1);
+    run.state = HOCKET__STORE_QUEUED;
+    run.pool = HOCKET__STR("default");
+    switch (what) {
+    case SUBMIT: return fixture_answer(f, hocket__store_submit(f->s, &run, none, &r, NULL));
+    case ITEM:
+        return fixture_answer(f, hocket__store_item_put(f->s, &item, 0, &run, none, &r, NULL));
+    case MESSAGE: return fixture_answer(f, hocket__store_message(f->s, to, &m, &r, NULL));
+    default: return fixture_answer(f, hocket__store_note_put(f->s, &note, 9, 999, &r, NULL));
+    }
+}
+
+static bool is_there(struct fixture *f, enum question what)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    struct hocket__store_note_query q = { .memory = HOCKET__STR("m"), .id = HOCKET__STR("n") };
+    struct hocket__str run = HOCKET__STR(RUN_2), k = HOCKET__STR("k"), id = HOCKET__STR("i");
+    int rc = 0;
+    switch (what) {
+    case SUBMIT: rc = fixture_answer(f, hocket__store_find(f->s, run, &r, NULL)); break;
+    case ITEM: rc = fixture_answer(f, hocket__store_items(f->s, k, id, &r, NULL)); break;
+    case MESSAGE:
+        rc = fixture_answer(f, hocket__store_messages(f->s, HOCKET__STR(RUN_1), &r, NULL));
+        break;
+    default: rc = fixture_answer(f, hocket__store_notes(f->s, &q, &r, NULL));
+    }
+    assert_true(rc == 0 || rc == HOCKET_ENOTFOUND);
+    return rc == 0 && f->count == 1;
+}
+
+/* A store with a run that nobody has, and of which something was not synced yet. */
+static struct fixture *begin_question(void)
+{
+    struct fixture *f = begin();
+    disk_begin(DISK_WELL, 0, 0);
+    fixture_open(f);
+    struct hocket__store_claim claim = fixture_put(f, RUN_1);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_SYNCED), 0);
+    hocket__store_release(f->s, &claim);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    return f;
+}
+
+static void what_is_told_of_a_question_is_true(void **state)
+{
+    (void) state;
+    for (int what = 0; what < QUESTIONS; what++) {
+        bool struck = true;
+        for (unsigned n = 1; struck; n++) {
+            struct fixture *f = begin_question();
+            disk_begin(DISK_ERROR, n, 1);
+            bool done = ask(f, (enum question) what) == 0;
+            struck = disk_struck();
+            disk_begin(DISK_WELL, 0, 0);
+            assert_true(done || struck);
+            assert_int_equal(is_there(f, (enum question) what), done);
+            if (!done)
+                assert_int_equal(ask(f, (enum question) what), 0);
+            fixture_close(f);
+            end(f);
+        }
+    }
+}
+
+static void what_a_question_was_told_lasts(void **state)
+{
+    (void) state;
+    for (int what = 0; what < QUESTIONS; what++)
+        for (uint64_t seed = 0; seed < 4 * seeds; seed++) {
+            struct fixture *f = begin_question();
+            assert_int_equal(ask(f, (enum question) what), 0);
+            disk_begin(DISK_OFF, 1, 1);
+            fixture_close(f);
+            disk_lose_power(seed);
+            disk_begin(DISK_WELL, 0, 0);
+            fixture_open(f);
+            assert_true(is_there(f, (enum question) what));
+            fixture_close(f);
+            end(f);
+        }
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--full") == 0) {
@@ -283,6 +377,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_full_disk_is_not_waited_for),
         cmocka_unit_test(a_loss_of_power_loses_nothing_synced),
         cmocka_unit_test(a_kill_loses_nothing_written),
+        cmocka_unit_test(what_is_told_of_a_question_is_true),
+        cmocka_unit_test(what_a_question_was_told_lasts),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
     printf("%u points\n", points);

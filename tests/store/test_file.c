@@ -553,6 +553,22 @@ static void a_dead_owners_run_is_taken_at_once(void **state)
     assert_int_equal(count_entries(f, RUN_1), 5);
 }
 
+/* Its lease was made by a clock that has been put back since. */
+static void a_dead_owners_job_is_taken_whatever_its_lease_says(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = start_owner(f);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    sql(f->path, "UPDATE runs SET pool = 'default', lease_ms = lease_ms + 7 * 86400000");
+    fixture_open(f);
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(
+        fixture_answer(f, hocket__store_take_next(f->s, HOCKET__STR("default"), &r, NULL)), 0);
+    assert_int_equal(f->count, 1);
+    assert_string_equal(fixture_row(f, 0).run.id, RUN_1);
+}
+
 /* All of them find no file, and one makes it. */
 static void many_begin_a_file_together(void **state)
 {
@@ -715,6 +731,52 @@ static void what_is_too_much_goes_oldest_first(void **state)
     assert_true(st.st_size < 1600000); /* given back to the disk */
 }
 
+/* A run that was cut off may be gone on with, today as well: room is made of it last, and not within a day. */
+static void what_was_cut_off_goes_last(void **state)
+{
+    struct fixture *f = *state;
+    f->now = 1700000000000;
+    fixture_open(f);
+    put_ended(f, RUN_1, HOCKET__STORE_RUNNING, 60000);
+    f->now += 1000;
+    put_ended(f, RUN_2, HOCKET__STORE_RUNNING, 60000);
+    f->now += 1000;
+    put_left(f, LEFT, HOCKET__STORE_WAITING, 60000, "[{\"kind\":\"input\",\"id\":\"i2\"}]");
+    f->now += 1000;
+    put_ended(f, RUN_3, HOCKET__STORE_DONE, 60000);
+    fixture_close(f);
+    f->o.max_bytes = 700000;
+    fixture_open(f);
+    wait_for_runs(f, 2);
+    assert_int_equal(find(f, RUN_1), 0);
+    assert_int_equal(find(f, RUN_2), 0);
+    fixture_close(f);
+    f->now += 2 * DAY;
+    fixture_open(f);
+    wait_for_runs(f, 1);
+    assert_int_equal(find(f, RUN_1), HOCKET_ENOTFOUND);
+}
+
+/* Its process may have slept: whoever is first awake is not to throw away what the other works at. */
+static void whose_lease_is_over_is_not_rubbish(void **state)
+{
+    struct fixture *f = *state, g;
+    f->now = 1700000000000;
+    fixture_open(f);
+    struct hocket__store_claim claim = fixture_put(f, RUN_1);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
+    second_of(f, &g);
+    fixture_close(&g);
+    g.now = f->now + INT64_C(3600000); /* an hour later by the other's clock */
+    g.o.max_bytes = 1;
+    fixture_open(&g);
+    usleep(800000);
+    assert_int_equal(stats_of(&g).runs, 1);
+    fixture_append(f, &claim, 1);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
+    fixture_deinit(&g);
+}
+
 static void a_long_text_is_kept_once(void **state)
 {
     struct fixture *f = *state;
@@ -760,10 +822,13 @@ int main(void)
         TEST(who_slept_past_a_lease_writes_nothing),
         TEST(a_claim_is_told_before_its_loss),
         TEST(a_dead_owners_run_is_taken_at_once),
+        TEST(a_dead_owners_job_is_taken_whatever_its_lease_says),
         TEST(many_begin_a_file_together),
         TEST(what_others_write_is_told),
         TEST(what_is_old_goes),
         TEST(what_is_too_much_goes_oldest_first),
+        TEST(what_was_cut_off_goes_last),
+        TEST(whose_lease_is_over_is_not_rubbish),
         TEST(a_long_text_is_kept_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

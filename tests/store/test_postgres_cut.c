@@ -102,6 +102,41 @@ static void what_is_taken_and_cut_off_is_had(void **state)
     fixture_deinit(&direct);
 }
 
+static int64_t draw(struct fixture *f, struct hocket__store_draw d)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    d.name = STR("day");
+    d.capacity = 1000000;
+    d.lease_ms = d.holder.n > 0 ? 900000 : 0;
+    assert_int_equal(fixture_answer(f, hocket__store_draw(f->s, &d, &r, NULL)), 0);
+    return fixture_row(f, 0).drawn.level;
+}
+
+/* What a call held and used, of a budget that nothing leaks back into. */
+static void what_is_spent_and_cut_off_is_spent_once(void **state)
+{
+    struct fixture *f = *state;
+    int rounds = getenv("HOCKET_TORTURE") ? 1000 : 40;
+    int64_t size = 0;
+    srandom(19);
+    pg_proxy_start();
+    fixture_open(f);
+    for (int i = 0; i < rounds; i++) {
+        char holder[16];
+        snprintf(holder, sizeof(holder), "h%d", i);
+        draw(f, (struct hocket__store_draw){ .want = 50, .least = 1, .holder = STR(holder) });
+        int64_t before = pg_proxy.passed;
+        pg_proxy.left = i > 2 ? cut_in(size, i) : -1;
+        draw(f, (struct hocket__store_draw){ .spent = 10, .holder = STR(holder) });
+        size = i > 2 ? size : pg_proxy.passed - before;
+    }
+    pg_proxy.left = -1;
+    assert_int_equal(draw(f, (struct hocket__store_draw){ .want = 0 }), 1000000 - 10 * rounds);
+    assert_true(pg_proxy.cuts > (size_t) rounds / 4);
+    fixture_close(f);
+    pg_proxy_end();
+}
+
 /* The version goes up by one each time, and each time there is a run more. */
 static void an_item_that_is_cut_off_is_put_once(void **state)
 {
@@ -123,8 +158,9 @@ static void an_item_that_is_cut_off_is_put_once(void **state)
         struct hocket__store_reply r = fixture_reply(f);
         int64_t before = pg_proxy.passed, last = version;
         pg_proxy.left = i > 2 ? cut_in(size, i) : -1;
-        assert_int_equal(
-            fixture_answer(f, hocket__store_item_put(f->s, &item, version, &run, &r, NULL)), 0);
+        assert_int_equal(fixture_answer(f,
+                             hocket__store_item_put(f->s, &item, version, &run, STR(""), &r, NULL)),
+            0);
         version = fixture_row(f, 0).item.version;
         assert_true(last == 0 || version == last + 1);
         size = i > 2 ? size : pg_proxy.passed - before;
@@ -134,6 +170,50 @@ static void an_item_that_is_cut_off_is_put_once(void **state)
         assert_true(pg_take_next(f, &claim));
     assert_false(pg_take_next(f, &claim));
     assert_true(pg_proxy.cuts > (size_t) rounds / 4);
+    fixture_close(f);
+    pg_proxy_end();
+}
+
+/* There once, with its file; what another one has is another one's, however often it is asked. */
+static void a_run_that_is_cut_off_is_handed_in_once(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_row file = { .kind = HOCKET__STORE_ROW_FILE };
+    struct hocket__store_claim claim;
+    struct hocket__buf b;
+    int64_t size = 0;
+    int rounds = getenv("HOCKET_TORTURE") ? 1000 : 40;
+    srandom(19);
+    hocket__buf_init(&b, &hocket__malloc, 0);
+    file.file = (struct hocket__store_file){ STR("g"), STR("p"), STR("h"), STR("text") };
+    assert_int_equal(hocket__store_pack(&b, &file), 0);
+    pg_proxy_start();
+    fixture_open(f);
+    for (int i = 0; i < rounds; i++) {
+        struct hocket__store_run run = fixture_run("01KANC3V0QZJ9E4W2X6T000000");
+        snprintf(run.id, sizeof(run.id), "01KANC3V0QZJ9E4W2X6T%06u", (unsigned) i % 1000000u);
+        run.state = HOCKET__STORE_QUEUED;
+        run.pool = STR("default");
+        run.generation = STR("g");
+        memcpy(run.seed, &i, sizeof(i));
+        int64_t before = pg_proxy.passed;
+        for (int again = 0; again < 2; again++) {
+            struct hocket__store_reply r = fixture_reply(f);
+            pg_proxy.left = i > 2 ? cut_in(size, i) : -1;
+            assert_int_equal(
+                fixture_answer(f, hocket__store_submit(f->s, &run, hocket__buf_str(&b), &r, NULL)),
+                again ? HOCKET_EEXIST : 0);
+            size = i > 2 || again ? size : pg_proxy.passed - before;
+            run.seed[15] = 1;
+        }
+    }
+    pg_proxy.left = -1;
+    for (int i = 0; i < rounds; i++)
+        assert_true(pg_take_next(f, &claim));
+    assert_false(pg_take_next(f, &claim));
+    assert_true(pg_proxy.cuts > (size_t) rounds / 4);
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
+    hocket__buf_deinit(&b);
     fixture_close(f);
     pg_proxy_end();
 }
@@ -414,7 +494,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_is_cut_off_is_there_once),
         TEST(what_is_taken_and_cut_off_is_had),
+        TEST(what_is_spent_and_cut_off_is_spent_once),
         TEST(an_item_that_is_cut_off_is_put_once),
+        TEST(a_run_that_is_cut_off_is_handed_in_once),
         TEST(a_number_that_is_given_again_is_not_ours),
         TEST(what_comes_late_is_there_once),
         TEST(what_comes_late_changes_nothing_back),

@@ -6,6 +6,9 @@
 
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #define STR(s) hocket__cstr(s)
 
@@ -17,7 +20,7 @@ static void urls_are_shown_without_passwords(void **state)
         const char *url, *conninfo, *shown, *schema;
     } good[] = {
         { "postgres://a@h/d", "postgres://a@h/d", "postgres://a@h/d", "hocket" },
-        { "postgresql://h", "postgresql://h", "postgres://h", "hocket" },
+        { "postgresql://h", "postgres://h", "postgres://h", "hocket" },
         { "postgres://", "postgres://", "postgres://", "hocket" },
         { "postgres://a:geheim@h:5/d?schema=x_1", "postgres://a:geheim@h:5/d",
             "postgres://a:***@h:5/d?schema=x_1", "x_1" },
@@ -263,6 +266,144 @@ static void a_lost_claim_writes_nothing(void **state)
     fixture_deinit(&other);
 }
 
+/* What is asked for when the database is back, and a lease's time has gone by, is not what this store has itself. */
+static void what_is_had_stays_through_an_outage(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim claim;
+    f->now = 1700000000000;
+    fixture_open(f);
+    pg_submit(f, 1);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    assert_true(pg_take_next(f, &claim));
+    pg_control("stop QUIT");
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(hocket__store_take_next(f->s, STR("default"), &r, NULL), 0);
+    uv_run(&f->loop, UV_RUN_NOWAIT);
+    f->now += INT64_C(3600) * 1000;
+    pg_control("start");
+    fixture_until(f, &f->done);
+    assert_int_equal(f->status, 0);
+    assert_int_equal(f->count, 0);
+    fixture_append(f, &claim, 1);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
+}
+
+/* Until it holds; it is looked at again and again. */
+static void until_true(const char *what)
+{
+    char script[512];
+    snprintf(script, sizeof(script),
+        "DO $$ BEGIN FOR i IN 1..1500 LOOP EXIT WHEN %s; PERFORM pg_sleep(0.02); END LOOP;"
+        " ASSERT %s; END $$",
+        what, what);
+    pg_sql(script);
+}
+
+static void a_row_that_is_locked_holds_up_no_other_lease(void **state)
+{
+    struct fixture *f = *state;
+    f->now = 1700000000000;
+    fixture_open(f);
+    fixture_put(f, RUN_1);
+    fixture_put(f, RUN_2);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    struct hocket__pg *other =
+        pg_begin("BEGIN; SELECT 1 FROM runs WHERE id = '" RUN_1 "' FOR UPDATE");
+    f->now += 30000;
+    assert_int_equal(pg_find(f, RUN_1), 0); /* something to do */
+    until_true("(SELECT lease_ms = 1700000090000 FROM runs WHERE id = '" RUN_2 "')");
+    until_true("(SELECT lease_ms = 1700000060000 FROM runs WHERE id = '" RUN_1 "')");
+    pg_end(other);
+    until_true("(SELECT lease_ms = 1700000090000 FROM runs WHERE id = '" RUN_1 "')");
+    assert_int_equal(pg_find(f, RUN_1), 0);
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
+}
+
+/* Nor does one that a transaction waits for, which is tried again and again. */
+static void a_write_that_waits_holds_up_no_other_lease(void **state)
+{
+    struct fixture *f = *state;
+    f->now = 1700000000000;
+    fixture_open(f);
+    struct hocket__store_claim claim = fixture_put(f, RUN_1);
+    fixture_put(f, RUN_2);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    pg_sql("CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'"
+           " USING ERRCODE = 'lock_not_available'; END $$; CREATE TRIGGER no BEFORE INSERT ON"
+           " entries FOR EACH ROW EXECUTE FUNCTION no()");
+    fixture_append(f, &claim, 1);
+    struct hocket__store_claim new = fixture_put(f, RUN_3); /* not there, and not lost */
+    fixture_append(f, &new, 1);
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(hocket__store_find(f->s, STR(RUN_1), &r, NULL), 0);
+    until_news(f, HOCKET__STORE_PAUSED);
+    f->now += 30000;
+    until_true("(SELECT count(*) = 2 FROM runs WHERE lease_ms = 1700000090000)");
+    pg_sql("DROP TRIGGER no ON entries");
+    fixture_until(f, &f->done);
+    assert_int_equal(fixture_commit(f, &new, HOCKET__STORE_WRITTEN), 0);
+    pg_assert_entries(f, RUN_1, 1);
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
+}
+
+static struct hocket__store_run with_files(const char *id)
+{
+    struct hocket__store_run r = fixture_run(id);
+    r.generation = STR("travel of many");
+    return r;
+}
+
+/* One who hands in a run finds its files there, while another removes the last run that has them. */
+static void files_stay_for_who_comes(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture g;
+    struct hocket__store_file file = { STR("travel of many"), STR("a.md"), STR("h"), STR("text") };
+    struct hocket__store_run first = with_files(RUN_1), second = with_files(RUN_2);
+    struct hocket__store_claim claim;
+    fixture_init(&g, &pg_kind);
+    fixture_open(f);
+    fixture_open(&g);
+    assert_int_equal(hocket__store_file(f->s, &file), 0);
+    assert_int_equal(hocket__store_put(f->s, &first, &claim), 0);
+    hocket__store_release(f->s, &claim);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(pg_find(&g, RUN_1), 0);
+    /* holds up its transaction behind the file */
+    struct hocket__pg *other =
+        pg_begin("BEGIN; INSERT INTO runs SELECT (jsonb_populate_record(r,"
+                 " '{\"no\": 99, \"id\": \"" RUN_2 "\"}')).* FROM runs r WHERE id = '" RUN_1 "'");
+    assert_int_equal(hocket__store_file(f->s, &file), 0);
+    assert_int_equal(hocket__store_put(f->s, &second, &claim), 0);
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(hocket__store_find(f->s, STR(RUN_2), &r, NULL), 0);
+    uv_run(&f->loop, UV_RUN_NOWAIT);
+    until_true("EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted)");
+    r = fixture_reply(&g);
+    assert_int_equal(hocket__store_remove(g.s, STR(RUN_1), &r, NULL), 0);
+    uv_run(&g.loop, UV_RUN_NOWAIT);
+    until_true("(SELECT count(*) = 2 FROM pg_locks WHERE NOT granted)"
+               " OR NOT EXISTS (SELECT 1 FROM runs WHERE id = '" RUN_1 "')");
+    pg_end(other);
+    fixture_until(&g, &g.done);
+    assert_int_equal(g.status, 0);
+    fixture_until(f, &f->done);
+    assert_int_equal(f->status, 0);
+    r = fixture_reply(f);
+    assert_int_equal(fixture_answer(f, hocket__store_files(f->s, file.generation, &r, NULL)), 0);
+    assert_int_equal(f->count, 1);
+    r = fixture_reply(&g); /* and go with the last */
+    hocket__store_release(f->s, &claim);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(fixture_answer(&g, hocket__store_remove(g.s, STR(RUN_2), &r, NULL)), 0);
+    r = fixture_reply(f);
+    assert_int_equal(fixture_answer(f, hocket__store_files(f->s, file.generation, &r, NULL)), 0);
+    assert_int_equal(f->count, 0);
+    fixture_deinit(&g);
+}
+
 /* ---- Schemas ------------------------------------------------------------------------------------------------- */
 
 static void opening_fails(struct fixture *f, int status, const char *words)
@@ -335,6 +476,118 @@ static void checking_finds_what_is_missing(void **state)
     assert_int_equal(f->count, warnings + 2);
 }
 
+/* ---- Standbys ------------------------------------------------------------------------------------------ */
+
+static bool somebody_waits_for_a_standby(void)
+{
+    return pg_count("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'") > 0;
+}
+
+/* Number n of each kind of question that writes. */
+static void ask_what_writes(struct fixture *f, int what, int n, struct hocket__store_reply *r)
+{
+    char id[HOCKET__STORE_ID + 1];
+    snprintf(id, sizeof(id), "01KANC3V0QZJ9E4W2X6T%06u", (unsigned) n % 1000000u);
+    struct hocket__store_run run = fixture_run(id);
+    struct hocket__store_item item = { .kind = STR("k"), .id = STR(id), .json = STR("{}") };
+    struct hocket__store_message m = { STR(id), 17, STR("{}") };
+    run.pool = STR("default");
+    run.state = HOCKET__STORE_QUEUED;
+    if (what == 0)
+        assert_int_equal(hocket__store_submit(f->s, &run, STR(""), r, NULL), 0);
+    else if (what == 1)
+        assert_int_equal(hocket__store_item_put(f->s, &item, 0, NULL, STR(""), r, NULL), 0);
+    else
+        assert_int_equal(hocket__store_message(f->s, STR(RUN_1), &m, r, NULL), 0);
+}
+
+/* Until one waits for a standby, as it does once the server's processes have read what is configured. */
+static void ask_until_it_waits(struct fixture *f, int what)
+{
+    static int n;
+    struct hocket__store_reply r = fixture_reply(f);
+    ask_what_writes(f, what, n++, &r);
+    while (!somebody_waits_for_a_standby()) {
+        uv_run(&f->loop, UV_RUN_NOWAIT);
+        if (!f->done)
+            continue;
+        r = fixture_reply(f);
+        ask_what_writes(f, what, n++, &r);
+    }
+}
+
+/* Asked for again it is there: that alone says nothing of the standby, which may be the server in a moment. */
+static void what_no_standby_has_is_not_done(void **state)
+{
+    struct fixture *f = *state;
+    fixture_open(f);
+    struct hocket__store_claim claim = fixture_put(f, RUN_1);
+    hocket__store_release(f->s, &claim);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_SYNCED), 0);
+    for (int what = 0; what < 3; what++) {
+        pg_sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+        pg_sql("SELECT pg_reload_conf()");
+        ask_until_it_waits(f, what);
+        pg_sql("SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
+               " WHERE wait_event = 'SyncRep'");
+        while (!f->done && !somebody_waits_for_a_standby())
+            uv_run(&f->loop, UV_RUN_NOWAIT);
+        uv_run(&f->loop, UV_RUN_NOWAIT);
+        bool early = f->done;
+        pg_sql("ALTER SYSTEM RESET synchronous_standby_names");
+        pg_sql("SELECT pg_reload_conf()");
+        assert_false(early);
+        fixture_until(f, &f->done);
+        assert_int_equal(f->status, 0);
+    }
+}
+
+/* ---- Patience ------------------------------------------------------------------------------------------ */
+
+static _Atomic int64_t later_ms; /* by which this program's clocks are ahead */
+
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+    int rc = (int) syscall(SYS_clock_gettime, id, t);
+    t->tv_sec += id == CLOCK_MONOTONIC ? later_ms / 1000 : 0;
+    return rc;
+}
+
+static void begin_care(struct fixture *f, enum hocket__store_care what)
+{
+    struct hocket__store_care_of c = { .what = what, .worker = STR(""), .reader = STR("") };
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(hocket__store_care(f->s, &c, &r, NULL), 0);
+    uv_run(&f->loop, UV_RUN_NOWAIT);
+    until_true("EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted)");
+}
+
+/* As with a large database. Nobody goes on with it when it is not waited for any more. */
+static void what_takes_long_is_waited_for(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__pg *other;
+    fixture_open(f);
+    fixture_put(f, RUN_1);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    for (int i = 0; i < 2; i++) {
+        other = pg_begin("BEGIN; LOCK TABLE entries, texts");
+        begin_care(f, i ? HOCKET__STORE_VACUUM : HOCKET__STORE_CHECK);
+        later_ms += 200000;
+        hocket__store_watch(f->s, i == 0); /* it looks at its clock */
+        uv_sleep(50);
+        pg_end(other);
+        fixture_until(f, &f->done);
+        if (f->status < 0)
+            fail_msg("%s", f->error.message);
+    }
+    other = pg_begin("BEGIN; LOCK TABLE entries");
+    begin_care(f, HOCKET__STORE_CHECK);
+    fixture_close(f);
+    until_true("NOT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted)");
+    pg_end(other);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, pg_setup, pg_teardown)
@@ -348,9 +601,15 @@ int main(void)
         TEST(a_server_may_be_away),
         TEST(closing_does_not_wait_for_the_server),
         TEST(a_lost_claim_writes_nothing),
+        TEST(what_no_standby_has_is_not_done),
+        TEST(what_is_had_stays_through_an_outage),
+        TEST(a_row_that_is_locked_holds_up_no_other_lease),
+        TEST(a_write_that_waits_holds_up_no_other_lease),
+        TEST(files_stay_for_who_comes),
         TEST(schemas_of_others_are_refused),
         TEST(tables_are_made_once),
         TEST(checking_finds_what_is_missing),
+        TEST(what_takes_long_is_waited_for),
     };
     return pg_server() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
 }

@@ -1,9 +1,11 @@
 /* Workers of one database, as far as they are not as with any store: what they hear of each other, whose clock it is, whose
  * role, and tables of before there were workers. */
 #include "store/pg.h"
+#include "store/store_impl.h"
 
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -179,6 +181,71 @@ static void a_renewed_lease_is_the_servers(void **state)
     wrong_ms = 0;
 }
 
+/* It is put off by the clock of a worker: the pause is as long by that of the server. */
+static void what_is_put_off_comes_by_the_servers_clock(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim claim;
+    fixture_open(f);
+    for (int i = 0; i < 3; i++) {
+        wrong_ms = (i - 1) * HOUR;
+        pg_submit(f, i);
+        assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+        assert_true(pg_take_next(f, &claim));
+        struct hocket__store_run row = { .state = HOCKET__STORE_QUEUED, .pool = STR("default") };
+        struct hocket__store_options here = { 0 };
+        row.due_ms = hocket__store_wall_ms(&here) + HOUR / 4;
+        unsigned set = HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_QUEUE;
+        hocket__store_update(f->s, &claim, set, &row);
+        hocket__store_release(f->s, &claim);
+        assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
+    }
+    wrong_ms = 0;
+    pg_sql(
+        "DO $$ BEGIN ASSERT (SELECT count(*) FROM runs WHERE abs(due_ms - 900000"
+        " - extract(epoch FROM clock_timestamp()) * 1000) < 600000) = 3, 'a wrong time'; END $$");
+}
+
+/* A lease's time may be another worker's, or have been made by a server whose clock was ahead. */
+static void who_has_ended_here_is_seen_whatever_its_lease_says(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture other;
+    struct hocket__store_claim claim;
+    char script[128];
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    fixture_init(&other, &pg_kind);
+    fixture_open(&other);
+    pg_submit(&other, 1);
+    assert_int_equal(fixture_commit(&other, NULL, HOCKET__STORE_WRITTEN), 0);
+    assert_true(pg_take_next(&other, &claim));
+    snprintf(script, sizeof(script),
+        "UPDATE runs SET owner_pid = %d, owner_start = 1, owner_store = 1,"
+        " lease_ms = lease_ms + 86400000",
+        (int) pid);
+    pg_sql(script);
+    fixture_open(f);
+    assert_true(pg_take_next(f, &claim));
+    fixture_deinit(&other);
+}
+
+/* Of one on another machine nobody knows more than that its lease is over; in the beginning not even that it is. */
+static void who_is_lost_elsewhere_is_given_up_after_a_while(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim claim;
+    f->o.lease_ms = 300;
+    fixture_open(f);
+    pg_submit(f, 1);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    another_has("01KANC3V0QZJ9E4W2X6T000001", -1000);
+    while (!pg_take_next(f, &claim))
+        uv_sleep(5);
+}
+
 /* ---- Before there were workers ------------------------------------------------------------------------------ */
 
 static const enum hocket__store_state states[] = { HOCKET__STORE_RUNNING, HOCKET__STORE_WAITING,
@@ -255,6 +322,9 @@ int main(void)
         TEST(a_reader_hears),
         TEST(the_clock_is_the_servers),
         TEST(a_renewed_lease_is_the_servers),
+        TEST(what_is_put_off_comes_by_the_servers_clock),
+        TEST(who_has_ended_here_is_seen_whatever_its_lease_says),
+        TEST(who_is_lost_elsewhere_is_given_up_after_a_while),
         TEST(tables_without_workers_are_migrated),
     };
     return pg_server() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;

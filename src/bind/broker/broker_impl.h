@@ -4,7 +4,8 @@
  *   spec.c        tables that describe jobs
  *   submit.c      jobs that are made of them
  *   job.c         what a job's function is given: fields, notes, its account
- *   work.c        the dispatcher: jobs start, go on, and say how they ended
+ *   work.c        the dispatcher: jobs start, and go on
+ *   attempt.c     what a job's function came to
  *   wait.c        waits, which hold no slot
  *   ring.c        waits that would never end
  *   tell.c        events, in the journal of the job's run or for functions of Lua
@@ -181,6 +182,8 @@ int hocket__broker_l_submit(lua_State *L); /* submit.c */
 int hocket__broker_l_submit_all(lua_State *L);
 int hocket__broker_l_led_by(lua_State *L); /* work.c */
 int hocket__broker_l_work(lua_State *L);
+/* For jitter. */
+uint64_t hocket__broker_random(struct hocket__lua_broker *b);
 int hocket__broker_l_give_up(lua_State *L);
 int hocket__broker_l_wait(lua_State *L); /* wait.c */
 int hocket__broker_l_wait_for(lua_State *L);

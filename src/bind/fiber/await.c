@@ -61,11 +61,16 @@ int64_t hocket__fiber_look_in(int64_t wall_due)
     return left < 0 ? 0 : left < LOOK_AGAIN_MS ? left : LOOK_AGAIN_MS;
 }
 
+/* What was said before its time was over may not have been heard. */
+#define HEARD_IN_MS 10
+
 /* What is waited for goes on: the C function that waits decides what a timeout means for it. */
 void hocket__fiber_on_timeout(struct hocket__deadline *d)
 {
     struct hocket__fiber *f = hocket__container_of(d, struct hocket__fiber, deadline);
     int64_t left = f->wall_due ? hocket__fiber_look_in(f->wall_due) : 0;
+    if (left == 0 && f->for_program && f->kept && hocket__kept_is_deaf(f->kept))
+        left = HEARD_IN_MS;
     if (left > 0) {
         hocket__deadline_set(&f->rt->deadlines, d, hocket__deadlines_now() + (uint64_t) left);
         return;
@@ -149,6 +154,7 @@ static void begin_wait(lua_State *L, bool outer, bool for_program, int64_t wall_
     f->outer = outer;
     f->for_program = for_program;
     f->wall_due = wall_due;
+    f->idle = false;
 }
 
 int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), void *ud,
@@ -168,6 +174,14 @@ int hocket__await_program(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lu
 {
     begin_wait(L, false, true, 0);
     return await(L, timeout_ms, true, NULL, NULL, ctx, k);
+}
+
+int hocket__await_program_until(
+    lua_State *L, int64_t due_ms, bool idle, lua_KContext ctx, lua_KFunction k)
+{
+    begin_wait(L, false, true, due_ms);
+    hocket__fiber_current(L)->idle = idle;
+    return await(L, hocket__fiber_look_in(due_ms), true, NULL, NULL, ctx, k);
 }
 
 int hocket__await_wall(lua_State *L, int64_t due_ms, lua_KContext ctx, lua_KFunction k)

@@ -79,6 +79,7 @@ struct hocket__fiber {
     uint64_t made;             /* children */
     int64_t
         wall_due; /* of a wait for a time of day: milliseconds since 1970; 0: it waits for none */
+    bool idle;    /* that is a time to look again, and nothing more */
     bool for_program; /* it waits for what somebody outside of the program may bring */
     int64_t held_due; /* on the run's clock, of the wait that is under way; 0: none */
     const struct hocket__log_entry *outcome; /* of the effect that it waits for, in a replay */
@@ -141,6 +142,10 @@ HOCKET__PRIVATE int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwai
 int hocket__await_outside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k);
 /* The same for what the embedding program says. */
 int hocket__await_program(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k);
+/* The same until a time of day, in milliseconds since 1970; `timed_out`: it has come. `idle`: it is a time to look again, which a
+ * run that is put away is not taken out for. */
+int hocket__await_program_until(
+    lua_State *L, int64_t due_ms, bool idle, lua_KContext ctx, lua_KFunction k);
 /* A wait for a time of day, in milliseconds since 1970, whoever turns the clock; it has come when `timed_out` is set. */
 int hocket__await_wall(lua_State *L, int64_t due_ms, lua_KContext ctx, lua_KFunction k);
 /* A wait that fibers of the same run alone can end. */
@@ -214,10 +219,13 @@ struct hocket__kept_hooks {
     /* An effect that changes the world is in the log and is about to begin: 0, now; 1, when
      * hocket__kept_release is called; or why the run cannot go on. Not inside of a release. */
     int (*hold)(void *ud, uint64_t fiber);
-    bool (*is_shared)(
-        void *ud); /* whether another process may go on with it at once; hold_ud. NULL: no */
+    /* It cannot go on here for want of what `message` says: whether it ends with *err, which is filled then, and is not over;
+     * hold_ud. NULL: no */
+    bool (*lack)(void *ud, struct hocket__str message, struct hocket_error *err);
     void *hold_ud;
     void (*rest)(void *ud); /* none of its fibers is ready; must only take note */
+    bool (*deaf)(void *
+            ud); /* whether something may have been said to it that it could not hear yet; rest_ud. NULL: no */
     void *rest_ud;
 };
 
@@ -264,6 +272,8 @@ bool hocket__kept_is_replay(const struct hocket__kept *k);
 /* Whether it goes on only when somebody outside says something, or a time of day has come: it is live, nothing of it is
  * ready or under way, and it waits for no other time. Then it may as well be put away, and go on some other day. */
 bool hocket__kept_waits_for_person(const struct hocket__kept *k);
+/* So many things more, or below 0 fewer, are about to be said to it by ourselves: until then it waits for nobody. */
+void hocket__kept_hold(struct hocket__kept *k, int n);
 /* The next time of day that one of its fibers waits for, in milliseconds since 1970; 0: none does. */
 int64_t hocket__kept_wall_due(const struct hocket__kept *k);
 
@@ -272,6 +282,8 @@ struct hocket__kept *hocket__kept_here(const struct hocket__runtime *rt);
 
 /* Whether it can be told anything: it goes on, and is not being replayed. */
 bool hocket__kept_hears(const struct hocket__kept *k);
+/* The same: 0, or ESTATE and why. */
+int hocket__kept_may_tell(const struct hocket__kept *k, struct hocket_error *err);
 /* An embedder says something: 0 when it may be said now, as something inside, until tell_end. ESTATE while the
  * run is replayed, or has ended. */
 int hocket__kept_tell_begin(struct hocket__kept *k, struct hocket__str name,

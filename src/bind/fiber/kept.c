@@ -10,6 +10,72 @@
 #include "base/hash/hash.h"
 #include "bind/util.h"
 
+/* ---- Clocks, and chance -------------------------------------------------------------------- */
+
+/* Of the run's clock, as it goes on. */
+static int64_t clock_ms(const struct hocket__kept *k)
+{
+    return (int64_t) hocket__deadlines_now() - k->offset_ms;
+}
+
+/* One that is given up in its replay has no clock yet. */
+static bool has_clock(const struct hocket__kept *k)
+{
+    return k->offset_ms != 0;
+}
+
+/* What it still waits for, while it ends, is measured from where its log stands. */
+static void start_clock(struct hocket__kept *k)
+{
+    if (!has_clock(k))
+        k->offset_ms = (int64_t) hocket__deadlines_now() - hocket__log_now_ms(k->log);
+}
+
+int64_t hocket__kept_ms(const struct hocket__kept *k)
+{
+    bool own = hocket__kept_forsaken(k) && has_clock(k);
+    return own ? clock_ms(k) : hocket__log_now_ms(k->log);
+}
+
+int64_t hocket__kept_wall_ms(const struct hocket__kept *k)
+{
+    return k->wall_ms + hocket__kept_ms(k);
+}
+
+int64_t hocket__now_ms(const struct hocket__runtime *rt)
+{
+    return rt->kept ? hocket__kept_ms(rt->kept) : (int64_t) hocket__deadlines_now();
+}
+
+uint64_t hocket__now_ns(const struct hocket__runtime *rt)
+{
+    return rt->kept ? (uint64_t) hocket__kept_ms(rt->kept) * 1000000 : uv_hrtime();
+}
+
+int64_t hocket__wall_here(const struct hocket__runtime *rt)
+{
+    return rt->kept ? hocket__kept_wall_ms(rt->kept) : hocket__wall_ms();
+}
+
+void hocket__kept_random(struct hocket__kept *k, void *out, size_t n)
+{
+    unsigned char *at = out;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t v = i % 8 == 0 ? ++k->drawn : 0;
+        if (i % 8 == 0) {
+            v = hocket__siphash(k->seed, hocket__str((const char *) &v, sizeof(v)));
+            memcpy(at + i, &v, n - i < 8 ? n - i : 8);
+        }
+    }
+}
+
+uint64_t hocket__kept_chance(struct hocket__kept *k, uint64_t seed)
+{
+    const uint64_t key[2] = { seed, 0 };
+    uint64_t v = ++k->drawn;
+    return hocket__siphash(key, hocket__str((const char *) &v, sizeof(v)));
+}
+
 /* ---- Its life ----------------------------------------------------------------------------- */
 
 struct hocket__kept *hocket__kept_new(struct hocket__runtime *rt,
@@ -111,6 +177,7 @@ void hocket__kept_leave(struct hocket__kept *k)
     if (k->over)
         return;
     k->over = true;
+    start_clock(k);
     k->rt->kept = k;
     end_detached(k);
     k->rt->kept = outer;
@@ -121,6 +188,7 @@ void hocket__kept_end(struct hocket__kept *k)
 {
     struct hocket__kept *outer = k->rt->kept;
     struct hocket__fiber *root = hocket__map_get(&k->rt->fibers, k->root);
+    start_clock(k);
     k->rt->kept = k;
     for (struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next)
         hocket__effect_forsake(hocket__kept_fiber(l));
@@ -134,58 +202,6 @@ void hocket__kept_leave_all(struct hocket__runtime *rt)
 {
     for (struct hocket__list *l = rt->kept_runs.next; l != &rt->kept_runs; l = l->next)
         hocket__kept_leave(hocket__container_of(l, struct hocket__kept, link));
-}
-
-/* ---- Clocks, and chance -------------------------------------------------------------------- */
-
-/* Of the run's clock, as it goes on. */
-static int64_t clock_ms(const struct hocket__kept *k)
-{
-    return (int64_t) hocket__deadlines_now() - k->offset_ms;
-}
-
-int64_t hocket__kept_ms(const struct hocket__kept *k)
-{
-    return hocket__kept_forsaken(k) ? clock_ms(k) : hocket__log_now_ms(k->log);
-}
-
-int64_t hocket__kept_wall_ms(const struct hocket__kept *k)
-{
-    return k->wall_ms + hocket__kept_ms(k);
-}
-
-int64_t hocket__now_ms(const struct hocket__runtime *rt)
-{
-    return rt->kept ? hocket__kept_ms(rt->kept) : (int64_t) hocket__deadlines_now();
-}
-
-uint64_t hocket__now_ns(const struct hocket__runtime *rt)
-{
-    return rt->kept ? (uint64_t) hocket__kept_ms(rt->kept) * 1000000 : uv_hrtime();
-}
-
-int64_t hocket__wall_here(const struct hocket__runtime *rt)
-{
-    return rt->kept ? hocket__kept_wall_ms(rt->kept) : hocket__wall_ms();
-}
-
-void hocket__kept_random(struct hocket__kept *k, void *out, size_t n)
-{
-    unsigned char *at = out;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t v = i % 8 == 0 ? ++k->drawn : 0;
-        if (i % 8 == 0) {
-            v = hocket__siphash(k->seed, hocket__str((const char *) &v, sizeof(v)));
-            memcpy(at + i, &v, n - i < 8 ? n - i : 8);
-        }
-    }
-}
-
-uint64_t hocket__kept_chance(struct hocket__kept *k, uint64_t seed)
-{
-    const uint64_t key[2] = { seed, 0 };
-    uint64_t v = ++k->drawn;
-    return hocket__siphash(key, hocket__str((const char *) &v, sizeof(v)));
 }
 
 /* ---- What it appends ------------------------------------------------------------------------- */
@@ -227,6 +243,11 @@ void hocket__kept_reach(struct hocket__kept *k, int64_t wall_due)
         hocket__kept_put_life(k);
 }
 
+void hocket__kept_hold(struct hocket__kept *k, int n)
+{
+    k->held += n;
+}
+
 /* ---- From its embedder, and its journal ------------------------------------------------------- */
 
 bool hocket__kept_hears(const struct hocket__kept *k)
@@ -234,15 +255,28 @@ bool hocket__kept_hears(const struct hocket__kept *k)
     return !k->over && k->root != 0 && k->live;
 }
 
-int hocket__kept_tell_begin(struct hocket__kept *k, struct hocket__str name,
-    struct hocket__str value, struct hocket_error *err)
+bool hocket__kept_is_deaf(const struct hocket__kept *k)
 {
-    struct hocket__log_entry e = { .kind = HOCKET__LOG_TELL, .name = name, .value = value };
+    return hocket__kept_hears(k) && k->hooks.deaf && k->hooks.deaf(k->hooks.rest_ud);
+}
+
+int hocket__kept_may_tell(const struct hocket__kept *k, struct hocket_error *err)
+{
     if (k->over || k->root == 0)
         return hocket__error(err, HOCKET_ESTATE, "the run is not going on");
     if (!k->live)
         return hocket__error(
             err, HOCKET_ESTATE, "the run is being replayed: say it again when it goes on");
+    return 0;
+}
+
+int hocket__kept_tell_begin(struct hocket__kept *k, struct hocket__str name,
+    struct hocket__str value, struct hocket_error *err)
+{
+    struct hocket__log_entry e = { .kind = HOCKET__LOG_TELL, .name = name, .value = value };
+    int rc = hocket__kept_may_tell(k, err);
+    if (rc < 0)
+        return rc;
     if (hocket__kept_forsaken(k) || !hocket__kept_put(k, &e)) {
         if (err)
             *err = *hocket__log_error(k->log);

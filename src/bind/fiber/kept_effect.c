@@ -213,6 +213,9 @@ int hocket__kept_l_effect(lua_State *L)
         return luaL_error(L, "cannot wait here");
     hocket__kept_check_log(L, k);
     struct hocket__log_entry e = hocket__kept_next_effect(L, f, HOCKET__LOG_BEGIN);
+    char name[HOCKET__KEPT_NAME];
+    hocket__kept_hex(name, k->name, HOCKET__KEPT_NAME);
+    e.value = hocket__str(name, sizeof(name));
     f->again = hocket__log_replays(k->log);
     if (f->again)
         hocket__log_match(k->log, &e, NULL);

@@ -215,7 +215,7 @@ bool hocket__kept_rests(struct hocket__fiber *f, bool over)
     k->rests++;
     struct hocket__log_entry e = rest_of(f);
     if (hocket__log_replays(k->log))
-        return hocket__log_is_next(k->log, &e) && hocket__log_match(k->log, &e, NULL);
+        return hocket__log_peek(k->log, &e) && hocket__log_match(k->log, &e, NULL);
     if (!over || must_go_on(k))
         return false;
     k->restless += !k->live;
@@ -237,7 +237,7 @@ static bool is_patient(const struct hocket__fiber *f, bool *some)
 bool hocket__kept_waits_for_person(const struct hocket__kept *k)
 {
     bool some = false;
-    if (!k->live || k->n_ready > 0 || hocket__kept_forsaken(k))
+    if (!k->live || k->n_ready > 0 || k->held > 0 || hocket__kept_forsaken(k))
         return false;
     for (struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next)
         if (!is_patient(hocket__kept_fiber(l), &some))
@@ -250,7 +250,8 @@ int64_t hocket__kept_wall_due(const struct hocket__kept *k)
     int64_t due = 0;
     for (struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next) {
         const struct hocket__fiber *f = hocket__kept_fiber(l);
-        if (f->state == HOCKET__WAITING && f->wall_due != 0 && (due == 0 || f->wall_due < due))
+        bool timed = f->state == HOCKET__WAITING && f->wall_due != 0 && !f->idle;
+        if (timed && (due == 0 || f->wall_due < due))
             due = f->wall_due;
     }
     return due;

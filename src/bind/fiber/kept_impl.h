@@ -28,7 +28,8 @@ struct hocket__kept {
     int64_t offset_ms; /* of its clock behind the system's, while it is live */
     int64_t wall_ms;   /* what the wall's clock showed at 0 of its clock */
     uint64_t seed[2], drawn;
-    uint64_t name; /* another one in each fork: what interfaces know its effects by */
+    uint64_t
+        name; /* another one in each fork: what interfaces know its effects by. The begin of an effect has it as its value */
     uint32_t rests;
     uint32_t epoch, settled; /* of its files: see base/kept_sources.lua */
     uint64_t n_made,
@@ -42,6 +43,7 @@ struct hocket__kept {
     int own_ref;                /* a table for what modules of Lua keep for this run */
     int fed_ref;                /* another with the files that it was fed with, by name */
     int memory_ref;             /* a list of what it remembers of another run */
+    int held;                   /* things that are about to be said to it by ourselves */
 };
 
 /* ---- kept_fiber.c, for await.c and its like ----------------------------------------------------- */
@@ -84,6 +86,8 @@ void hocket__kept_put_of(const struct hocket__fiber *f, enum hocket__log_kind ki
 void hocket__kept_put_life(struct hocket__kept *k);
 /* The wall's clock has come to a time: so the run's has, where one was set or the machine has slept. */
 void hocket__kept_reach(struct hocket__kept *k, int64_t wall_due);
+/* Whether it has gone on in this process, and what was said to it meanwhile is not heard yet. */
+bool hocket__kept_is_deaf(const struct hocket__kept *k);
 /* What its clock shows. */
 int64_t hocket__kept_ms(const struct hocket__kept *k);
 
@@ -112,6 +116,10 @@ int hocket__kept_l_checkpoint(lua_State *L);
 struct hocket__fiber *hocket__kept_running(lua_State *L);
 /* Raises what ended the log. */
 void hocket__kept_check_log(lua_State *L, const struct hocket__kept *k);
+/* Its name as text: so many hexadecimal digits. */
+#define HOCKET__KEPT_NAME 16
+/* Writes the low digits of v, the high ones first; gives where they end. */
+char *hocket__kept_hex(char *at, uint64_t v, int digits);
 /* An entry for the next effect of f, of what stands on the stack at 1 and 2: its name, and a digest of what is asked. */
 struct hocket__log_entry hocket__kept_next_effect(
     lua_State *L, struct hocket__fiber *f, enum hocket__log_kind kind);

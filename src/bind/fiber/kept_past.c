@@ -66,11 +66,13 @@ static int feed_entry(lua_State *L)
     const struct feeding *f = lua_touserdata(L, 1);
     const struct hocket__log_entry *e = f->entry;
     push_table(L, &f->k->memory_ref);
-    lua_createtable(L, 0, 6);
+    lua_createtable(L, 0, 7);
     set_text(L, "kind", hocket__cstr(hocket__log_word(e->kind)));
     set_text(L, "name", e->name);
     set_text(L, "digest", e->digest);
     set_text(L, "value", e->value);
+    lua_pushinteger(L, (lua_Integer) e->n);
+    lua_setfield(L, -2, "n");
     lua_pushinteger(L, (lua_Integer) e->path);
     lua_setfield(L, -2, "path");
     lua_pushinteger(L, (lua_Integer) e->ord);
@@ -83,6 +85,7 @@ int hocket__kept_remember(struct hocket__kept *k, const struct hocket__log_entry
 {
     struct feeding f = { .k = k, .entry = e };
     bool matters = e->kind == HOCKET__LOG_BEGIN || e->kind == HOCKET__LOG_END
-                   || e->kind == HOCKET__LOG_VALUE || e->kind == HOCKET__LOG_TELL;
+                   || e->kind == HOCKET__LOG_VALUE || e->kind == HOCKET__LOG_TELL
+                   || e->kind == HOCKET__LOG_TIMEOUT || e->kind == HOCKET__LOG_CANCEL;
     return matters ? feed(&f, feed_entry) : 0;
 }

@@ -106,6 +106,15 @@ static int l_park_for_program(lua_State *L)
     return hocket__await_program(L, hocket__opt_seconds(L, 1), 0, after_park);
 }
 
+/* park_until(time, idle?) -> woken: the same until a time of day, in seconds since 1970, whoever turns the clock */
+static int l_park_until(lua_State *L)
+{
+    lua_Number seconds = luaL_checknumber(L, 1);
+    luaL_argcheck(L, seconds > -1e12 && seconds < 1e12, 1, "seconds since 1970 expected");
+    int64_t due = (int64_t) (seconds * 1000 + 0.5);
+    return hocket__await_program_until(L, due, lua_toboolean(L, 2), 0, after_park);
+}
+
 /* A wake is a hint and may be meant for something else: whoever sleeps looks at the clock
  * again. */
 static int after_sleep(lua_State *L, int status, lua_KContext ctx)
@@ -455,6 +464,7 @@ static const luaL_Reg functions[] = {
     { "outside", l_outside },
     { "park", l_park },
     { "park_for_program", l_park_for_program },
+    { "park_until", l_park_until },
     { "sleep", l_sleep },
     { "sleep_until", l_sleep_until },
     { "rest", l_rest },

@@ -43,6 +43,19 @@ static int l_value(lua_State *L)
     return 1;
 }
 
+/* is_next(name) -> whether the log that is being replayed has a value of this name for the running fiber now: one that is not
+ * always given */
+static int l_is_next(lua_State *L)
+{
+    const struct hocket__fiber *f = hocket__kept_running(L);
+    struct hocket__log_entry e = { .kind = HOCKET__LOG_VALUE,
+        .path = f->path,
+        .ord = f->effects + 1,
+        .name = hocket__check_str(L, 1) };
+    lua_pushboolean(L, hocket__log_peek(f->kept->log, &e) != NULL);
+    return 1;
+}
+
 /* aside(fn, ...): calls fn as somebody outside, which is not logged at all */
 static int l_aside(lua_State *L)
 {
@@ -159,16 +172,34 @@ static int l_failure(lua_State *L)
     return 2;
 }
 
-/* lack(message): a run that workers do, and that this machine has no key for, ends here: raises. It is not over, and nothing
- * of that stands in its log. Of other runs nothing happens. */
+/* comes(name, start) -> whether the log that is being replayed has an effect of this name still to come, with a digest that
+ * begins so */
+static int l_comes(lua_State *L)
+{
+    const struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
+    struct hocket__str name = hocket__check_str(L, 1), start = hocket__check_str(L, 2);
+    lua_pushboolean(L, k && hocket__log_comes(k->log, name, start));
+    return 1;
+}
+
+/* The run for which the running fiber makes an effect. */
+static struct hocket__kept *maker_of(const struct hocket__runtime *rt)
+{
+    const struct hocket__fiber *f = rt->running ? rt->running->parent : NULL;
+    return f && f->in_effect && f->kept && !f->kept->over ? f->kept : NULL;
+}
+
+/* lack(message, within): a run that somebody else may go on with, or whoever has set the key that is missing here, ends:
+ * raises. It is not over, and nothing of that stands in its log. Of other runs nothing happens. `within`: said by what
+ * makes an effect for it. */
 static int l_lack(lua_State *L)
 {
-    struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
+    const struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket__kept *k = lua_toboolean(L, 2) ? maker_of(rt) : hocket__kept_here(rt);
     struct hocket_error err;
     struct hocket__str message = hocket__check_str(L, 1);
-    if (!k || !k->hooks.is_shared || !k->hooks.is_shared(k->hooks.hold_ud))
+    if (!k || !k->hooks.lack || !k->hooks.lack(k->hooks.hold_ud, message, &err))
         return 0;
-    hocket__error(&err, HOCKET_EAUTH, "%.*s", (int) message.n, message.p);
     hocket__kept_fail(k, &err);
     hocket__kept_check_log(L, k);
     return 0;
@@ -207,19 +238,28 @@ static int l_owns_state(lua_State *L)
     return 1;
 }
 
-static char *put_hex(char *at, uint64_t v, int digits)
+char *hocket__kept_hex(char *at, uint64_t v, int digits)
 {
     for (int i = digits - 1; i >= 0; i--, v >>= 4)
         at[i] = "0123456789abcdef"[v & 15];
     return at + digits;
 }
 
-/* effect_id() -> a word for the effect that the running fiber asks for next, the same again in every replay */
+/* effect_id() -> a word for the effect that the running fiber asks for next, the same again in every replay: also of a fork, a
+ * copy or a save that was made while it was under way */
 static int l_effect_id(lua_State *L)
 {
     const struct hocket__fiber *f = hocket__kept_running(L);
-    char text[40];
-    put_hex(put_hex(put_hex(text, f->kept->name, 16), f->path, 16), f->effects + 1, 8);
+    struct hocket__log_entry e = {
+        .kind = HOCKET__LOG_BEGIN, .path = f->path, .ord = f->effects + 1
+    };
+    const struct hocket__log_entry *was = hocket__log_peek(f->kept->log, &e);
+    char text[HOCKET__KEPT_NAME + 24];
+    hocket__kept_hex(hocket__kept_hex(text + HOCKET__KEPT_NAME, f->path, 16), f->effects + 1, 8);
+    if (was && was->value.n == HOCKET__KEPT_NAME)
+        memcpy(text, was->value.p, HOCKET__KEPT_NAME);
+    else
+        hocket__kept_hex(text, f->kept->name, HOCKET__KEPT_NAME);
     lua_pushlstring(L, text, sizeof(text));
     return 1;
 }
@@ -229,6 +269,7 @@ static const luaL_Reg functions[] = {
     { "checkpoint", hocket__kept_l_checkpoint },
     { "effect", hocket__kept_l_effect },
     { "value", l_value },
+    { "is_next", l_is_next },
     { "aside", l_aside },
     { "here", l_here },
     { "fed", l_fed },
@@ -241,6 +282,7 @@ static const luaL_Reg functions[] = {
     { "path", l_path },
     { "is_replay", l_is_replay },
     { "failure", l_failure },
+    { "comes", l_comes },
     { "lack", l_lack },
     { "wall", l_wall },
     { "random", l_random },

@@ -266,8 +266,22 @@ static int begin_telling(lua_State *L, struct hocket__lua_journal *j, struct hoc
     return rc;
 }
 
-/* j:tell(wish, a, b, fn) -> fn(), which says it to the run: where it is kept, as something in its log, whoever says it. nil and
- * an error while it cannot be said. fn does not wait. */
+/* Calls the function at 6 as somebody outside of the run. True: what it is asked before is fine; else its results are on top. */
+static bool may_be_told(lua_State *L, struct hocket__lua_journal *j)
+{
+    struct hocket__kept *outer = j->rt->kept;
+    j->rt->kept = NULL;
+    lua_pushvalue(L, 6);
+    int status = lua_pcall(L, 0, 2, 0);
+    j->rt->kept = outer;
+    if (status != LUA_OK)
+        lua_error(L);
+    return lua_toboolean(L, -2);
+}
+
+/* j:tell(wish, a, b, fn, check?) -> fn(), which says it to the run: where it is kept, as something in its log, whoever says it.
+ * nil and an error while it cannot be said. check() is asked before: what it refuses, with nil and an error, is not in the log.
+ * None of them waits. */
 static int l_tell(lua_State *L)
 {
     struct hocket__lua_journal *j = hocket__check_journal(L, 1);
@@ -275,9 +289,14 @@ static int l_tell(lua_State *L)
     for (int i = 2; i <= 4; i++)
         hocket__check_str(L, i);
     luaL_checktype(L, 5, LUA_TFUNCTION);
-    lua_settop(L, 5);
+    lua_settop(L, 6);
     bool outside = j->kept && hocket__kept_here(j->rt) != j->kept;
     struct hocket__kept *outer = j->rt->kept;
+    if (outside && hocket__kept_may_tell(j->kept, &err) < 0)
+        return hocket__fail(L, &err);
+    if (outside && !lua_isnil(L, 6) && !may_be_told(L, j))
+        return 2;
+    lua_settop(L, 5);
     if (outside && begin_telling(L, j, &err) < 0)
         return hocket__fail(L, &err);
     int status = lua_pcall(L, 0, LUA_MULTRET, 0);
@@ -287,6 +306,17 @@ static int l_tell(lua_State *L)
     if (status != LUA_OK)
         return lua_error(L);
     return lua_gettop(L) - 4;
+}
+
+/* j:hold(n): so many things more (below 0: fewer) are about to be said to it by ourselves, and it is not put away before */
+static int l_hold(lua_State *L)
+{
+    struct hocket__lua_journal *j = hocket__check_journal(L, 1);
+    lua_Integer n = luaL_checkinteger(L, 2);
+    luaL_argcheck(L, n == 1 || n == -1, 2, "1 or -1 expected");
+    if (j->kept)
+        hocket__kept_hold(j->kept, (int) n);
+    return 0;
 }
 
 /* j:skip(seq): the next record has the number behind it */
@@ -333,6 +363,7 @@ static const luaL_Reg methods[] = {
     { "close", l_close },
     { "enter", l_enter },
     { "tell", l_tell },
+    { "hold", l_hold },
     { "skip", l_skip },
     { "last", l_last },
     { "finished", l_finished },

@@ -9,9 +9,9 @@
 
 /* Names of the options that say what is started and what holds it. */
 #define HOCKET__PROGRAM_OPTIONS                                                                    \
-    "argv", "env", "cwd", "readable", "writable", "guarded", "protect", "sandbox", "network",      \
-        "sockets", "cpu", "memory", "file_size", "written", "open_files", "processes", "grace",    \
-        "launcher"
+    "argv", "env", "cwd", "idempotent", "readable", "writable", "guarded", "protect", "sandbox",   \
+        "network", "sockets", "cpu", "memory", "file_size", "written", "open_files", "processes",  \
+        "grace", "launcher"
 
 /* Reads them from the table at 1; raises what is wrong with one. The texts stay while the table and
  * what is left on the stack do (at most 8 values). 0, or EUNSUPPORTED: nothing can be started here. */

@@ -79,6 +79,7 @@ int hocket__program_read(lua_State *L, struct hocket__runtime *rt,
     l->sandbox = read_level(L);
     l->network = hocket__opt_bool(L, 1, "network", false);
     l->sockets = hocket__opt_bool(L, 1, "sockets", false);
+    hocket__opt_bool(L, 1, "idempotent", false); /* for runs that are kept: base/once.lua */
     if (!l->argv || !l->argv[0])
         luaL_error(L, "bad option 'argv' (a program and its arguments expected)");
     if (l->protect && l->protect[0] != '/')

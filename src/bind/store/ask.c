@@ -49,6 +49,17 @@ static void on_kept(struct hocket__store_wait *w, int status, const struct hocke
     finish(hocket__container_of(w, struct hocket__store_ask, wait), status, err);
 }
 
+/* A run that is ours, and of which the fiber has not heard. A store that closes lets go of all by itself. */
+static void give_back(struct hocket__store_ask *a)
+{
+    struct hocket__str rows = hocket__buf_str(&a->rows);
+    struct hocket__store_row row;
+    bool has_it = a->takes && a->done && a->status == 0 && !a->rt->closing;
+    a->takes = false;
+    if (has_it && hocket__store_unpack(&rows, &row) == 1)
+        hocket__store_give_back(a->s, &row.run, a->takes_next);
+}
+
 /* Both kinds of wait: for an answer, and for what was written to be on the disk. */
 static void let_go(void *ud)
 {
@@ -57,6 +68,15 @@ static void let_go(void *ud)
         hocket__store_cancel(a->s, a->call);
     a->call = NULL;
     hocket__store_forget(&a->wait);
+    give_back(a);
+}
+
+/* Between the answer and its fiber's turn that may be cancelled, and is not asked any more: the error that it raises there comes
+ * past here. */
+static int ask_close(lua_State *L)
+{
+    let_go(luaL_checkudata(L, 1, ASK));
+    return 0;
 }
 
 static int ask_gc(lua_State *L)
@@ -93,6 +113,8 @@ struct hocket__store_ask *hocket__store_ask_push(lua_State *L)
     if (luaL_newmetatable(L, ASK)) {
         lua_pushcfunction(L, ask_gc);
         lua_setfield(L, -2, "__gc");
+        lua_pushcfunction(L, ask_close);
+        lua_setfield(L, -2, "__close");
     }
     lua_setmetatable(L, -2);
     return a;
@@ -101,6 +123,13 @@ struct hocket__store_ask *hocket__store_ask_push(lua_State *L)
 struct hocket__store_reply hocket__store_ask_reply(struct hocket__store_ask *a)
 {
     return (struct hocket__store_reply){ on_row, on_done, a };
+}
+
+void hocket__store_ask_takes(lua_State *L, struct hocket__store_ask *a, bool next)
+{
+    lua_toclose(L, -1);
+    a->takes = true;
+    a->takes_next = next;
 }
 
 /* A wake is a hint: whoever was woken looks again. */

@@ -93,8 +93,9 @@ static void push_run(lua_State *L, const struct hocket__store_run *r)
 
 static void push_entry(lua_State *L, const struct hocket__store_entry *e)
 {
-    lua_createtable(L, 0, 8);
+    lua_createtable(L, 0, 9);
     set_int(L, "n", (int64_t) e->n);
+    set_int(L, "path", (int64_t) e->path); /* all 64 bits: it may be negative here */
     set_int(L, "tick", (int64_t) e->tick);
     set_int(L, "at_ms", e->at_ms);
     set_int(L, "kind", e->kind);
@@ -229,11 +230,14 @@ static int give_one(lua_State *L, int status, lua_KContext at)
 
 int hocket__store_give_run(lua_State *L, int status, lua_KContext at)
 {
-    const struct hocket__store_ask *a = lua_touserdata(L, (int) at);
+    struct hocket__store_ask *a = lua_touserdata(L, (int) at);
+    int n = 1;
     if (a->status < 0 || a->rows.len > 0)
-        return give_one(L, status, at);
-    lua_pushboolean(L, false);
-    return 1;
+        n = give_one(L, status, at);
+    else
+        lua_pushboolean(L, false);
+    a->takes = false; /* it is the script's */
+    return n;
 }
 
 static size_t page(lua_State *L, int arg)
@@ -421,7 +425,7 @@ static int64_t amount(lua_State *L, const char *name)
     return hocket__opt_int(L, 1, name, 0, -(INT64_C(1) << 42), INT64_C(1) << 42);
 }
 
-/* draw{name=, want=, capacity=, least=, owing=, forced=, leak=, leak_ms=, holder=, lease_ms=, spent=, block_ms=} ->
+/* draw{name=, want=, capacity=, least=, owing=, forced=, leak=, leak_ms=, holder=, lease_ms=, spent=, again=, block_ms=} ->
  * {granted, level, retry_ms, blocked_ms, holders, hungry}: see hocket__store_draw */
 static int l_draw(lua_State *L)
 {
@@ -436,6 +440,7 @@ static int l_draw(lua_State *L)
         .holder = hocket__opt_str(L, 1, "holder"),
         .lease_ms = amount(L, "lease_ms"),
         .spent = amount(L, "spent"),
+        .again = hocket__opt_bool(L, 1, "again", false),
         .block_ms = amount(L, "block_ms") };
     struct hocket__store_ask *a = hocket__store_ask_push(L);
     if (!a)
@@ -450,6 +455,13 @@ static int l_is_shared(lua_State *L)
 {
     lua_pushboolean(L, hocket__runtime_shares_store(hocket__runtime(L)));
     return 1;
+}
+
+/* patient(): when it is opened and away it is waited for, as long as that takes */
+static int l_patient(lua_State *L)
+{
+    hocket__runtime_store_patient(hocket__runtime(L));
+    return 0;
 }
 
 static const luaL_Reg functions[] = {
@@ -470,6 +482,7 @@ static const luaL_Reg functions[] = {
     { "changed", hocket__l_store_changed },
     { "draw", l_draw },
     { "is_shared", l_is_shared },
+    { "patient", l_patient },
     { "note_put", hocket__l_store_note_put },
     { "note_del", hocket__l_store_note_del },
     { "notes", hocket__l_store_notes },

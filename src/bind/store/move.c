@@ -246,22 +246,51 @@ static int put(lua_State *L, int status, lua_KContext at)
     (void) status;
     if (a->status < 0)
         return hocket__store_ask_failed(L, a);
-    hocket__store_release(a->s, &a->claim);
     lua_pushstring(L, a->claim.id);
     return 1;
 }
 
-/* import(bytes, id?) -> id */
+/* In the turn in which it was put: whoever waits for that may be cancelled, and it would be ours as long as we live. */
+static int let_go(lua_State *L, struct hocket__store_ask *a, lua_KContext at)
+{
+    hocket__store_release(a->s, &a->claim);
+    return hocket__store_ask_commit(L, a, (int) at, put);
+}
+
+/* It is asked for first: a refusal would end the claim of one that this very process works on. */
+static int import_unless_there(lua_State *L, int status, lua_KContext at)
+{
+    struct hocket__store_ask *a = lua_touserdata(L, (int) at);
+    (void) status;
+    if (a->status == 0)
+        hocket__error(&a->err, HOCKET_EEXIST, "there is a run %s already", a->claim.id);
+    if (a->status != HOCKET_ENOTFOUND
+        || hocket__store_import(a->s, hocket__check_str(L, 1), a->claim.id, &a->claim, &a->err) < 0)
+        return hocket__fail(L, &a->err);
+    return let_go(L, a, at);
+}
+
+/* import(bytes, id?) -> id. EEXIST. */
 int hocket__l_store_import(lua_State *L)
 {
     struct hocket__str bytes = hocket__check_str(L, 1);
-    const char *id = luaL_optstring(L, 2, NULL);
+    struct hocket__str id = lua_isnoneornil(L, 2) ? HOCKET__STR("") : hocket__check_str(L, 2);
+    struct hocket__store_run run;
+    lua_settop(L, 2);
     struct hocket__store_ask *a = hocket__store_ask_push(L);
     if (!a)
         return 2;
-    if (hocket__store_import(a->s, bytes, id, &a->claim, &a->err) < 0)
+    int rc = hocket__store_export_read(&bytes, &run, &a->err);
+    id = rc < 0 || id.n > 0 ? id : hocket__cstr(run.id);
+    if (rc == 0 && !hocket__store_is_id(id))
+        rc = hocket__error(
+            &a->err, HOCKET_EINVAL, "%.*s is no id of a run", (int) (id.n & 63), id.p);
+    if (rc < 0)
         return hocket__fail(L, &a->err);
-    return hocket__store_ask_commit(L, a, -1, put);
+    memcpy(a->claim.id, id.p, id.n);
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    rc = hocket__store_find(a->s, id, &reply, &a->call);
+    return hocket__store_ask_wait(L, a, rc, -1, import_unless_there);
 }
 
 /* The files that it goes on with: what its parent has read, and those before it. One that begins anew reads its own. */
@@ -310,6 +339,7 @@ static int put_fork(lua_State *L, struct hocket__store_ask *a, struct hocket__st
     run->options = options.p ? options : run->options;
     run->target = target.p ? target : run->target;
     run->waiting_for = HOCKET__STR("");
+    hocket__store_leave_queue(run);
     run->state = HOCKET__STORE_RUNNING;
     run->cost = run->tokens = -1;
     run->created_ms = hocket__wall_ms();
@@ -335,11 +365,11 @@ static int fork_found(lua_State *L, int status, lua_KContext at)
     }
     if (put_fork(L, a, &row.run) < 0)
         return hocket__fail(L, &a->err);
-    return hocket__store_ask_commit(L, a, (int) at, put);
+    return let_go(L, a, at);
 }
 
 /* fork(id, at_n, at_seq, {input=, options=, target=, anew=}?) -> id: the first at_n entries of its log, and at_seq records,
- * are those of its parent; nobody has it. anew: it reads its files anew */
+ * are those of its parent; nobody has it, and no worker takes it. anew: it reads its files anew */
 int hocket__l_store_fork(lua_State *L)
 {
     struct hocket__str id = hocket__check_str(L, 1);

@@ -27,6 +27,7 @@ struct hocket__runtime_store {
     void *news_ud;
     uint64_t waiter; /* a fiber that wants to hear that something is new */
     bool watched;    /* for it, from its first wait on */
+    bool patient;    /* who opens it waits */
     char path[];     /* "memory", or a file's */
 };
 
@@ -52,7 +53,10 @@ int hocket__runtime_set_store(
         return rc;
     if (!*o->store || o->store_days < 0)
         return hocket__error(err, HOCKET_EINVAL,
-            "the option store names a file or \"memory\", and store_days cannot be negative");
+            !*o->store ? "the store has no name: a file, \"memory\", or postgres://…"
+                       : "the option store_days cannot be negative");
+    if ((rc = hocket__store_check_path(o->store, err)) < 0)
+        return rc;
     size_t n = strlen(o->store) + 1;
     rt->store = hocket__zero(rt->alloc, sizeof(*rt->store) + n);
     if (!rt->store)
@@ -168,12 +172,19 @@ int hocket__runtime_store_hear(struct hocket__runtime *rt, uint64_t fiber, struc
     return 0;
 }
 
+void hocket__runtime_store_patient(struct hocket__runtime *rt)
+{
+    if (rt->store)
+        rt->store->patient = true;
+}
+
 static int open_store(struct hocket__runtime_store *s, struct hocket_error *err)
 {
     struct hocket__store_options o = { .alloc = s->rt->alloc,
         .loop = s->rt->loop,
         .path = s->path,
         .lease_ms = lease_ms(s->rt),
+        .patient = s->patient,
         .max_age_ms = s->max_age_ms,
         .max_bytes = s->max_bytes,
         .on_news = on_news,

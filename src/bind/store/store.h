@@ -21,6 +21,9 @@ bool hocket__runtime_shares_store(const struct hocket__runtime *rt);
  * EUNSUPPORTED when the host keeps none, or what opening failed with; ESTATE in a forked process. */
 struct hocket__store *hocket__runtime_store(struct hocket__runtime *rt, struct hocket_error *err);
 
+/* A store that is away when it is opened is waited for from then on: who asks it waits, and why is logged. Before that. */
+void hocket__runtime_store_patient(struct hocket__runtime *rt);
+
 /* From now on this fiber is woken when something in the store is new. One at a time. 0, or why there is no store. */
 int hocket__runtime_store_hear(
     struct hocket__runtime *rt, uint64_t fiber, struct hocket_error *err);

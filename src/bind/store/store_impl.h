@@ -23,6 +23,8 @@ struct hocket__store_ask {
     struct hocket__buf text; /* of a caller, as long as it lasts */
     lua_KFunction next;
     bool done;
+    bool takes,
+        takes_next; /* a run that is given back when this ends before anybody has heard of it */
     int status;
     struct hocket_error err;
 };
@@ -32,6 +34,10 @@ struct hocket__store_ask *hocket__store_ask_push(lua_State *L);
 
 /* What the store is to call. */
 struct hocket__store_reply hocket__store_ask_reply(struct hocket__store_ask *a);
+
+/* Of a question at the top of the stack that takes a run (or the next one): until hocket__store_give_run has told it, the run goes back
+ * with the question. */
+void hocket__store_ask_takes(lua_State *L, struct hocket__store_ask *a, bool next);
 
 /* Waits, after `rc` came of asking: then k finds the question at index `at` of the stack, done. */
 int hocket__store_ask_wait(
@@ -48,6 +54,16 @@ void hocket__store_push_note(lua_State *L, const struct hocket__store_note *n);
 
 /* The run that was asked for, or false where there is none. */
 int hocket__store_give_run(lua_State *L, int status, lua_KContext at);
+
+enum { HOCKET__STORE_HASH = 65 };
+/* A file of a generation, whose hash stands in `hash`. */
+struct hocket__store_file hocket__store_file_of(struct hocket__str generation,
+    struct hocket__str path, struct hocket__str text, char hash[HOCKET__STORE_HASH]);
+/* The texts of the field `files` of the table at idx, by their names, as rows FILE of this generation (empty: none): a status. */
+int hocket__store_pack_files(
+    lua_State *L, int idx, struct hocket__str generation, struct hocket__buf *out);
+/* The run that the table at idx describes, whose texts stay where they are: one that a worker of its pool may begin. */
+void hocket__store_read_job(lua_State *L, int idx, struct hocket__store_run *run);
 
 int hocket__l_store_submit(lua_State *L);
 int hocket__l_store_take_next(lua_State *L);

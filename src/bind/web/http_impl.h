@@ -9,7 +9,7 @@
 #define HOCKET__MAX_HEADERS 64
 
 #define HOCKET__HTTP_OPTIONS                                                                       \
-    "url", "method", "headers", "body", "connect_timeout", "redirects", "public"
+    "url", "method", "headers", "body", "connect_timeout", "redirects", "public", "idempotent"
 
 /* Reads them from the table at 1, and raises what is wrong with one; `headers` has room for
  * HOCKET__MAX_HEADERS. Leaves the stack as it was: the texts stay while the table does. A body is the

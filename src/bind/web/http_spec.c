@@ -37,6 +37,7 @@ void hocket__http_read(
     struct hocket__str url = hocket__opt_str(L, 1, "url"), method = hocket__opt_str(L, 1, "method"),
                        body = hocket__opt_str(L, 1, "body");
     luaL_argcheck(L, url.p, 1, "option 'url' is missing");
+    hocket__opt_bool(L, 1, "idempotent", false); /* for runs that are kept: base/once.lua */
     *spec = (struct hocket__http_spec){
         .method = method.p ? method.p
                   : body.p ? "POST"

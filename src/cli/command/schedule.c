@@ -1,7 +1,6 @@
 /* `hocket schedule`: runs at times, put by whoever works on the store (`hocket work`). */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/command/command.h"
 #include "cli/command/command_impl.h"
@@ -10,8 +9,6 @@
 #include "cli/run_args/run_args.h"
 #include "cli/store.h"
 #include "cli/text.h"
-
-#define INPUT_MAX ((size_t) 16 << 20)
 
 /* Behind those of a run. */
 enum { NAME = 1000, TZ, MISSED, OVERLAP, UNTIL, POOL, WEBHOOK, REPLACE, JSON };
@@ -72,37 +69,17 @@ static int set(void *ud, int id, const char *value)
 
 /* ---- What is asked ------------------------------------------------------------------------------ */
 
-static int read_stdin(struct cli_buf *out)
+static int add_input(struct schedule *s, char **words, int count, struct cli_buf *out)
 {
-    char chunk[16384];
-    for (size_t n; (n = fread(chunk, 1, sizeof(chunk), stdin)) > 0;) {
-        cli_buf_add(out, chunk, n);
-        if (out->n > INPUT_MAX)
-            return cli_usage("schedule", "the input is larger than %zu MiB", INPUT_MAX >> 20);
-    }
-    return ferror(stdin) ? cli_usage("schedule", "cannot read the input from stdin") : 0;
-}
-
-static int add_input(char **words, int count, struct cli_buf *out)
-{
-    struct cli_buf input = { 0 };
-    int rc = 0;
-    if (count == 1 && strcmp(words[0], "-") == 0)
-        rc = read_stdin(&input);
-    else
-        for (int i = 0; i < count; i++)
-            cli_buf_addf(&input, "%s%s", i ? " " : "", words[i]);
-    if (rc == 0 && !cli_text_is_utf8(cli_buf_text(&input), input.n))
-        rc = cli_usage("schedule", "the input is not valid UTF-8");
-    if (rc == 0 && count > 0) {
+    int rc = cli_run_args_input(&s->run, words, count);
+    if (rc == 0 && s->run.has_input) {
         cli_buf_key(out, "input");
-        cli_buf_json(out, cli_buf_text(&input), input.n);
+        cli_buf_json(out, cli_buf_text(&s->run.input), s->run.input.n);
     }
-    cli_buf_free(&input);
     return rc;
 }
 
-static int add_new(const struct schedule *s, char **words, int count, struct cli_buf *out)
+static int add_new(struct schedule *s, char **words, int count, struct cli_buf *out)
 {
     if (count < 2)
         return cli_usage("schedule",
@@ -119,7 +96,7 @@ static int add_new(const struct schedule *s, char **words, int count, struct cli
     cli_buf_addf(out, ",\"replace\":%s", s->replace ? "true" : "false");
     cli_buf_key(out, "options");
     cli_run_args_json(&s->run, out);
-    return add_input(words + 2, count - 2, out);
+    return add_input(s, words + 2, count - 2, out);
 }
 
 /* The words, and whether a name follows. */
@@ -145,7 +122,7 @@ static const struct word *find_word(const char *name)
 }
 
 static int add_args(
-    const struct schedule *s, const struct word *w, char **rest, int count, struct cli_buf *out)
+    struct schedule *s, const struct word *w, char **rest, int count, struct cli_buf *out)
 {
     cli_buf_adds(out, "{");
     cli_stored_arg(out, "word", w->name);

@@ -1,9 +1,10 @@
-/* Which conversation `hocket chat --resume` means: the one that is named, the last one
- * (--continue), or one of a list that a person chooses from. The list is on stderr, since stdout
+/* Which conversation `hocket chat --resume` means: the one that is named, the one that was left last in this folder, or
+ * anywhere (--continue), or one of a list that a person chooses from. The list is on stderr, since stdout
  * has the conversation alone. */
 
 #include "cli/kept/kept.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,17 @@
 /* Columns of what was said first. */
 #define BRIEF 48
 
-static void list(const hocket_json *runs)
+/* Of an imported one its folder is anybody's word. */
+static void add_folder(struct cli_buf *line, const hocket_json *run, const char *here)
+{
+    const char *cwd = cli_member(run, "cwd");
+    if (!*cwd || strcmp(cwd, here) == 0)
+        return;
+    cli_buf_adds(line, "  in ");
+    cli_text_show(line, cwd, strlen(cwd), false);
+}
+
+static void list(const hocket_json *runs, const char *here)
 {
     double now = (double) time(NULL);
     for (size_t i = 0; i < hocket_json_count(runs); i++) {
@@ -34,6 +45,7 @@ static void list(const hocket_json *runs)
         cli_text_show(&text, input, strlen(input), false);
         cli_buf_adds(&line, "  ");
         cli_text_cut(&line, cli_buf_text(&text), text.n, BRIEF);
+        add_folder(&line, run, here);
         fprintf(stderr, "%s\n", line.p);
         cli_buf_free(&line);
         cli_buf_free(&text);
@@ -52,8 +64,20 @@ static size_t ask(size_t count)
     return n >= 1 && n <= count ? n - 1 : count;
 }
 
+/* Nobody has asked for another folder. */
+static void tell_folder(const hocket_json *run, const char *here)
+{
+    struct cli_buf line = { 0 };
+    add_folder(&line, run, here);
+    if (line.n > 0)
+        fprintf(stderr, "hocket chat: going on with %s,%s\n", cli_member(run, "id"),
+            cli_buf_text(&line) + 1);
+    cli_buf_free(&line);
+}
+
 /* In a pipe the list is shown too: whoever wrote the script sees what could be named. */
-static int choose(const struct cli_run_args *args, const hocket_json *runs, size_t *which)
+static int choose(
+    const struct cli_run_args *args, const hocket_json *runs, const char *here, size_t *which)
 {
     size_t count = hocket_json_count(runs);
     *which = 0;
@@ -61,9 +85,11 @@ static int choose(const struct cli_run_args *args, const hocket_json *runs, size
         fprintf(stderr, "hocket chat: there is no conversation that could go on\n");
         return CLI_EXIT_FAILED;
     }
+    if (*args->resume == 0)
+        tell_folder(hocket_json_at(runs, 0), here);
     if (strcmp(args->resume, "?") != 0)
         return CLI_GO_ON;
-    list(runs);
+    list(runs, here);
     if (!isatty(STDIN_FILENO))
         return cli_usage("chat", "'--resume': name one of them, nobody is there to choose");
     *which = ask(count);
@@ -73,15 +99,22 @@ static int choose(const struct cli_run_args *args, const hocket_json *runs, size
 int cli_kept_choose(struct cli_run_args *args, struct cli_buf *id)
 {
     struct cli_buf wish = { 0 };
+    char here[PATH_MAX];
     hocket_json *found;
     size_t which;
     bool named = *args->resume && strcmp(args->resume, "?") != 0;
+    if (!getcwd(here, sizeof(here)))
+        *here = 0;
     cli_buf_adds(&wish, "{");
     if (named) {
         cli_buf_key(&wish, "id");
         cli_buf_json(&wish, args->resume, strlen(args->resume));
     } else {
         cli_buf_addf(&wish, "\"conversation\":true,\"most\":%d", *args->resume ? SHOWN : 1);
+        if (*args->resume == 0) {
+            cli_buf_key(&wish, "here");
+            cli_buf_json(&wish, here, strlen(here));
+        }
     }
     cli_buf_adds(&wish, "}");
     int rc = cli_kept_find(args, wish.p, &found);
@@ -89,7 +122,7 @@ int cli_kept_choose(struct cli_run_args *args, struct cli_buf *id)
     if (rc != CLI_GO_ON)
         return rc;
     const hocket_json *runs = hocket_json_get(found, "runs");
-    rc = choose(args, runs, &which);
+    rc = choose(args, runs, here, &which);
     if (rc == CLI_GO_ON) {
         cli_buf_adds(id, cli_member(hocket_json_at(runs, which), "id"));
         args->resume = id->p;

@@ -27,6 +27,7 @@ struct cli_parked {
         struct cli_buf line, signal; /* signal: the name of what it waits for; else empty */
     } * list;                        /* what is open */
     size_t count, cap;
+    size_t calls; /* agents that work in runs of their own */
 };
 
 void cli_parked_event(struct cli_parked *p, const struct hocket_event *e);

@@ -91,6 +91,18 @@ static bool is_one_of(const char *type, const char *const *list)
     return *list != NULL;
 }
 
+/* Agents with a pool; true: it was one of these events. */
+static bool count_calls(struct cli_parked *p, const char *type)
+{
+    if (strcmp(type, "run_awaited") == 0)
+        p->calls++;
+    else if (strcmp(type, "run_returned") == 0)
+        p->calls -= p->calls > 0;
+    else
+        return false;
+    return true;
+}
+
 /* The first event of all is read in any case: it has the run's id. */
 void cli_parked_event(struct cli_parked *p, const struct hocket_event *e)
 {
@@ -99,7 +111,7 @@ void cli_parked_event(struct cli_parked *p, const struct hocket_event *e)
     static const char *const closing[] = { "question_answered", "question_withdrawn",
         "approval_answered", "signal_received", NULL };
     bool opens = is_one_of(e->type, opening), closes = is_one_of(e->type, closing);
-    if (!opens && !closes && p->run[0])
+    if (p->run[0] && (count_calls(p, e->type) || (!opens && !closes)))
         return;
     hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
     if (!p->run[0])
@@ -124,6 +136,18 @@ static void say_how(struct cli_buf *line, const struct cli_parked *p, const char
     cli_buf_addf(line, "; then go on: hocket resume %s%s", p->run, where);
 }
 
+/* Workers do not end with it. */
+static void say_calls(const struct cli_parked *p, struct cli_screen *screen, const char *where)
+{
+    struct cli_buf line = { 0 };
+    cli_buf_addf(&line,
+        "%zu of its agents %s by workers; to end the run and them: hocket cancel %s%s", p->calls,
+        p->calls == 1 ? "works on, in a run of its own" : "work on, in runs of their own", p->run,
+        where);
+    cli_screen_say(screen, CLI_WARN, line.p);
+    cli_buf_free(&line);
+}
+
 void cli_parked_say(
     struct cli_parked *p, struct cli_screen *screen, const char *store, const char *why)
 {
@@ -145,6 +169,8 @@ void cli_parked_say(
     else
         cli_buf_addf(&line, "the run is kept; hocket runs%s lists it", cli_buf_text(&where));
     cli_screen_say(screen, CLI_DIM, line.p);
+    if (p->calls > 0)
+        say_calls(p, screen, cli_buf_text(&where));
     cli_buf_free(&line);
     cli_buf_free(&where);
 }

@@ -32,7 +32,7 @@ static int read_stdin(struct cli_run_args *a)
     }
 }
 
-static int read_input(struct cli_run_args *a, char **words, int count)
+int cli_run_args_input(struct cli_run_args *a, char **words, int count)
 {
     a->has_input = count > 0;
     if (count == 1 && strcmp(words[0], "-") == 0 && strcmp(a->command, "chat") == 0)
@@ -116,7 +116,7 @@ int cli_run_args_read(
     out->target = args.count > 0 ? args.words[0] : "assistant";
     if (!cli_text_is_utf8(out->target, strlen(out->target)))
         return cli_usage(out->command, "the target's name is not valid UTF-8");
-    rc = args.count > 0 ? read_input(out, args.words + 1, args.count - 1) : 0;
+    rc = args.count > 0 ? cli_run_args_input(out, args.words + 1, args.count - 1) : 0;
     return rc ? rc : CLI_GO_ON;
 }
 

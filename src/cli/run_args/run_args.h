@@ -51,6 +51,9 @@ int cli_run_args_read(
     const struct cli_command *self, int argc, char **argv, struct cli_run_args *out);
 void cli_run_args_free(struct cli_run_args *a);
 
+/* Words behind the target are the input; "-": what comes from stdin. 0, or the exit code. */
+int cli_run_args_input(struct cli_run_args *a, char **words, int count);
+
 /* Changes to the folder that runs work in, where one is given; the targets are still looked up from here. 0, or the
  * exit code after having said why not. */
 int cli_run_args_enter(const struct cli_run_args *a, struct cli_args *targets);

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/command/command.h"
@@ -16,7 +15,7 @@
 #include "cli/host/host.h"
 #include "cli/page/page.h"
 #include "cli/run_args/run_args.h"
-#include "cli/serve/serve.h"
+#include "cli/service/service.h"
 #include "cli/signals.h"
 #include "cli/store.h"
 #include "cli/text.h"
@@ -80,10 +79,9 @@ static const struct cli_option own[] = {
 
 struct serve {
     struct cli_run_args run;
-    struct cli_result result;
+    struct cli_service service;
     struct cli_buf address, token_file, tls_cert, tls_key;
     int64_t port, max_runs, max_queue;
-    double grace;
     const char *access_log;
     bool no_token, behind_proxy, all;
     struct cli_buf names, origins, webhooks; /* JSON, without the brackets */
@@ -177,7 +175,7 @@ static int set(void *ud, int id, const char *value)
     case MAX_QUEUE: return set_count("max-queue", value, 0, &s->max_queue);
     case ACCESS_LOG: s->access_log = value; return 0;
     case GRACE_SECONDS:
-        if (cli_parse_seconds(value, &s->grace))
+        if (cli_parse_seconds(value, &s->service.grace))
             return 0;
         return cli_usage("serve", "'--grace %s': expected seconds, as in 30", value);
     default: return s->all = true, 0;
@@ -268,13 +266,6 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
     }
 }
 
-static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
-{
-    (void) host;
-    (void) run;
-    cli_result_set(&((struct serve *) ud)->result, result);
-}
-
 /* ---- Serving ----------------------------------------------------------------------- */
 
 static void add_text(struct cli_buf *out, const char *name, const char *text)
@@ -317,51 +308,6 @@ static void add_args(const struct serve *s, const struct cli_args *args, int fd,
     cli_buf_adds(out, "}");
 }
 
-static void shut_down(struct serve *s, hocket_host *host, uint64_t id)
-{
-    char seconds[32];
-    snprintf(seconds, sizeof(seconds), "%.9g", s->grace);
-    cli_notify("STOPPING=1", true);
-    if (hocket_run_answer(host, id, "shutdown", seconds, 0, NULL) < 0)
-        hocket_run_cancel(host, id); /* it has not begun to listen */
-}
-
-/* Twice in the time that it is given, however often the loop turns: who listens keeps few words that it has not read. */
-static void tell_watchdog(int64_t ms, int64_t *next)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    int64_t now = t.tv_sec * 1000 + t.tv_nsec / 1000000;
-    if (ms <= 0 || now < *next)
-        return;
-    *next = now + ms / 2;
-    cli_notify("WATCHDOG=1", false);
-}
-
-static int serve(struct serve *s, hocket_host *host, const char *args)
-{
-    int64_t next = 0;
-    struct hocket_error err;
-    uint64_t id = 0;
-    int64_t watchdog = cli_notify_watchdog();
-    if (hocket_call_start(host, "serve", args, &id, on_event, on_done, s, &err) < 0)
-        cli_result_fail(&s->result, &err);
-    for (bool stopped = false; !s->result.done;) {
-        if (cli_signal_taken() && !stopped) {
-            stopped = true;
-            shut_down(s, host, id);
-        }
-        if (cli_signal_reload())
-            hocket_run_answer(host, id, "refresh", "", 0, NULL);
-        hocket_wait(host, watchdog > 0 ? (int) (watchdog / 4) + 1 : -1);
-        tell_watchdog(watchdog, &next);
-    }
-    if (s->result.status == 0 || (cli_signal_taken() && s->result.status == HOCKET_ECANCELLED))
-        return CLI_EXIT_DONE;
-    fprintf(stderr, "hocket serve: %s\n", cli_buf_text(&s->result.message));
-    return cli_exit_of(s->result.status);
-}
-
 /* Before the directory changes, and so that lines of several processes stay whole. */
 static int open_log(struct serve *s)
 {
@@ -394,8 +340,9 @@ static int start(struct serve *s, struct cli_args *args, int fd)
         cli_signals_reload();
     add_args(s, args, fd, &store, &json);
     rc = cli_host_offer(host, "serve", s->run.offer);
+    s->service.args = json.p;
     if (rc == CLI_EXIT_DONE)
-        rc = serve(s, host, json.p);
+        rc = cli_service_run(&s->service, host);
     cli_signals_end();
     cli_host_close(host);
     cli_buf_free(&json);
@@ -404,9 +351,15 @@ static int start(struct serve *s, struct cli_args *args, int fd)
 
 static int main_serve(const struct cli_command *self, int argc, char **argv)
 {
-    static struct serve s = { .port = PORT, .max_runs = 64, .max_queue = 256, .grace = GRACE };
+    static struct serve s = { .port = PORT, .max_runs = 64, .max_queue = 256 };
     struct cli_args args = { .ud = &s };
     int fd = cli_notify_socket();
+    s.service = (struct cli_service){ .command = "serve",
+        .operation = "serve",
+        .on_hup = "refresh",
+        .grace = GRACE,
+        .on_event = on_event,
+        .ud = &s };
     s.run.command = "serve";
     s.run.input_from_stdin = true; /* what comes in is nobody's typing */
     int rc = cli_args_read(self, argc, argv, &args);
@@ -415,7 +368,7 @@ static int main_serve(const struct cli_command *self, int argc, char **argv)
     if (s.log)
         fclose(s.log);
     cli_run_args_free(&s.run);
-    cli_result_free(&s.result);
+    cli_result_free(&s.service.result);
     cli_buf_free(&s.address);
     cli_buf_free(&s.token_file);
     cli_buf_free(&s.tls_cert);

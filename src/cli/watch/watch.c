@@ -382,6 +382,8 @@ static int exit_of(const struct watch *w)
         return CLI_EXIT_DONE;
     if (is(w->state, "parked"))
         return CLI_EXIT_PARKED;
+    if (is(w->state, "cancelled"))
+        return CLI_EXIT_INTERRUPTED;
     return is(w->state, "failed") && *w->error ? cli_exit_of(status_of(w->error)) : CLI_EXIT_FAILED;
 }
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "cli/exit.h"
-#include "cli/serve/serve.h"
+#include "cli/service/service.h"
 
 /* A pause after a short life: doubled from the first to the last. A life of LASTING seconds was none. */
 #define FIRST_MS   500
@@ -70,7 +70,11 @@ int cli_work_begin(char **argv)
 /* Whom we are to, and that we are there, is for this process to say. It ends when this one does, however that comes. */
 static void become(const struct crew *c, pid_t parent)
 {
-    sigprocmask(SIG_SETMASK, &c->before, NULL);
+    sigset_t mask = c->before;
+    sigaddset(&mask, SIGINT); /* as cli_signals_hold: it may be told something before it hears */
+    sigaddset(&mask, SIGTERM);
+    sigaddset(&mask, SIGHUP);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
     unsetenv("NOTIFY_SOCKET");
     unsetenv("WATCHDOG_USEC");
     unsetenv("WATCHDOG_PID");

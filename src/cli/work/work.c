@@ -1,15 +1,16 @@
 /* `hocket work`: does the runs that were submitted to a store, until a signal comes. The operation "work" does it; here are the
  * options, the signals, what is told and what systemd hears.
  *
- *   working ──> READY=1        SIGTERM, SIGINT ──> the answer "shutdown": what is under way ends, each run is given back
+ *   working ──> READY=1 (and while the store is waited for in the beginning)
+ *                              SIGTERM, SIGINT ──> the answer "shutdown": what is under way ends, each run is given back
  *   a run's end ──> a line     a second one ──> at once          SIGHUP ──> the same, and then the program begins anew */
 #include "cli/work/work.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/command/command.h"
@@ -17,7 +18,7 @@
 #include "cli/host/host.h"
 #include "cli/out.h"
 #include "cli/progress.h"
-#include "cli/serve/serve.h"
+#include "cli/service/service.h"
 #include "cli/signals.h"
 #include "cli/store.h"
 #include "cli/text.h"
@@ -48,12 +49,12 @@ static const struct cli_option options[] = {
 };
 
 struct work {
-    struct cli_result result;
+    struct cli_service service;
     struct cli_buf pools; /* JSON, without the brackets */
     const char *store, *durability, *workdir;
     int64_t runs, processes;
-    double grace;
-    bool json, quiet, verbose, reload;
+    int began_in; /* the folder that names are meant from */
+    bool json, quiet, verbose;
 };
 
 /* ---- Options -------------------------------------------------------------------- */
@@ -87,7 +88,7 @@ static int set(void *ud, int id, const char *value)
     case RUNS: return set_count("runs", value, 1, 10000, &w->runs);
     case PROCESSES: return set_count("processes", value, 0, 1024, &w->processes);
     case GRACE_SECONDS:
-        if (cli_parse_seconds(value, &w->grace))
+        if (cli_parse_seconds(value, &w->service.grace))
             return 0;
         return cli_usage("work", "'--grace %s': expected seconds, as in 60", value);
     case WORKDIR: w->workdir = value; return 0;
@@ -187,7 +188,7 @@ static void say_working(const hocket_json *event)
 static void say(const struct work *w, const char *type, const hocket_json *event)
 {
     bool is_run = strcmp(type, "run_taken") == 0 || strcmp(type, "run_ended") == 0;
-    if (strncmp(type, "store_", 6) == 0)
+    if (strcmp(type, "store_away") == 0 || strcmp(type, "store_back") == 0)
         say_store(type, event);
     else if (strcmp(type, "working") == 0 && !w->quiet)
         say_working(event);
@@ -207,66 +208,22 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
     hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
     if (!w->json)
         say(w, e->type, event);
-    if (strcmp(e->type, "working") == 0)
+    if (strcmp(e->type, "working") == 0 || strcmp(e->type, "store_awaited") == 0)
         cli_notify("READY=1", true);
     hocket_json_free(event);
 }
 
-static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
-{
-    (void) host;
-    (void) run;
-    cli_result_set(&((struct work *) ud)->result, result);
-}
-
 /* ---- Working ----------------------------------------------------------------------- */
-
-static void shut_down(const struct work *w, hocket_host *host, uint64_t id)
-{
-    char seconds[32];
-    snprintf(seconds, sizeof(seconds), "%.9g", w->grace);
-    cli_notify(w->reload ? "RELOADING=1" : "STOPPING=1", true);
-    if (hocket_run_answer(host, id, "shutdown", seconds, 0, NULL) < 0)
-        hocket_run_cancel(host, id); /* it has not begun */
-}
-
-/* Twice in the time that it is given. */
-static void tell_watchdog(int64_t ms, int64_t *next)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    int64_t now = t.tv_sec * 1000 + t.tv_nsec / 1000000;
-    if (ms <= 0 || now < *next)
-        return;
-    *next = now + ms / 2;
-    cli_notify("WATCHDOG=1", false);
-}
 
 static int work(struct work *w, hocket_host *host)
 {
-    struct hocket_error err;
     struct cli_buf args = { 0 };
-    int64_t next = 0, watchdog = cli_notify_watchdog();
-    uint64_t id = 0;
     cli_buf_addf(
         &args, "{\"pools\":[%s],\"runs\":%lld}", cli_buf_text(&w->pools), (long long) w->runs);
-    if (hocket_call_start(host, "work", args.p, &id, on_event, on_done, w, &err) < 0)
-        cli_result_fail(&w->result, &err);
+    w->service.args = args.p;
+    int rc = cli_service_run(&w->service, host);
     cli_buf_free(&args);
-    for (bool stopped = false; !w->result.done;) {
-        w->reload |= cli_signal_reload();
-        if ((cli_signal_taken() || w->reload) && !stopped) {
-            stopped = true;
-            shut_down(w, host, id);
-        }
-        hocket_wait(host, watchdog > 0 ? (int) (watchdog / 4) + 1 : -1);
-        cli_signals_turned();
-        tell_watchdog(watchdog, &next);
-    }
-    if (w->result.status == 0 || (cli_signal_taken() && w->result.status == HOCKET_ECANCELLED))
-        return CLI_EXIT_DONE;
-    fprintf(stderr, "hocket work: %s\n", cli_buf_text(&w->result.message));
-    return cli_exit_of(w->result.status);
+    return rc;
 }
 
 static int start(struct work *w)
@@ -276,6 +233,7 @@ static int start(struct work *w)
     const char *wrong = cli_store_for_others(&store, w->store, w->durability);
     if (wrong)
         return cli_usage("work", "%s", wrong);
+    w->began_in = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (w->workdir && chdir(w->workdir) < 0)
         return cli_usage("work", "cannot work in '%s': %s", w->workdir, strerror(errno));
     hocket_host *host = cli_host_open_store(NULL, &store, &rc);
@@ -287,16 +245,33 @@ static int start(struct work *w)
     cli_signals_watch(STUCK);
     if (!cli_reach_has_terminal())
         cli_signals_reload();
+    cli_signals_release();
     rc = work(w, host);
     cli_signals_end();
     cli_host_close(host);
     return rc;
 }
 
+/* The program that is there now, with all that it reads, from the folder where this one began. Unless the end is asked for: what
+ * comes from here on the next one hears. */
+static int begin_anew(const struct work *w, char **argv)
+{
+    cli_signals_hold();
+    if (cli_signal_taken())
+        return CLI_EXIT_DONE;
+    if (w->began_in < 0 || fchdir(w->began_in) == 0)
+        return cli_work_begin(argv);
+    fprintf(stderr, "hocket work: cannot begin anew where it began: %s\n", strerror(errno));
+    return CLI_EXIT_FAILED;
+}
+
 static int main_work(const struct cli_command *self, int argc, char **argv)
 {
-    static struct work w = { .runs = 8, .processes = 1, .grace = GRACE };
+    static struct work w = { .runs = 8, .processes = 1, .began_in = -1 };
     struct cli_args args = { .ud = &w };
+    w.service = (struct cli_service){
+        .command = "work", .operation = "work", .grace = GRACE, .on_event = on_event, .ud = &w
+    };
     int rc = cli_args_read(self, argc, argv, &args);
     if (rc == CLI_GO_ON && args.count > 0)
         rc = cli_usage("work", "'%s' is too much: runs come from the store", args.words[0]);
@@ -304,9 +279,9 @@ static int main_work(const struct cli_command *self, int argc, char **argv)
         rc = cli_work_processes(w.processes, argv - 2);
     else if (rc == CLI_GO_ON)
         rc = start(&w);
-    if (rc == CLI_EXIT_DONE && w.reload && !cli_signal_taken())
-        rc = cli_work_begin(argv - 2); /* the program that is there now, with all that it reads */
-    cli_result_free(&w.result);
+    if (rc == CLI_EXIT_DONE && w.service.reload)
+        rc = begin_anew(&w, argv - 2);
+    cli_result_free(&w.service.result);
     cli_buf_free(&w.pools);
     return rc;
 }

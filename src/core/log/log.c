@@ -345,13 +345,31 @@ static bool fits(const struct hocket__log *log, const struct hocket__log_entry *
            && hocket__str_eq(was->digest, is->digest);
 }
 
-/* Without name and digest: asked for rests, which have neither, and where the answer may be no
- * without that being a fault. */
-bool hocket__log_is_next(const struct hocket__log *log, const struct hocket__log_entry *is)
+/* Without digest: asked where the answer may be no without that being a fault. */
+const struct hocket__log_entry *hocket__log_peek(
+    const struct hocket__log *log, const struct hocket__log_entry *is)
 {
     const struct hocket__log_entry *was = head(log);
-    return was && was->kind == is->kind && was->tick == log->tick && was->path == is->path
-           && was->ord == is->ord;
+    bool same = was && was->kind == is->kind && was->tick == log->tick && was->path == is->path
+                && was->ord == is->ord && (is->name.n == 0 || hocket__str_eq(was->name, is->name));
+    return same ? was : NULL;
+}
+
+static bool begins_with(struct hocket__str s, struct hocket__str start)
+{
+    return s.n >= start.n && memcmp(s.p, start.p, start.n) == 0;
+}
+
+bool hocket__log_comes(
+    const struct hocket__log *log, struct hocket__str name, struct hocket__str digest)
+{
+    for (size_t i = log->next; !log->failed && i < log->n_fed; i++) {
+        const struct fed *f = log->fed[i];
+        if (f && f->e.kind == HOCKET__LOG_BEGIN && hocket__str_eq(f->e.name, name)
+            && begins_with(f->e.digest, digest))
+            return true;
+    }
+    return false;
 }
 
 /* What it gives is good until it is forgotten. */

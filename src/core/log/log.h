@@ -105,8 +105,13 @@ void hocket__log_pass(struct hocket__log *log);
 /* Nobody needs the entry n any more, which was passed. */
 void hocket__log_forget(struct hocket__log *log, uint64_t n);
 
-/* In a replay, in a step: whether the next entry is of this kind, path and ord, and of now. */
-bool hocket__log_is_next(const struct hocket__log *log, const struct hocket__log_entry *is);
+/* In a replay, in a step: the next entry, if it is of this kind, path and ord, and of now; and of this name, where *is has
+ * one. Else NULL. */
+const struct hocket__log_entry *hocket__log_peek(
+    const struct hocket__log *log, const struct hocket__log_entry *is);
+/* In a replay: whether an effect of this name, whose digest begins so, is still to begin. Looks at all that is left. */
+bool hocket__log_comes(
+    const struct hocket__log *log, struct hocket__str name, struct hocket__str digest);
 /* In a replay, in a step: what it does now (kind, path, ord, name, digest of *is) has to be the next
  * entry, which is passed. Gives it, or NULL with EREPLAY in *err, which has ended the log. */
 const struct hocket__log_entry *hocket__log_match(

@@ -3,11 +3,15 @@
  *     {"wish":"answer","question":"q1","text":"…"}  ──> the run hears it, and the message is gone
  *     {"wish":"signal","name":"n","value":…}
  *     {"wish":"say","to":"writer","text":"…"}       ──> one at work hears it as well
+ *     {"wish":"stop"}
  *     {"wish":"cancel"}                             ──> heard also by one that is still being replayed; it stays until the run
  *                                                       has ended, so that whoever takes it over hears it, too
  *
  * Others have written ──> the store is asked once to which of our runs (spoken) ──> those read their messages. A message is
- * taken in the turn of the loop in which the run's log says so: it is heard once, whatever ends when. */
+ * taken in the turn of the loop in which the run's log says so: it is heard once, whatever ends when.
+ *
+ * A signal that there is no room for stays in the store, and nothing of it is in the log; when fibers of the run have taken
+ * some of those that wait, all are read again. What else is said to it is heard meanwhile. */
 #include <string.h>
 
 #include "base/json/json.h"
@@ -17,14 +21,16 @@
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-/* What messages can wish, as what the run hears it, and their members. `json`: the second as it stands, and not its text. */
+/* What messages can wish, as what the run hears it, and their members; "stop" has none. `json`: the second as it stands,
+ * and not its text. `logs`: it is Lua that has it in the log, where it is heard. */
 static const struct wish {
     const char *name, *heard_as, *first, *second;
-    bool json;
+    bool json, logs;
 } wishes[] = {
-    { "answer", "answer", "question", "text", false },
-    { "signal", "signal", "name", "value", true },
-    { "say", "mail", "to", "text", false },
+    { "answer", "answer", "question", "text", false, false },
+    { "signal", "left", "name", "value", true, true },
+    { "say", "mail", "to", "text", false, false },
+    { "stop", NULL, NULL, NULL, false, false },
 };
 
 bool hocket__hearing_member(
@@ -52,6 +58,13 @@ static const struct wish *wish_of(struct hocket__str json, struct hocket__buf *s
     return NULL;
 }
 
+static int tell(struct hocket__stored *s, const struct wish *w, const char *a, struct hocket__str b,
+    struct hocket_error *err)
+{
+    return w->logs ? hocket__run_wish(s->run, w->heard_as, a, b, err)
+                   : hocket__run_say(s->run, w->heard_as, a, b, err);
+}
+
 /* What the run was told, or why it could not be: 0, or a status. */
 static int hear(struct hocket__stored *s, struct hocket__str json, struct hocket_error *err)
 {
@@ -61,10 +74,11 @@ static int hear(struct hocket__stored *s, struct hocket__str json, struct hocket
     hocket__buf_init(&first, a, 0);
     hocket__buf_init(&second, a, 0);
     const struct wish *w = wish_of(json, &first);
-    if (w && hocket__hearing_member(json, w->first, false, &first)
-        && hocket__hearing_member(json, w->second, w->json, &second))
-        rc = hocket__run_say(
-            s->run, w->heard_as, first.len ? first.data : "", hocket__buf_str(&second), err);
+    if (w && !w->heard_as)
+        rc = hocket__run_stop(s->run, err);
+    else if (w && hocket__hearing_member(json, w->first, false, &first)
+             && hocket__hearing_member(json, w->second, w->json, &second))
+        rc = tell(s, w, first.len ? first.data : "", hocket__buf_str(&second), err);
     else
         hocket__error(err, rc, "it is no message that a run understands");
     hocket__buf_deinit(&first);
@@ -78,8 +92,10 @@ static bool cancels(struct hocket__stored *s, struct hocket__str json)
     struct hocket__str wish;
     if (!hocket__json_find(json, "wish", &wish) || !hocket__str_is(wish, "\"cancel\""))
         return false;
-    if (!s->parked)
-        hocket_run_cancel(s->run->host, s->run->id);
+    if (s->parked)
+        return true;
+    s->cancel_heard = true;
+    hocket_run_cancel(s->run->host, s->run->id);
     return true;
 }
 
@@ -88,6 +104,24 @@ static bool is_early(const struct hocket__stored *s, int rc)
 {
     return rc == HOCKET_ENOMEM || rc == HOCKET_ECALLBACK
            || (rc == HOCKET_ENOTFOUND && hocket__journal_last(s->run->journal) == 0);
+}
+
+/* It stays until there is room. That is said once, until all were heard. */
+static void note_full(struct hocket__stored *s, const struct hocket_error *err)
+{
+    if (!s->full && !s->told_full)
+        hocket__runtime_log(s->run->host->rt, HOCKET_LOG_WARN,
+            "run %s: what was said to it waits in the store: %s", s->run->name, err->message);
+    s->full = s->told_full = true;
+}
+
+/* They are read from the beginning: those that were refused come first. */
+static void begin_pass(struct hocket__stored *s)
+{
+    struct hocket_error err;
+    if (s->was_full)
+        hocket__run_wish(s->run, "left_again", "", HOCKET__STR(""), &err);
+    s->was_full = false;
 }
 
 /* One that is on its way out, parked or cut off, hears nothing any more: whoever goes on with it does. */
@@ -106,10 +140,15 @@ static int on_message(void *ud, const struct hocket__store_row *row)
         s->unheard |= s->live && !s->parked;
         return 0;
     }
+    begin_pass(s);
     int rc = hear(s, row->message.json, &err);
     s->unheard = is_early(s, rc);
     if (s->unheard)
         return 1;
+    if (rc == HOCKET_ELIMIT) {
+        note_full(s, &err);
+        return 0;
+    }
     if (rc < 0)
         hocket__runtime_log(s->run->host->rt, HOCKET_LOG_WARN,
             "run %s: what was said to it was not taken: %s", s->run->name, err.message);
@@ -129,18 +168,31 @@ static void on_messages(void *ud, int status, const struct hocket_error *err)
         hocket__hearing_read(s);
         return;
     }
+    s->told_full &= s->full;
     s->read = true;
+    s->heard |= s->live;
     hocket__waiting_look(s);
+}
+
+bool hocket__hearing_has_room(struct hocket__stored *s)
+{
+    struct hocket_error err;
+    return s->full && !s->call && hears(s)
+           && hocket__run_wish(s->run, "left_has_room", "", HOCKET__STR(""), &err) == 0;
 }
 
 void hocket__hearing_read(struct hocket__stored *s)
 {
     struct hocket__store_reply reply = { on_message, on_messages, s };
     s->read_again = s->call != NULL;
+    if (!s->call) {
+        s->was_full |= s->full;
+        s->full = false;
+    }
     s->read = false; /* what it waits for may be there: it is not parked before it has heard that */
     if (!s->call
         && hocket__store_messages(s->store, hocket__cstr(s->run->name), &reply, &s->call) < 0)
-        s->read = true;
+        s->read = s->heard = true;
 }
 
 void hocket__hearing_again(struct hocket__stored *s)
@@ -174,8 +226,11 @@ void hocket__hearing_live(struct hocket__stored *s)
     if (s->replays || s->off)
         return;
     s->live = true;
-    if (s->resumed)
-        hocket__hearing_read(s);
+    if (!s->resumed)
+        return;
+    s->changed = true; /* whatever it was: from here on it is running */
+    hocket__stored_set_state(s, HOCKET__STORE_RUNNING);
+    hocket__hearing_read(s);
 }
 
 void hocket__hearing_end(struct hocket__stored *s)

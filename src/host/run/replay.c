@@ -19,21 +19,29 @@ static void rename_run(char *json, size_t n, const char *name)
         memcpy(at + sizeof(mark) - 1, name, HOCKET__STORE_ID);
 }
 
-int hocket__told_add(struct hocket__told *t, struct hocket__str json, const char *name)
+int hocket__told_add(
+    struct hocket__told *t, uint64_t seq, struct hocket__str json, const char *name)
 {
-    if (hocket__grow(t->texts.a, &t->ends, &t->cap, t->count + 1, sizeof(*t->ends)) < 0)
+    if (hocket__grow(t->texts.a, &t->list, &t->cap, t->count + 1, sizeof(*t->list)) < 0)
         return HOCKET_ENOMEM;
     if (hocket__buf_addstr(&t->texts, json) < 0)
         return HOCKET_ENOMEM;
     rename_run(t->texts.data + t->texts.len - json.n, json.n, name);
-    t->ends[t->count++] = t->texts.len;
+    t->list[t->count++] = (struct hocket__told_one){ seq, t->texts.len };
     return 0;
 }
 
-static struct hocket__str told(const struct hocket__told *t, size_t i)
+/* What it told as event `seq`; of a run that was left it has told all that its log leads to, and may have been cut off before.
+ * Events that were never kept are not there, as those behind a checkpoint of one that was saved without them. */
+static bool told(struct hocket__told *t, uint64_t seq, struct hocket__str *was)
 {
-    size_t from = i > 0 ? t->ends[i - 1] : 0;
-    return hocket__str(t->texts.data + from, t->ends[i] - from);
+    while (t->next < t->count && t->list[t->next].seq < seq)
+        t->next++;
+    if (t->next >= t->count || t->list[t->next].seq != seq)
+        return false;
+    size_t from = t->next > 0 ? t->list[t->next - 1].end : 0;
+    *was = hocket__str(t->texts.data + from, t->list[t->next].end - from);
+    return true;
 }
 
 /* Where the log ends the run was left: nothing is begun. */
@@ -68,11 +76,10 @@ static struct hocket__str excerpt(struct hocket__str s, size_t at)
 void hocket__told_compare(struct hocket__stored *s, const struct hocket__line *line)
 {
     struct hocket_error err;
-    size_t i = line->seq - 1, at = 0;
-    /* a run that was left has told all that its log leads to, and may have been cut off before */
-    if (i >= s->told.count || hocket__log_error(hocket__kept_log(s->run->kept)))
+    struct hocket__str was, is = line->json;
+    size_t at = 0;
+    if (hocket__log_error(hocket__kept_log(s->run->kept)) || !told(&s->told, line->seq, &was))
         return;
-    struct hocket__str was = told(&s->told, i), is = line->json;
     if (was.n == is.n && memcmp(was.p, is.p, is.n) == 0)
         return;
     while (at < was.n && at < is.n && was.p[at] == is.p[at])
@@ -86,15 +93,17 @@ void hocket__told_compare(struct hocket__stored *s, const struct hocket__line *l
 void hocket__told_end(struct hocket__stored *s)
 {
     struct hocket__run *r = s->run;
+    const struct hocket__told *t = &s->told;
     uint64_t last = hocket__journal_last(r->journal);
-    if (r->status == HOCKET_EREPLAY || r->status == HOCKET_EPARKED || last >= s->told.count)
+    uint64_t was = t->count > 0 ? t->list[t->count - 1].seq : 0;
+    if (r->status == HOCKET_EREPLAY || r->status == HOCKET_EPARKED || last >= was)
         return;
     r->status = hocket__error(&r->err, HOCKET_EREPLAY, "%llu events were told, and are %llu",
-        (unsigned long long) s->told.count, (unsigned long long) last);
+        (unsigned long long) was, (unsigned long long) last);
 }
 
 void hocket__told_free(struct hocket__stored *s)
 {
-    hocket__free(&s->run->host->alloc, s->told.ends, s->told.cap * sizeof(*s->told.ends));
+    hocket__free(&s->run->host->alloc, s->told.list, s->told.cap * sizeof(*s->told.list));
     hocket__buf_deinit(&s->told.texts);
 }

@@ -168,12 +168,12 @@ static int begin(struct hocket__resuming *g, struct hocket_error *err)
     s->resumed = true;
     s->may_park = hocket__json_find(hocket__buf_str(&g->options), "park", &park)
                   && hocket__str_is(park, "true");
-    rc = hocket__stored_keep(s, g->kept, err);
-    if (rc == 0) { /* as long as somebody has it, it is running */
+    if (s->pool.len
+        > 0) { /* no worker takes it meanwhile; other rows stay as they are until then */
         s->state = HOCKET__STORE_STATE_COUNT;
         hocket__stored_set_state(s, HOCKET__STORE_RUNNING);
     }
-    return rc;
+    return hocket__stored_keep(s, g->kept, err);
 }
 
 static void on_entries(void *ud, int status, const struct hocket_error *err)
@@ -267,7 +267,7 @@ static void on_records(void *ud, int status, const struct hocket_error *err)
 static int on_record(void *ud, const struct hocket__store_row *row)
 {
     struct hocket__resuming *g = ud;
-    return hocket__told_add(&g->stored->told, row->record.json, g->run->name);
+    return hocket__told_add(&g->stored->told, row->record.seq, row->record.json, g->run->name);
 }
 
 static int ask_records(struct hocket__resuming *g)
@@ -340,24 +340,6 @@ void hocket__resume_end(struct hocket__run *r, int status, const struct hocket_e
     fail(r->resuming, status, err);
 }
 
-static void on_taken(void *ud, int status, const struct hocket_error *err)
-{
-    struct hocket__resuming *g = ud;
-    g->stored->call = NULL;
-    g->stored->claimed = status == 0;
-    if (status == 0)
-        status = g->stored->lazy ? hocket__asleep_look(g->stored) : prepare(g);
-    if (status < 0)
-        fail(g, status, err);
-}
-
-static int on_claim(void *ud, const struct hocket__store_row *row)
-{
-    struct hocket__resuming *g = ud;
-    g->stored->claim.fence = row->run.fence;
-    return 0;
-}
-
 static bool is_here(const struct hocket__run *r)
 {
     const struct hocket_host *h = r->host;
@@ -383,6 +365,37 @@ static int check(
             g->run->name, hocket__store_state_word(state));
     if (is_here(g->run))
         return hocket__error(err, HOCKET_ESTATE, "the run %s goes on in this host", g->run->name);
+    return 0;
+}
+
+/* Between both somebody else may have ended it: then it stays as it is. */
+static int claimed(struct hocket__resuming *g)
+{
+    struct hocket__stored *s = g->stored;
+    int rc = check(g, s->state, &g->wrong);
+    if (rc == 0)
+        return s->lazy ? hocket__asleep_look(s) : prepare(g);
+    s->claimed = false;
+    hocket__store_release(s->store, &s->claim);
+    return rc;
+}
+
+static void on_taken(void *ud, int status, const struct hocket_error *err)
+{
+    struct hocket__resuming *g = ud;
+    g->stored->call = NULL;
+    g->stored->claimed = status == 0;
+    if (status == 0)
+        status = claimed(g);
+    if (status < 0)
+        fail(g, status, g->wrong.status < 0 ? &g->wrong : err);
+}
+
+static int on_claim(void *ud, const struct hocket__store_row *row)
+{
+    struct hocket__resuming *g = ud;
+    g->stored->claim.fence = row->run.fence;
+    g->stored->state = row->run.state;
     return 0;
 }
 

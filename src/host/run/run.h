@@ -55,6 +55,8 @@ struct hocket__run *hocket__run_find(struct hocket_host *host, uint64_t id);
 /* What hocket_run_answer and its like do, for a run that goes on. */
 int hocket__run_say(struct hocket__run *r, const char *wish, const char *a, struct hocket__str b,
     struct hocket_error *err);
+/* What hocket_run_stop does, of one that may not have begun; err may be NULL. */
+int hocket__run_stop(struct hocket__run *r, struct hocket_error *err);
 /* Says to a run what an embedder wishes: 0, or what it was answered. */
 int hocket__run_wish(struct hocket__run *r, const char *wish, const char *a, struct hocket__str b,
     struct hocket_error *err);

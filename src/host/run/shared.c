@@ -52,21 +52,6 @@ static void keep_result(struct hocket__stored *s)
     hocket__buf_deinit(&made);
 }
 
-/* [{"kind":"worker","code":"auth","why":"…"}], where others say what they wait for. */
-static void write_why(struct hocket__buf *b, const struct hocket_error *why)
-{
-    hocket__jw_open(b, '[');
-    hocket__jw_open(b, '{');
-    hocket__jw_key(b, "kind");
-    hocket__jw_cstring(b, "worker");
-    hocket__jw_key(b, "code");
-    hocket__jw_cstring(b, hocket_status_word(why->status));
-    hocket__jw_key(b, "why");
-    hocket__jw_cstring(b, why->message);
-    hocket__jw_close(b, '}');
-    hocket__jw_close(b, ']');
-}
-
 /* A key that is missing here another worker may have, or somebody puts it in place: that is waited for as long as it takes.
  * What is wrong with its log is likely to be wrong everywhere, but for a program of another version: it stays at work, so
  * that those who take it are counted (worker's ATTEMPTS), with pauses the last of which is a lease. */
@@ -77,7 +62,7 @@ void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error 
     bool lacks = why->status == HOCKET_EAUTH;
     if (!lacks)
         pause = lease >> (s->attempts < 3 ? 2 * (3 - s->attempts) : 0);
-    write_why(waiting, why);
+    hocket__store_write_why(waiting, why);
     row->state = lacks ? HOCKET__STORE_QUEUED : HOCKET__STORE_RUNNING;
     row->waiting_for = hocket__buf_str(waiting);
     row->pool = hocket__buf_str(&s->pool);

@@ -12,6 +12,9 @@
 
 #define NANO 1e9
 
+/* Of what a run lacks, so that what to do then stays readable. */
+#define LACK_SHOWN 400
+
 void hocket__host_warn_store(struct hocket_host *h, const struct hocket_error *err)
 {
     if (!h->store_warned)
@@ -69,7 +72,8 @@ void hocket__stored_record(struct hocket__stored *s)
             hocket__told_compare(s, &line);
             continue;
         }
-        if (!s->off && line.seq > s->recorded_before)
+        /* what is told once its log has failed follows from nothing that is kept: who goes on with it tells something else */
+        if (!s->off && line.seq > s->recorded_before && !hocket__run_log_failed(s->run))
             taken(s, hocket__store_record(s->store, &s->claim, &row), &err); /* for showing alone */
         hocket__waiting_note(s, &line);
         hocket__hearing_again(s);
@@ -80,7 +84,9 @@ void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state
 {
     struct hocket__buf waiting;
     struct hocket_error err;
-    if ((s->state == state && !s->changed) || s->off)
+    bool asleep =
+        s->resumed && !s->live && s->pool.len == 0; /* its row stays as it was until then */
+    if ((s->state == state && !s->changed) || s->off || asleep)
         return;
     hocket__buf_init(&waiting, &s->run->host->alloc, 0);
     if (state == HOCKET__STORE_WAITING || state == HOCKET__STORE_PARKED)
@@ -196,19 +202,37 @@ static int on_hold(void *ud, uint64_t fiber)
     return 1;
 }
 
-static bool is_shared(void *ud)
+/* One that workers do is given back. One that was resumed waits for whoever resumes it with what it needs; but what happened
+ * to it while it was first run, its replay does again. */
+static bool on_lack(void *ud, struct hocket__str message, struct hocket_error *err)
 {
     const struct hocket__stored *s = ud;
-    return s->pool.len > 0 && s->claimed;
+    const char *name = s->run->name;
+    int shown = (int) (message.n < LACK_SHOWN ? message.n : LACK_SHOWN);
+    if (s->pool.len > 0 && s->claimed)
+        hocket__error(err, HOCKET_EAUTH, "%.*s", (int) message.n, message.p);
+    else if (s->resumed && !hocket__log_replays(hocket__kept_log(s->run->kept)))
+        hocket__error(err, HOCKET_EAUTH,
+            "%.*s. The run is not over: 'hocket resume %s' goes on with it then", shown, message.p,
+            name);
+    else
+        return false;
+    return true;
 }
 
 static void on_rest(void *ud)
 {
     struct hocket__stored *s = ud;
     bool looked_at =
-        !hocket__list_empty(&s->opens) || s->fork.len > 0 || s->may_park || s->draining;
+        !hocket__list_empty(&s->opens) || s->fork.len > 0 || s->may_park || s->draining || s->full;
     if (looked_at && hocket__list_empty(&s->resting))
         hocket__list_add(&s->run->host->resting, &s->resting);
+}
+
+static bool is_deaf(void *ud)
+{
+    const struct hocket__stored *s = ud;
+    return s->resumed && s->claimed && !s->off && !s->heard;
 }
 
 int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct hocket_error *err)
@@ -220,11 +244,12 @@ int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct
     if (s->replays)
         return 0;
     hooks->hold = on_hold;
-    hooks->is_shared = is_shared;
+    hooks->lack = on_lack;
     hooks->hold_ud = s;
     hooks->file = on_file;
     hooks->file_ud = s;
     hooks->rest = on_rest;
+    hooks->deaf = is_deaf;
     hooks->rest_ud = s;
     hocket__hearing_listen(s);
     if (!s->resumed || !hocket__log_replays(hocket__kept_log(k))) /* it is live at once */
@@ -449,26 +474,47 @@ static void hold_until_open(struct hocket__stored *s)
 }
 
 /* A run that ends with its host, or is parked, is not over: it can be resumed. So can one whose log could not be
- * written, from what there is of it. */
+ * written, from what there is of it; but for one that was to be cancelled, maybe in the middle of its replay. */
+static bool is_over(struct hocket__stored *s)
+{
+    struct hocket__run *r = s->run;
+    if (s->parked || r->host->closing)
+        return false;
+    if (!hocket__run_log_failed(r))
+        return true;
+    if (s->cancel_heard)
+        r->status = hocket__error(&r->err, HOCKET_ECANCELLED, "cancelled");
+    return s->cancel_heard;
+}
+
+/* What was counted in a replay that did not come to its end is less than what its row says already. */
+static bool is_counted(
+    const struct hocket__stored *s, const struct hocket__store_run *row, bool over)
+{
+    bool whole = s->live || !s->resumed || (over && !hocket__run_log_failed(s->run));
+    return whole && (over || row->cost >= 0 || row->tokens >= 0);
+}
+
 void hocket__stored_end(struct hocket__stored *s)
 {
     struct hocket__run *r = s->run;
     struct hocket__store_run row = { 0 };
     struct hocket__buf waiting;
-    unsigned set = HOCKET__STORE_SET_USAGE;
     if (s->replays)
         hocket__told_end(s);
     if (s->off || !s->claimed)
         return;
     hocket__buf_init(&waiting, &r->host->alloc, 0);
     take_usage(r, &row);
-    bool over = !s->parked && !r->host->closing && !hocket__run_log_failed(r);
+    bool over = is_over(s);
+    unsigned set = is_counted(s, &row, over) ? HOCKET__STORE_SET_USAGE : 0;
     if (over) {
         row.state = state_of(r);
         set |= HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR;
     }
     hocket__shared_end(s, over, &waiting, &row, &set);
-    hocket__store_update(s->store, &s->claim, set, &row);
+    if (set)
+        hocket__store_update(s->store, &s->claim, set, &row);
     hocket__buf_deinit(&waiting);
     hocket__store_release(s->store, &s->claim);
     s->claimed = false;

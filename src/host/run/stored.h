@@ -21,8 +21,11 @@ struct hocket__open {
 /* What a run told in its earlier lives, which its replay has to tell again (replay.c). */
 struct hocket__told {
     struct hocket__buf texts; /* each behind the other */
-    size_t *ends;
-    size_t count, cap;
+    struct hocket__told_one {
+        uint64_t seq; /* there may be gaps: events that were never kept */
+        size_t end;
+    } * list;
+    size_t count, cap, next; /* next: what is compared next */
 };
 
 struct hocket__stored {
@@ -54,10 +57,15 @@ struct hocket__stored {
     bool listening;          /* to others: the store is watched for it (hearing.c) */
     bool
         live; /* its log is used up: it hears all that is said, and not only that it is to be cancelled */
-    bool read_again; /* others may have said something since what is being read was asked for */
-    bool unheard;    /* something was said that could not be heard yet */
+    bool read_again;   /* others may have said something since what is being read was asked for */
+    bool cancel_heard; /* it is to end for good, also where it is being replayed */
+    bool heard;        /* what was said to it before it went on here was read */
+    bool unheard;      /* something was said that could not be heard yet */
+    bool full;         /* some of what was said waits in the store for room */
+    bool was_full;     /* the same, before what is being read */
+    bool told_full;    /* that is in the program's log */
     unsigned attempts; /* of workers to go on with it, in a row, that came no further */
-    bool draining;   /* it begins nothing more, and is put away once nothing is under way */
+    bool draining;     /* it begins nothing more, and is put away once nothing is under way */
 
     struct hocket__buf waits_for; /* of its row: for one that sleeps (asleep.c) */
     bool lazy, asleep, told_asleep, spoken_to;
@@ -91,7 +99,8 @@ void hocket__stored_file(
 /* ---- replay.c ------------------------------------------------------------------------------ */
 
 /* 0 or ENOMEM. */
-int hocket__told_add(struct hocket__told *t, struct hocket__str json, const char *name);
+int hocket__told_add(
+    struct hocket__told *t, uint64_t seq, struct hocket__str json, const char *name);
 /* The log of a run that is run from it alone. NULL: out of memory. */
 struct hocket__kept *hocket__stored_told(
     struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED]);
@@ -127,6 +136,8 @@ void hocket__hearing_listen(struct hocket__stored *s);
 void hocket__hearing_live(struct hocket__stored *s);
 /* Takes what was said to it. Then s->read, and it is looked at (waiting.c). */
 void hocket__hearing_read(struct hocket__stored *s);
+/* Whether there is room now for some of what waits in the store until there is. */
+bool hocket__hearing_has_room(struct hocket__stored *s);
 /* Its journal has grown: what could not be heard before may be heard now. */
 void hocket__hearing_again(struct hocket__stored *s);
 void hocket__hearing_end(struct hocket__stored *s);

@@ -7,6 +7,7 @@
 #include <lauxlib.h>
 
 #include "base/json/json.h"
+#include "bind/fiber/fiber.h"
 #include "bind/modules.h"
 #include "bind/util.h"
 
@@ -71,8 +72,17 @@ int hocket__run_wish(struct hocket__run *r, const char *word, const char *a, str
     return wish(&t);
 }
 
+/* Of answers Lua has those in the log that are taken. */
+static int say_answer(struct telling *t)
+{
+    int rc = t->run->kept ? hocket__kept_may_tell(t->run->kept, t->err) : 0;
+    return rc < 0 ? rc : wish(t);
+}
+
 static int say(struct telling *t)
 {
+    if (strcmp(t->wish, "answer") == 0)
+        return say_answer(t);
     int rc = hocket__run_tell_begin(t->run, t->wish, hocket__cstr(t->a), t->b, t->err);
     if (rc < 0)
         return rc;
@@ -199,6 +209,16 @@ int hocket__run_wish_park(struct hocket__run *r, int64_t due_ms)
     return note(r, "park", due_ms / 1000);
 }
 
+int hocket__run_stop(struct hocket__run *r, struct hocket_error *err)
+{
+    int rc = hocket__run_tell_begin(r, "stop", hocket__cstr(""), hocket__cstr(""), err);
+    if (rc < 0)
+        return rc;
+    rc = hocket__run_wish_stop(r);
+    hocket__run_tell_end(r);
+    return rc < 0 ? hocket__error(err, rc, "it cannot be stopped: %s", hocket_status_text(rc)) : 0;
+}
+
 int hocket_run_stop(hocket_host *h, uint64_t id)
 {
     if (!h)
@@ -210,12 +230,5 @@ int hocket_run_stop(hocket_host *h, uint64_t id)
                        *asleep = r ? NULL : hocket__asleep_find(h, id);
     if (asleep)
         return hocket__asleep_say(asleep, "stop", "", hocket__cstr(""), NULL);
-    if (!r)
-        return HOCKET_ENOTFOUND;
-    rc = hocket__run_tell_begin(r, "stop", hocket__cstr(""), hocket__cstr(""), NULL);
-    if (rc < 0)
-        return rc;
-    rc = hocket__run_wish_stop(r);
-    hocket__run_tell_end(r);
-    return rc;
+    return r ? hocket__run_stop(r, NULL) : HOCKET_ENOTFOUND;
 }

@@ -12,6 +12,8 @@
 
 /* A process waits so long for a time of day; for a later one it is not needed. */
 #define NEAR_MS 60000
+/* And so long one of a worker, that waits for others as well. */
+#define SOON_MS 1000
 
 /* ---- What is open --------------------------------------------------------------------------- */
 
@@ -136,10 +138,16 @@ static bool has_word(const struct hocket__open *o, const char *word)
     return memmem(o->json.data, o->json.len, word, strlen(word)) != NULL;
 }
 
-/* For another run: one that it has called, or its caller. */
+static bool is_signal(const struct hocket__open *o)
+{
+    return has_word(o, "\"kind\":\"signal\"");
+}
+
+/* For another run: one that it has called or submitted, or its caller. */
 static bool is_for_run(const struct hocket__open *o)
 {
-    return has_word(o, "\"kind\":\"run\"") || has_word(o, "\"kind\":\"caller\"");
+    return has_word(o, "\"kind\":\"run\"") || has_word(o, "\"kind\":\"caller\"")
+           || (is_signal(o) && has_word(o, "\"name\":\"run 0"));
 }
 
 static bool waits_for_run(const struct hocket__stored *s)
@@ -155,7 +163,7 @@ static bool waits_for_others(const struct hocket__stored *s)
 {
     for (struct hocket__list *l = s->opens.next; l != &s->opens; l = l->next) {
         const struct hocket__open *o = hocket__container_of(l, struct hocket__open, link);
-        if (o->person || has_word(o, "\"kind\":\"signal\"") || is_for_run(o))
+        if (o->person || is_signal(o) || is_for_run(o))
             return true;
     }
     return false;
@@ -169,8 +177,7 @@ static bool waits_long(const struct hocket__stored *s)
         return waits_for_others(s);
     for (struct hocket__list *l = s->opens.next; l != &s->opens; l = l->next) {
         const struct hocket__open *o = hocket__container_of(l, struct hocket__open, link);
-        bool is_signal = has_word(o, "\"kind\":\"signal\"");
-        if (o->person || (is_signal && !has_word(o, "\"name\":\"run 0")))
+        if (o->person || (is_signal(o) && !is_for_run(o)))
             return true;
     }
     return false;
@@ -287,11 +294,12 @@ bool hocket__waiting_state(struct hocket__stored *s)
     return true;
 }
 
-/* Nobody is there for it, and no time is near. */
+/* Nobody is there for it, and no time is near: to a worker that is in the way of others hardly any is. */
 static bool is_to_be_parked(const struct hocket__stored *s)
 {
     int64_t due = hocket__kept_wall_due(s->run->kept);
-    bool near = due != 0 && due - hocket__wall_ms() < NEAR_MS;
+    int64_t patience = s->pool.len > 0 && waits_for_others(s) ? SOON_MS : NEAR_MS;
+    bool near = due != 0 && due - hocket__wall_ms() < patience;
     return s->may_park && !near && (waits_long(s) || (due != 0 && !waits_for_run(s)));
 }
 
@@ -300,6 +308,10 @@ void hocket__waiting_look(struct hocket__stored *s)
     hocket__waiting_fork(s);
     if (s->draining && hocket__shared_drained(s))
         return;
+    if (hocket__hearing_has_room(s)) {
+        hocket__hearing_read(s);
+        return;
+    }
     if (!waits(s)) {
         if (s->due != 0 && !s->run->ended && !s->parked)
             hocket__stored_set_state(s, HOCKET__STORE_RUNNING);
@@ -337,12 +349,13 @@ static struct hocket__stored *stored_of(struct hocket__list *l)
     return hocket__container_of(l, struct hocket__run, link)->stored;
 }
 
-/* Another process has it: what this one does is not the run any more. */
-static void lose(struct hocket__stored *s)
+/* Another process has it: what this one does is not the run any more. Or it may not be kept at all, as why says. */
+static void lose(struct hocket__stored *s, const struct hocket_error *why)
 {
-    struct hocket_error err;
-    hocket__error(&err, HOCKET_ESTATE,
-        "another process has taken the run over: what is done here is not kept any more");
+    struct hocket_error err = *why;
+    if (err.status == HOCKET_ESTATE)
+        hocket__error(&err, HOCKET_ESTATE,
+            "another process has taken the run over: what is done here is not kept any more");
     s->claimed = false;
     if (s->run->kept)
         hocket__kept_fail(s->run->kept, &err);
@@ -366,7 +379,7 @@ static void on_news(
         if (news == HOCKET__STORE_BROKEN)
             hocket__stored_break(s, err);
         if (news == HOCKET__STORE_REFUSED && strcmp(s->claim.id, id) == 0)
-            lose(s);
+            lose(s, err);
     }
     if (news == HOCKET__STORE_CHANGED)
         hocket__hearing_ask(h);

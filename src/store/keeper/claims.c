@@ -66,6 +66,16 @@ void hocket__claims_free(struct hocket__keeper *k)
     hocket__map_deinit(&k->claimed);
 }
 
+int hocket__claims_ids(struct hocket__keeper *k, struct hocket__buf *out)
+{
+    for (struct hocket__list *l = k->claims.next; l != &k->claims; l = l->next) {
+        struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);
+        if (hocket__claims_is_ours(c))
+            hocket__buf_addf(out, "%s%s", out->len ? "," : "", c->id);
+    }
+    return out->status < 0 ? hocket__error_nomem(k->error) : 0;
+}
+
 /* ---- What a transaction knows of them -------------------------------------------------------- */
 
 void hocket__keeper_refuse(struct hocket__keeper *k, struct hocket__claimed *c,
@@ -129,6 +139,8 @@ void hocket__claims_taken(
     struct hocket__str rows = hocket__buf_str(&call->rows);
     struct hocket__store_row row;
     if (call->status == 0 && hocket__store_unpack(&rows, &row) == 1) {
+        if (c->refusal)
+            c->lost_below = row.run.fence;
         c->refusal = 0;
         c->told = false;
         c->transaction = 0;

@@ -37,6 +37,9 @@ struct hocket__claimed {
     char id[HOCKET__STORE_ID + 1];
     int64_t no; /* 0: not there */
     uint64_t fence;
+    uint64_t
+        lost_below; /* claims of before, with lower fences, were lost, and that was told: what they still say counts for
+                            nothing, and is not to spoil this one */
     uint64_t last_n, last_seq;
     int64_t updated_ms;
     uint64_t transaction; /* in which the above was read */
@@ -77,7 +80,9 @@ struct hocket__keeper_ops {
     int (*write)(struct hocket__keeper *k, struct hocket__str work, bool sync);
     /* A question's own status is in the call. What fails here fails that question, and EPARSE all. */
     int (*answer)(struct hocket__keeper *k, struct hocket__store_call *call);
-    /* Moves the leases. A claim that was lost gets a refusal. */
+    /* The time by which leases end. */
+    int64_t (*now)(const struct hocket__keeper *k);
+    /* Moves the leases. A claim that was lost gets a refusal, unless leases.writing. 1: some could not be moved now. */
     int (*renew)(struct hocket__keeper *k);
     int (*release)(struct hocket__keeper *k); /* all claims */
     int (*sweep)(struct hocket__keeper *k); /* one small step; k->more_to_sweep: there is another */
@@ -95,9 +100,23 @@ struct hocket__keeper_ops {
     void (*hint)(struct hocket__keeper *k);
 };
 
+/* See leases.c. Times are of the database's clock, or where it says so hocket__keeper_clock's. */
+struct hocket__leases {
+    int64_t renewed_ms;         /* when ours were */
+    bool failed;                /* the last try */
+    bool writing;               /* a transaction is tried again: what is not there may come */
+    int64_t seen_ms;            /* when this store was at work, or slept as it meant to */
+    bool away;                  /* the database has not answered */
+    int64_t since_ms;           /* those that ended later are not believed … */
+    int64_t begun_ms, until_ms; /* … up to then (keeper_clock) */
+    int64_t next_far_ms;        /* (keeper_clock) */
+};
+
 /* The thread's alone, but for `closing`. */
 struct hocket__keeper {
     const struct hocket__keeper_ops *ops;
+    struct hocket__keeper_store *store;
+    struct hocket__leases leases;
     struct hocket__store_options o;
     char *path; /* o.path; malloc'ed, as all here */
     struct hocket__self self;
@@ -123,6 +142,28 @@ int hocket__keeper_start(struct hocket__keeper *k, const struct hocket__store_op
 /* On the clock of next_…_ms. */
 int64_t hocket__keeper_clock(void);
 
+/* ---- Leases ---------------------------------------------------------------------------------- */
+
+void hocket__leases_init(struct hocket__keeper *k);
+/* What the database has answered: that it did. */
+void hocket__leases_heard(struct hocket__keeper *k, int status);
+/* This thread wanted to sleep so long (hocket__keeper_clock) at most. */
+void hocket__leases_slept(struct hocket__keeper *k, int64_t from_ms, int64_t until_ms);
+/* Renews ours where that is due: before a run is taken, or it might be one that we have. */
+int hocket__leases_renew(struct hocket__keeper *k);
+/* The same where nobody waits for it; what failed is tried again a second later. A database that is away is not asked for
+ * nothing, nor by a store that is being closed. */
+void hocket__leases_look(struct hocket__keeper *k);
+/* Those of others that ended after this time may be of owners that could not renew them; INT64_MAX: they are over. */
+int64_t hocket__leases_over(const struct hocket__keeper *k);
+/* How far ahead of now leases are looked for whose owners may have ended: a lease's time, and now and then any, for those that
+ * were made by a clock that was put back since, or were meant to be longer. */
+int64_t hocket__leases_reach(struct hocket__keeper *k);
+/* For a lease's time they are not looked for farther than that. */
+void hocket__leases_no_farther(struct hocket__keeper *k);
+
+/* ---- Claims, as a transaction changes them --------------------------------------------------- */
+
 /* Nothing more of this claim is written; it is told when the transaction is there. */
 void hocket__keeper_refuse(struct hocket__keeper *k, struct hocket__claimed *c,
     enum hocket__store_command_kind kind, int status);
@@ -137,6 +178,12 @@ void hocket__keeper_note(struct hocket__keeper *k, const struct hocket__claimed 
     const struct hocket__store_command *cmd);
 
 void hocket__claims_free(struct hocket__keeper *k);
+/* Appends the ids of those that we have, with commas; ENOMEM. */
+int hocket__claims_ids(struct hocket__keeper *k, struct hocket__buf *out);
+static inline bool hocket__claims_is_ours(const struct hocket__claimed *c)
+{
+    return !c->refusal && c->fence;
+}
 struct hocket__claimed *hocket__claims_get(struct hocket__keeper *k, const char *id);
 /* The same, made when it is not there; NULL: out of memory. */
 struct hocket__claimed *hocket__claims_need(struct hocket__keeper *k, const char *id);
@@ -144,6 +191,9 @@ void hocket__claims_drop(struct hocket__keeper *k, struct hocket__claimed *c);
 /* After an attempt to take it, whose answer this is. What is remembered of an older claim is over: its refusal, too. */
 void hocket__claims_taken(
     struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_call *call);
+
+/* A process that sleeps for longer, and a run that was cut off longer ago, may be taken for gone when room is made. */
+#define HOCKET__SLEEP_MS (INT64_C(24) * 3600 * 1000)
 
 /* ---- Runs for workers -------------------------------------------------------------------------
  * Pieces of SQL that all statements of the table `runs` share. The first two are what the index runs_due is made of, which
@@ -153,6 +203,8 @@ void hocket__claims_taken(
 #define HOCKET__QUEUE_OPEN                                                                         \
     "removed = 0 AND pool IS NOT NULL AND (state IN ('queued', 'running')"                         \
     " OR (state IN ('waiting', 'parked') AND (owner_pid <> 0 OR due_ms > 0)))"
+/* The lease of one whose owner has ended. */
+#define HOCKET__QUEUE_BURIED 1
 /* When it may. 0 is at once, which comes after all that had a time. */
 #define HOCKET__QUEUE_AT "(CASE WHEN owner_pid <> 0 THEN lease_ms ELSE due_ms END)"
 
@@ -180,6 +232,16 @@ void hocket__claims_taken(
     "fence = fence + 1, state = 'running', due_ms = 0, news = 0, taken_n = last_n,"                \
     " attempts = CASE WHEN state <> 'running' THEN 0 WHEN last_n > taken_n + 2 THEN 1"             \
     " ELSE attempts + 1 END"
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+/* Of run `no`: who has called it, and has not ended; and of those that it has called, if it has not ended itself, one that has not. */
+#define HOCKET__CALLS_OPEN "state NOT IN ('done', 'failed', 'cancelled')"
+#define HOCKET__CALLS_OF(no)                                                                       \
+    "SELECT (SELECT c.id FROM runs c WHERE c.id = r.caller AND c." HOCKET__CALLS_OPEN "),"         \
+    " (SELECT k.id FROM runs k WHERE k.caller = r.id AND k.removed = 0"                            \
+    " AND k." HOCKET__CALLS_OPEN " AND r." HOCKET__CALLS_OPEN " LIMIT 1)"                          \
+    " FROM runs r WHERE r.no = " no
 
 /* ---- What lies in pools, for whoever looks ----------------------------------------------------- */
 

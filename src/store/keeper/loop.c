@@ -271,6 +271,7 @@ static void init(struct hocket__keeper_store *q, struct hocket__keeper *k, struc
     hocket__list_init(&q->answers);
     hocket__list_init(&q->refusals);
     q->k = k;
+    k->store = q;
     hocket__list_init(&k->claims);
     hocket__list_init(&k->touched);
     hocket__map_init(&k->claimed, &hocket__malloc);

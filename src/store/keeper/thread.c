@@ -14,7 +14,9 @@
 #define RETRY_MIN_MS  20 /* between two attempts to write */
 #define RETRY_MAX_MS  5000
 #define CLOSING_TRIES 5
+#define CLOSING_MS    1000 /* for all of them: a server that does not answer takes its time for each */
 #define OPEN_LATE_MS  30
+#define OPEN_MIN_MS   500 /* between two attempts to open, each of which waits a moment by itself */
 #define WATCH_MS      500
 #define SWEEP_MS      (10 * 60 * 1000)
 #define SWEEP_GAP_MS  20
@@ -52,8 +54,7 @@ static void tell_paused(struct hocket__keeper_store *q, bool paused)
         uv_async_send(&q->out);
 }
 
-/* Refusals of what is written now. They are told before the commits that they spoil. */
-static int tell_refusals(struct hocket__keeper_store *q)
+int hocket__keeper_tell_refusals(struct hocket__keeper_store *q)
 {
     struct hocket__keeper *k = q->k;
     if (!k->has_refusals)
@@ -75,6 +76,7 @@ static int tell_refusals(struct hocket__keeper_store *q)
         r->answered = q->answered;
         hocket__list_add(&q->refusals, &r->link);
         hocket__keeper_unlock(q);
+        uv_async_send(&q->out);
     }
     return 0;
 }
@@ -112,13 +114,15 @@ static bool is_fatal(const struct hocket_error *err)
 static void wait_until(struct hocket__keeper_store *q, int64_t ms)
 {
     struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-    if (!q->k->ops->wait) {
+    int64_t from = hocket__keeper_clock();
+    if (q->k->ops->wait) {
+        hocket__keeper_unlock(q);
+        q->k->ops->wait(q->k, ms);
+        hocket__keeper_lock(q);
+    } else {
         pthread_cond_timedwait(&q->cond, &q->lock, &t);
-        return;
     }
-    hocket__keeper_unlock(q);
-    q->k->ops->wait(q->k, ms);
-    hocket__keeper_lock(q);
+    hocket__leases_slept(q->k, from, ms);
 }
 
 /* Somebody waits for what is not there yet. What nobody waits for may linger, and share a
@@ -154,29 +158,48 @@ static int with_jitter(const struct hocket__keeper_store *q, int gap)
     return gap / 2 + (int) (n % (uint64_t) (gap / 2 + 1));
 }
 
+/* Unless it is being closed. */
+static void pause_for(struct hocket__keeper_store *q, int ms)
+{
+    hocket__keeper_lock(q);
+    if (!q->closing)
+        wait_until(q, hocket__keeper_clock() + ms);
+    hocket__keeper_unlock(q);
+}
+
+static int write_once(struct hocket__keeper *k, struct hocket__str work, bool sync)
+{
+    int rc = k->ops->write(k, work, sync);
+    if (work.n > 0) /* else it may have had nothing to ask */
+        hocket__leases_heard(k, rc);
+    return rc;
+}
+
 /* Tries until it is written, or will not be: while it fails, with growing gaps; at the end a few times more.
  * The work is written again as a whole, since nothing of a transaction that failed is there.
- * Meanwhile questions wait, too: an answer could show a run without what was said about it before. */
+ * Meanwhile questions wait, too: an answer could show a run without what was said about it before. Leases do not: what fails
+ * may be one run's, whose row somebody has locked. */
 static int write_all(struct hocket__keeper_store *q, struct hocket__str work, bool sync)
 {
     int gap = RETRY_MIN_MS, last_tries = CLOSING_TRIES, rc;
-    while ((rc = q->k->ops->write(q->k, work, sync)) < 0 && !is_fatal(q->k->error)) {
-        hocket__keeper_lock(q);
-        bool closing = q->closing;
-        hocket__keeper_unlock(q);
+    int64_t end = 0;
+    while ((rc = write_once(q->k, work, sync)) < 0 && !is_fatal(q->k->error)) {
+        bool closing = atomic_load(&q->k->closing);
         tell_paused(q, true);
-        if (closing && --last_tries == 0)
+        if (closing && end == 0)
+            end = hocket__keeper_clock() + CLOSING_MS;
+        if (closing && (--last_tries == 0 || hocket__keeper_clock() >= end))
             return rc;
-        hocket__keeper_lock(q);
-        if (!q->closing)
-            wait_until(q, hocket__keeper_clock() + with_jitter(q, gap));
-        hocket__keeper_unlock(q);
+        q->k->leases.writing = true;
+        hocket__leases_look(q->k);
+        q->k->leases.writing = false;
+        pause_for(q, with_jitter(q, gap));
         if (closing)
             uv_sleep(RETRY_MIN_MS);
         gap = gap * 2 < RETRY_MAX_MS ? gap * 2 : RETRY_MAX_MS;
     }
     tell_paused(q, false);
-    return rc < 0 ? rc : tell_refusals(q);
+    return rc < 0 ? rc : hocket__keeper_tell_refusals(q);
 }
 
 static int answer(struct hocket__keeper *k, struct hocket__store_call *c)
@@ -185,6 +208,7 @@ static int answer(struct hocket__keeper *k, struct hocket__store_call *c)
         hocket__buf_init(&c->rows, &hocket__malloc, 0);
     c->status = 0;
     int rc = k->ops->answer(k, c);
+    hocket__leases_heard(k, rc);
     if (rc == 0 && c->rows.status < 0 && c->status == 0)
         c->status = hocket__error_nomem(&c->error);
     return rc;
@@ -230,7 +254,9 @@ void hocket__keeper_fail_all(
 
 static void look_for_others(struct hocket__keeper_store *q)
 {
-    if (q->k->ops->look(q->k) != 1)
+    int rc = q->k->ops->look(q->k);
+    hocket__leases_heard(q->k, rc);
+    if (rc != 1)
         return;
     hocket__keeper_lock(q);
     q->changed = true;
@@ -263,16 +289,12 @@ static void do_chores(struct hocket__keeper_store *q, bool watching)
         look_for_others(q);
         k->next_watch_ms = now + WATCH_MS;
     }
-    if (now >= k->next_renewal_ms) {
-        if (k->ops->renew(k) == 0)
-            tell_refusals(q);
-        k->next_renewal_ms = now + k->o.lease_ms / 3;
-        uv_async_send(&q->out);
-    }
+    hocket__leases_look(k);
     if (k->more_to_sweep && k->next_sweep_ms > now + SWEEP_GAP_MS)
         k->next_sweep_ms = now + SWEEP_GAP_MS;
     if (now >= k->next_sweep_ms) {
         int rc = k->ops->sweep(k);
+        hocket__leases_heard(k, rc);
         k->next_sweep_ms = now + (rc == 0 && k->more_to_sweep ? SWEEP_GAP_MS : SWEEP_MS);
         if (rc == HOCKET_EPARSE)
             tell_broken(q, k->error);
@@ -392,6 +414,22 @@ static void wait_to_open(struct hocket__keeper_store *q)
     hocket__keeper_unlock(q);
 }
 
+/* As a write does, where it is to be patient. */
+static int open_database(struct hocket__keeper_store *q)
+{
+    struct hocket__keeper *k = q->k;
+    int gap = OPEN_MIN_MS, rc;
+    while ((rc = k->ops->open(k)) < 0 && k->o.patient && !is_fatal(k->error)
+           && !atomic_load(&k->closing)) {
+        tell_paused(q, true);
+        pause_for(q, with_jitter(q, gap));
+        gap = gap * 2 < RETRY_MAX_MS ? gap * 2 : RETRY_MAX_MS;
+    }
+    if (rc == 0)
+        tell_paused(q, false);
+    return rc;
+}
+
 void *hocket__keeper_work(void *ud)
 {
     struct hocket__keeper_store *q = ud;
@@ -401,10 +439,10 @@ void *hocket__keeper_work(void *ud)
     hocket__list_init(&r.questions);
     wait_to_open(q);
     hocket__self_init(&k->self);
-    if (k->ops->open(k) < 0) {
+    if (open_database(q) < 0) {
         be_broken(q, &r, k->error);
     } else {
-        k->next_renewal_ms = hocket__keeper_clock() + k->o.lease_ms / 3;
+        hocket__leases_init(k);
         k->next_sweep_ms = hocket__keeper_clock() + WATCH_MS;
         hocket__keeper_lock(q);
         q->opened = true;

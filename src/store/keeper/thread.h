@@ -55,10 +55,11 @@ static inline void hocket__keeper_unlock(struct hocket__keeper_store *q)
     pthread_mutex_unlock(&q->lock);
 }
 
-/* The claims that are left at the end. */
-
 /* What the thread does, from the opening of the database to its close. */
 void *hocket__keeper_work(void *q);
+
+/* Tells what is refused now: before the commits that it spoils. ENOMEM. */
+int hocket__keeper_tell_refusals(struct hocket__keeper_store *q);
 
 /* Answers all of them with why not. */
 void hocket__keeper_fail_all(

@@ -105,16 +105,10 @@ static int append(
     return hocket__memory_insert(m, &r->entries, r->entries.count, row, row->entry.n);
 }
 
-static int compare(struct hocket__str a, struct hocket__str b)
-{
-    int rc = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
-    return rc != 0 ? rc : a.n < b.n ? -1 : a.n > b.n;
-}
-
 static int compare_files(const struct hocket__store_file *a, const struct hocket__store_file *b)
 {
-    int rc = compare(a->generation, b->generation);
-    return rc != 0 ? rc : compare(a->path, b->path);
+    int rc = hocket__memory_compare(a->generation, b->generation);
+    return rc != 0 ? rc : hocket__memory_compare(a->path, b->path);
 }
 
 size_t hocket__memory_file(

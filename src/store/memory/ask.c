@@ -51,6 +51,7 @@ static void take(struct hocket__memory *m, struct hocket__store_call *c)
     if (!was_owned)
         hocket__memory_own(m, r);
     give_run(m, c, r);
+    r->owned = was_owned || c->rows.status == 0; /* or nobody will hear of it */
     if (was_owned) {
         struct hocket__store_row row;
         hocket__memory_row(m, r, &row);
@@ -246,6 +247,31 @@ void hocket__memory_drop_files(struct hocket__memory *m, struct hocket__str gene
             drop_generation(m, name);
 }
 
+static bool is_open(const struct hocket__memory_run *r)
+{
+    return r && !r->removed && !hocket__store_has_ended(r->state);
+}
+
+/* One that has not ended. */
+static const struct hocket__memory_run *called_by(
+    const struct hocket__memory *m, const struct hocket__memory_run *r)
+{
+    for (size_t i = 0; i < m->n_runs; i++)
+        if (is_open(m->runs[i]) && strcmp(m->runs[i]->caller, r->id) == 0)
+            return m->runs[i];
+    return NULL;
+}
+
+static int check_calls(
+    struct hocket__memory *m, const struct hocket__memory_run *r, struct hocket__store_call *c)
+{
+    const struct hocket__memory_run *caller =
+        r->caller[0] ? hocket__memory_find_run(m, hocket__cstr(r->caller)) : NULL;
+    const struct hocket__memory_run *called = is_open(r) ? called_by(m, r) : NULL;
+    return hocket__store_has_calls(
+        c, hocket__cstr(is_open(caller) ? caller->id : ""), hocket__cstr(called ? called->id : ""));
+}
+
 static void remove_named(struct hocket__memory *m, struct hocket__store_call *c)
 {
     struct hocket__memory_run *r = named(m, c);
@@ -257,6 +283,9 @@ static void remove_named(struct hocket__memory *m, struct hocket__store_call *c)
         c->status = hocket__store_has_it(c, &row.run.owner);
         return;
     }
+    c->status = check_calls(m, r, c);
+    if (c->status < 0)
+        return;
     struct hocket__buf names;
     hocket__buf_init(&names, m->a, 0);
     hocket__buf_addf(&names, "%s,", r->id);
@@ -307,6 +336,7 @@ void hocket__memory_answer(struct hocket__memory *m, struct hocket__store_call *
         [HOCKET__STORE_FILES] = list_files,
         [HOCKET__STORE_MESSAGES] = list_messages,
         [HOCKET__STORE_MESSAGE] = put_message,
+        [HOCKET__STORE_SUBMIT] = hocket__memory_submit,
         [HOCKET__STORE_REMOVE] = remove_named,
         [HOCKET__STORE_STATS] = stats,
         [HOCKET__STORE_ITEM_PUT] = hocket__memory_item_put,

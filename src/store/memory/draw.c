@@ -60,6 +60,7 @@ static struct hocket__store_others count_others(
         bool same = hocket__str_eq(d->name, hocket__str(l->names, l->name_n));
         bool mine =
             same && hocket__str_eq(d->holder, hocket__str(l->names + l->name_n, l->holder_n));
+        others.mine |= mine;
         if (mine || l->until_ms <= now_ms) {
             *at = l->next;
             free_lease(m, l);

@@ -21,18 +21,12 @@ static size_t place_of(
     return i;
 }
 
-static int compare_texts(struct hocket__str a, struct hocket__str b)
-{
-    int rc = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
-    return rc != 0 ? rc : a.n < b.n ? -1 : a.n > b.n;
-}
-
 static int compare(const struct hocket__store_item *a, const struct hocket__store_item *b)
 {
-    int rc = compare_texts(a->kind, b->kind);
+    int rc = hocket__memory_compare(a->kind, b->kind);
     if (rc == 0)
         rc = a->due_ms < b->due_ms ? -1 : a->due_ms > b->due_ms;
-    return rc != 0 ? rc : compare_texts(a->id, b->id);
+    return rc != 0 ? rc : hocket__memory_compare(a->id, b->id);
 }
 
 /* There is room for it. */
@@ -50,14 +44,6 @@ static void insert(
     m->items.count++;
 }
 
-static struct hocket__block *take_out(struct hocket__memory *m, size_t i)
-{
-    struct hocket__block *b = m->items.at[i];
-    m->items.count--;
-    memmove(m->items.at + i, m->items.at + i + 1, (m->items.count - i) * sizeof(*m->items.at));
-    return b;
-}
-
 /* The one that was, and files that nobody has without it. */
 static void forget(struct hocket__memory *m, struct hocket__block *b)
 {
@@ -67,19 +53,6 @@ static void forget(struct hocket__memory *m, struct hocket__block *b)
     hocket__memory_unpack(b, &row);
     hocket__memory_drop_files(m, row.item.generation);
     hocket__memory_free_block(m, b);
-}
-
-/* Nobody has it. */
-static int put_run(struct hocket__memory *m, struct hocket__store_call *c)
-{
-    struct hocket__store_command put = { .kind = HOCKET__STORE_PUT };
-    if (!hocket__store_item_run(c, &put.row))
-        return 0;
-    memcpy(put.id, put.row.run.id, sizeof(put.id));
-    int rc = hocket__memory_apply(m, &put);
-    if (rc == 0)
-        hocket__memory_find_run(m, hocket__cstr(put.id))->owned = false;
-    return rc;
 }
 
 static void fail(struct hocket__store_call *c, int rc)
@@ -103,13 +76,13 @@ void hocket__memory_item_put(struct hocket__memory *m, struct hocket__store_call
     int rc = b ? hocket__grow(m->a, &all->at, &all->cap, all->count + 1, sizeof(*all->at))
                : HOCKET_ENOMEM;
     if (rc == 0)
-        rc = put_run(m, c);
+        rc = hocket__memory_put_along(m, c);
     if (rc < 0) {
         hocket__memory_free_block(m, b);
         fail(c, rc);
         return;
     }
-    struct hocket__block *old = before ? take_out(m, i) : NULL;
+    struct hocket__block *old = before ? hocket__memory_take_out(&m->items, i) : NULL;
     insert(m, b, &row.item);
     forget(m, old);
     hocket__store_item_told(c, row.item.version);
@@ -121,7 +94,7 @@ void hocket__memory_item_del(struct hocket__memory *m, struct hocket__store_call
     bool there = i < m->items.count;
     c->status = hocket__store_item_judge(c, there ? item_at(m, i).version : 0);
     if (c->status == 0)
-        forget(m, take_out(m, i));
+        forget(m, hocket__memory_take_out(&m->items, i));
 }
 
 void hocket__memory_items(struct hocket__memory *m, struct hocket__store_call *c)

@@ -53,6 +53,10 @@ void hocket__memory_unpack(const struct hocket__block *b, struct hocket__store_r
 /* Packs a row and puts it at i; 0 or ENOMEM. */
 int hocket__memory_insert(struct hocket__memory *m, struct hocket__blocks *to, size_t i,
     const struct hocket__store_row *row, uint64_t key);
+/* It is the caller's then. */
+struct hocket__block *hocket__memory_take_out(struct hocket__blocks *from, size_t i);
+/* The order of names: by bytes. */
+int hocket__memory_compare(struct hocket__str a, struct hocket__str b);
 void hocket__memory_free_block(struct hocket__memory *m, struct hocket__block *b);
 void hocket__memory_free_blocks(struct hocket__memory *m, struct hocket__blocks *b);
 
@@ -104,6 +108,12 @@ void hocket__memory_answer(struct hocket__memory *m, struct hocket__store_call *
 
 /* Forgets the files of those of these generations that no run has, and no item. */
 void hocket__memory_drop_files(struct hocket__memory *m, struct hocket__str generations);
+
+/* ---- submit.c ---- */
+
+/* Puts what comes along: all of it, or nothing. 0, ENOMEM, EEXIST. */
+int hocket__memory_put_along(struct hocket__memory *m, const struct hocket__store_call *c);
+void hocket__memory_submit(struct hocket__memory *m, struct hocket__store_call *c);
 
 /* ---- items.c ---- */
 

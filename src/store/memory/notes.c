@@ -26,9 +26,7 @@ static size_t place_of(
 
 static void drop(struct hocket__memory *m, size_t i)
 {
-    hocket__memory_free_block(m, m->notes.at[i]);
-    m->notes.count--;
-    memmove(m->notes.at + i, m->notes.at + i + 1, (m->notes.count - i) * sizeof(*m->notes.at));
+    hocket__memory_free_block(m, hocket__memory_take_out(&m->notes, i));
 }
 
 static void count(const struct hocket__memory *m, struct hocket__str memory, size_t without,
@@ -111,12 +109,6 @@ static void give(struct hocket__store_call *c, size_t *left, const struct hocket
     *left -= *left > 0;
 }
 
-static int compare(struct hocket__str a, struct hocket__str b)
-{
-    int order = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
-    return order ? order : (a.n > b.n) - (a.n < b.n);
-}
-
 static void list_memories(struct hocket__memory *m, struct hocket__store_call *c, size_t left)
 {
     struct hocket__str last = HOCKET__STR("");
@@ -124,7 +116,8 @@ static void list_memories(struct hocket__memory *m, struct hocket__store_call *c
         struct hocket__store_note next = { 0 };
         for (size_t i = 0; i < m->notes.count; i++) {
             struct hocket__str name = note_at(m, i).memory;
-            if (compare(name, last) > 0 && (!next.memory.n || compare(name, next.memory) < 0))
+            if (hocket__memory_compare(name, last) > 0
+                && (!next.memory.n || hocket__memory_compare(name, next.memory) < 0))
                 next.memory = name;
         }
         if (!next.memory.n)

@@ -38,20 +38,14 @@ static struct hocket__store_pool pool_of(
     return p;
 }
 
-static int order(struct hocket__str a, struct hocket__str b)
-{
-    int by = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
-    return by ? by : (a.n > b.n) - (a.n < b.n);
-}
-
 /* Counts it where its like is, or before the first that comes after it; the groups are few. */
 static int count(struct hocket__buf *groups, const struct hocket__store_pool *p)
 {
     struct hocket__store_pool *at = (struct hocket__store_pool *) groups->data;
     size_t n = groups->len / sizeof(*at), i = 0;
     int by = 1;
-    while (i < n && (by = order(at[i].pool, p->pool)) <= 0
-           && (by != 0 || (by = order(at[i].what, p->what)) < 0))
+    while (i < n && (by = hocket__memory_compare(at[i].pool, p->pool)) <= 0
+           && (by != 0 || (by = hocket__memory_compare(at[i].what, p->what)) < 0))
         i++;
     if (i < n && by == 0) {
         at[i].n++;

@@ -84,7 +84,8 @@ void hocket__memory_take_next(struct hocket__memory *m, struct hocket__store_cal
     r->due_ms = 0;
     r->spoken = false;
     hocket__memory_row(m, r, &row);
-    hocket__store_pack(&c->rows, &row);
+    if (hocket__store_pack(&c->rows, &row) < 0) /* nobody will hear of it */
+        r->owned = false;
 }
 
 void hocket__memory_spoken(struct hocket__memory *m, struct hocket__store_call *c)

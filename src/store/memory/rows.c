@@ -56,6 +56,20 @@ int hocket__memory_insert(struct hocket__memory *m, struct hocket__blocks *to, s
     return 0;
 }
 
+struct hocket__block *hocket__memory_take_out(struct hocket__blocks *from, size_t i)
+{
+    struct hocket__block *b = from->at[i];
+    from->count--;
+    memmove(from->at + i, from->at + i + 1, (from->count - i) * sizeof(*from->at));
+    return b;
+}
+
+int hocket__memory_compare(struct hocket__str a, struct hocket__str b)
+{
+    int rc = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
+    return rc != 0 ? rc : a.n < b.n ? -1 : a.n > b.n;
+}
+
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
 size_t hocket__memory_place(const struct hocket__memory *m, struct hocket__str id)

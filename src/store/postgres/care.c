@@ -40,7 +40,7 @@ static int check_rule(
 
 static int check(struct hocket__pg *d, struct hocket__store_call *c)
 {
-    int rc = hocket__pg_script(d, "SET statement_timeout = 0");
+    int rc = hocket__pg_be_patient(d);
     for (size_t i = 0; rc == 0 && i < sizeof(rules) / sizeof(rules[0]); i++)
         rc = check_rule(d, c, "problem", rules[i]);
     return rc == 0 ? check_rule(d, c, "warning", settings) : rc;
@@ -80,10 +80,10 @@ static int vacuum(struct hocket__pg_keeper *k, struct hocket__store_call *c)
     static const char *const tables[] = { "runs", "entries", "records", "files", "texts",
         "messages", "notes", "items", "limits", "leases" };
     struct hocket__pg *d = &k->db;
-    int rc;
-    int64_t runs = count(d, &rc), left = 0;
+    int64_t runs = 0, left = 0;
+    int rc = hocket__pg_be_patient(d);
     if (rc == 0)
-        rc = hocket__pg_script(d, "SET statement_timeout = 0");
+        runs = count(d, &rc);
     if (rc == 0)
         rc = sweep_all(k, c->at_ms);
     if (rc == 0)

@@ -83,17 +83,21 @@ static int take(
         call->status = hocket__store_not_found(call);
         return 0;
     }
-    return hocket__pg_is_held(k, 0) && !is_lost_claim(k, c) ? refuse(k, call) : claim(k, call);
+    bool held = hocket__claims_is_ours(c) || hocket__pg_is_held(k, 0);
+    return held && !is_lost_claim(k, c) ? refuse(k, call) : claim(k, call);
 }
 
 int hocket__pg_take(struct hocket__pg_keeper *k, struct hocket__store_call *call)
 {
     char id[HOCKET__STORE_ID + 1] = "";
     memcpy(id, call->key.p, call->key.n);
+    int rc = hocket__leases_renew(&k->base);
+    if (rc < 0)
+        return rc;
     struct hocket__claimed *c = hocket__claims_need(&k->base, id);
     if (!c)
         return hocket__error_nomem(&k->db.error);
-    int rc = hocket__pg_begin(&k->db);
+    rc = hocket__pg_begin(&k->db);
     if (rc == 0)
         rc = take(k, call, c);
     rc = hocket__pg_finish(&k->db, rc);
@@ -105,60 +109,73 @@ int hocket__pg_take(struct hocket__pg_keeper *k, struct hocket__store_call *call
 
 /* ---- Keeping, letting go ------------------------------------------------------------------------------ */
 
-static int send_renewal(struct hocket__pg_keeper *k, const struct hocket__claimed *c)
+/* Ids and numbers of what we have, with commas: NULL-free lists of the same length. */
+static int add_claims(struct hocket__pg_keeper *k, struct hocket__buf *fences)
+{
+    for (struct hocket__list *l = k->base.claims.next; l != &k->base.claims; l = l->next) {
+        struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);
+        if (hocket__claims_is_ours(c))
+            hocket__buf_addf(
+                fences, "%s%llu", fences->len ? "," : "", (unsigned long long) c->fence);
+    }
+    return fences->status < 0 ? hocket__error_nomem(&k->db.error) : 0;
+}
+
+/* All at once, but those whose rows somebody has locked: they would hold up the others, and at last undo what was done. Each
+ * comes back with whether it was renewed, and whether it is ours. */
+static int renew_all(struct hocket__pg_keeper *k, struct hocket__str ids, struct hocket__str fences)
 {
     struct hocket__pg *d = &k->db;
     hocket__pg_new(d);
     hocket__pg_int(d, hocket__pg_now(k) + k->base.o.lease_ms);
-    hocket__pg_text(d, hocket__cstr(c->id));
-    hocket__pg_int(d, (int64_t) c->fence);
+    hocket__pg_text(d, ids);
+    hocket__pg_text(d, fences);
     hocket__pg_int(d, k->base.self.store);
-    return hocket__pg_send(d, PG_RENEW,
-        "UPDATE runs SET lease_ms = $1 WHERE id = $2 AND fence = $3 AND owner_store = $4");
+    return hocket__pg_query(d, PG_RENEW,
+        "WITH m AS MATERIALIZED (SELECT * FROM unnest(string_to_array($2, ','),"
+        " string_to_array($3, ',')::bigint[]) m(id, fence)), free AS MATERIALIZED (SELECT r.no, "
+        "m.id"
+        " FROM m JOIN runs r ON r.id = m.id COLLATE \"C\" AND r.fence = m.fence"
+        " WHERE r.owner_store = $4 FOR NO KEY UPDATE OF r SKIP LOCKED), done AS (UPDATE runs r"
+        " SET lease_ms = $1 FROM free WHERE r.no = free.no RETURNING free.id)"
+        " SELECT m.id, (done.id IS NOT NULL)::int::bigint,"
+        " (SELECT count(*) FROM runs r WHERE r.id = m.id COLLATE \"C\" AND r.fence = m.fence"
+        " AND r.owner_store = $4) FROM m LEFT JOIN done ON done.id = m.id");
 }
 
-static bool is_ours(const struct hocket__claimed *c)
-{
-    return !c->refusal && c->fence;
-}
-
-/* Each by itself, so that one that somebody has locked holds up no other. What was lost is told. */
-static int send_renewals(struct hocket__pg_keeper *k)
-{
-    int rc = 0;
-    for (struct hocket__list *l = k->base.claims.next; rc == 0 && l != &k->base.claims;
-         l = l->next) {
-        struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);
-        if (is_ours(c))
-            rc = send_renewal(k, c);
-    }
-    return rc == 0 ? hocket__pg_sync(&k->db) : rc;
-}
-
+/* What was lost is told. */
 static int read_renewals(struct hocket__pg_keeper *k)
 {
+    struct hocket__pg *d = &k->db;
     int rc = 0;
-    for (struct hocket__list *l = k->base.claims.next; rc == 0 && l != &k->base.claims;
-         l = l->next) {
-        struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);
-        if (is_ours(c) && (rc = hocket__pg_next(&k->db)) == 0 && hocket__pg_changed(&k->db) == 0)
+    for (int i = 0; i < hocket__pg_rows(d); i++) {
+        struct hocket__str text = hocket__pg_bytes_of(d, i, 0);
+        bool renewed = hocket__pg_int_of(d, i, 1) > 0, ours = hocket__pg_int_of(d, i, 2) > 0;
+        char id[HOCKET__STORE_ID + 1] = "";
+        memcpy(id, text.p, text.n < HOCKET__STORE_ID ? text.n : HOCKET__STORE_ID);
+        struct hocket__claimed *c = hocket__claims_get(&k->base, id);
+        if (!renewed && !ours && c && !k->base.leases.writing)
             hocket__keeper_refuse(&k->base, c, HOCKET__STORE_APPEND, HOCKET_ESTATE);
+        rc |= !renewed && ours;
     }
     return rc;
 }
 
-/* A pipeline without BEGIN is one transaction as well. */
-int hocket__pg_renew(struct hocket__keeper *base)
+int hocket__pg_renew(struct hocket__pg_keeper *k)
 {
-    struct hocket__pg_keeper *k = hocket__pg_of(base);
-    if (hocket__list_empty(&base->claims))
+    struct hocket__buf ids, fences;
+    if (hocket__list_empty(&k->base.claims))
         return 0;
-    int rc = hocket__pg_connect(&k->db);
+    hocket__buf_init(&ids, &hocket__malloc, 0);
+    hocket__buf_init(&fences, &hocket__malloc, 0);
+    int rc = hocket__claims_ids(&k->base, &ids);
     if (rc == 0)
-        rc = send_renewals(k);
+        rc = add_claims(k, &fences);
     if (rc == 0)
-        rc = read_renewals(k);
-    return rc < 0 ? (k->db.conn ? hocket__pg_give_up(&k->db) : rc) : hocket__pg_end(&k->db);
+        rc = renew_all(k, hocket__buf_str(&ids), hocket__buf_str(&fences));
+    hocket__buf_deinit(&ids);
+    hocket__buf_deinit(&fences);
+    return rc < 0 ? rc : read_renewals(k);
 }
 
 /* Also those whose answers never came. A connection that is lost is not made anew for it: the leases end. */

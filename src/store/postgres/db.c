@@ -13,6 +13,7 @@
 
 #define CONNECT_MS 30000 /* for a connection, whatever of hosts its URL names */
 #define LAST_MS    3000  /* when the store is being closed */
+#define DIAL_MS    1000  /* and there is no connection */
 
 int64_t hocket__pg_clock(void)
 {
@@ -117,11 +118,12 @@ static void drain(struct hocket__pg *d)
 /* For the connection, and to be woken: what the waker wants is seen to later, but that it may be the end. */
 static int wait_for(struct hocket__pg *d, short events, int64_t until)
 {
+    int64_t last = d->lib->PQstatus(d->conn) == CONNECTION_OK ? LAST_MS : DIAL_MS;
     struct pollfd fds[2] = { { .fd = d->lib->PQsocket(d->conn), .events = events },
         { .fd = d->wake, .events = POLLIN } };
     int64_t left = until - hocket__pg_clock();
-    if (atomic_load(d->closing) && left > LAST_MS)
-        left = LAST_MS;
+    if (atomic_load(d->closing) && left > last)
+        left = last;
     int n = left > 0 ? poll(fds, 2, (int) left) : 0;
     if (fds[1].revents)
         drain(d);
@@ -200,7 +202,7 @@ void hocket__pg_disconnect(struct hocket__pg *d)
         d->lib->PQfinish(d->conn);
     d->result = NULL;
     d->conn = NULL;
-    d->lost = d->listening = false;
+    d->lost = d->listening = d->patient = false;
     memset(d->prepared, 0, sizeof(d->prepared));
     hocket__buf_reset(&d->sent);
     d->read = 0;
@@ -274,9 +276,7 @@ int hocket__pg_script(struct hocket__pg *d, const char *sql)
     if (!d->lib->PQexitPipelineMode(d->conn) || !d->lib->PQsendQuery(d->conn, sql))
         return hocket__pg_lose(d, d->lib->PQerrorMessage(d->conn));
     for (;;) {
-        int64_t until =
-            hocket__pg_clock() + (INT64_C(24) * 3600 * 1000); /* a large table may take long */
-        if (hocket__pg_await(d, until) < 0)
+        if (hocket__pg_await(d, hocket__pg_clock() + HOCKET__PG_LONG_MS) < 0)
             return HOCKET_EIO;
         PGresult *r = d->lib->PQgetResult(d->conn);
         if (!r)
@@ -287,5 +287,15 @@ int hocket__pg_script(struct hocket__pg *d, const char *sql)
     }
     if (!d->lost && !d->lib->PQenterPipelineMode(d->conn))
         return hocket__pg_lose(d, d->lib->PQerrorMessage(d->conn));
+    return rc;
+}
+
+/* Older servers do not know the second setting, nor do some systems. */
+int hocket__pg_be_patient(struct hocket__pg *d)
+{
+    int rc = hocket__pg_script(d, "SET statement_timeout = 0");
+    d->patient = rc == 0;
+    if (rc == 0 && hocket__pg_script(d, "SET client_connection_check_interval = '1s'") < 0)
+        rc = d->lost ? d->error.status : 0;
     return rc;
 }

@@ -24,7 +24,9 @@ struct hocket__pg {
     int wake;             /* an eventfd, or -1 */
     bool woken;           /* it was, while something else was waited for */
     bool lost;            /* the connection is of no use any more */
+    bool patient;         /* statements may take as long as they like; until the next connection */
     bool notified, listening;
+    bool looks_only; /* its role may read the tables, and nothing else */
     bool prepared[HOCKET__PG_STATEMENTS];
 
     /* The statement that is being made. */
@@ -54,6 +56,8 @@ void hocket__pg_deinit(struct hocket__pg *d);
  * `retryable`. */
 int hocket__pg_connect(struct hocket__pg *d);
 void hocket__pg_disconnect(struct hocket__pg *d);
+/* Statements may take long from here on. When nobody waits for one any more the server ends it, if it is of version 14. */
+int hocket__pg_be_patient(struct hocket__pg *d);
 /* Several statements without results, as one transaction; so long as it takes. */
 int hocket__pg_script(struct hocket__pg *d, const char *sql);
 

@@ -6,6 +6,8 @@
 /* Milliseconds of a clock that nobody sets. */
 int64_t hocket__pg_clock(void);
 
+#define HOCKET__PG_LONG_MS (INT64_C(24) * 3600 * 1000) /* a large table may take long */
+
 /* These give the status, with d->error: as said; that the connection is lost; what a result fails with. */
 int hocket__pg_fail(struct hocket__pg *d, int status, bool retryable, const char *text);
 int hocket__pg_lose(struct hocket__pg *d, const char *why);

@@ -22,7 +22,8 @@ static int ask_others(struct hocket__pg *d, const struct hocket__store_draw *dra
     hocket__pg_text(d, draw->holder);
     hocket__pg_int(d, now_ms);
     return hocket__pg_send(d, PG_LEASES,
-        "SELECT coalesce(sum(n), 0)::bigint, count(*), count(*) FILTER (WHERE n < want)"
+        "SELECT coalesce(sum(n), 0)::bigint, count(*), count(*) FILTER (WHERE n < want),"
+        " (SELECT count(*) FROM leases WHERE name = $1 AND holder = $2)"
         " FROM leases WHERE name = $1 AND holder <> $2 AND until_ms > $3");
 }
 
@@ -45,8 +46,9 @@ static int read_all(struct hocket__pg *d, const struct hocket__store_draw *draw,
                                                    / HOCKET__STORE_DRAW_UNIT,
             hocket__pg_int_of(d, 0, 1), hocket__pg_int_of(d, 0, 2) };
     if (rc == 0 && draw->holder.n > 0 && (rc = hocket__pg_next(d)) == 0)
-        *others = (struct hocket__store_others){ hocket__pg_int_of(d, 0, 0),
-            hocket__pg_int_of(d, 0, 1), hocket__pg_int_of(d, 0, 2) };
+        *others =
+            (struct hocket__store_others){ hocket__pg_int_of(d, 0, 0), hocket__pg_int_of(d, 0, 1),
+                hocket__pg_int_of(d, 0, 2), hocket__pg_int_of(d, 0, 3) != 0 };
     return rc < 0 ? hocket__pg_give_up(d) : hocket__pg_end(d);
 }
 
@@ -119,11 +121,13 @@ static int write_all(struct hocket__pg *d, const struct hocket__store_draw *draw
     return rc < 0 ? hocket__pg_give_up(d) : hocket__pg_end(d);
 }
 
-/* An answer that was lost on its way was drawn all the same: what is drawn twice leaks, or its lease runs out. */
-int hocket__pg_draw(struct hocket__pg_keeper *k, struct hocket__store_call *c)
+/* An answer that was lost on its way was drawn all the same: what is drawn twice leaks, or its lease runs out; what a holder
+ * spends is spent once. */
+int hocket__pg_draw(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool again)
 {
     struct hocket__pg *d = &k->db;
     struct hocket__store_draw draw = hocket__store_call_draw(c);
+    draw.again |= again;
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_DRAWN };
     struct hocket__store_level level = { 0 };
     struct hocket__store_others others = { 0 };

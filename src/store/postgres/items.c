@@ -21,13 +21,9 @@ static int find(struct hocket__pg *d, struct hocket__store_call *c, int64_t *ver
                : 0;
 }
 
-/* The run's and the item's own, in this transaction alone. */
-static int put_run(struct hocket__pg_keeper *k, struct hocket__store_call *c)
+static int put_along(struct hocket__pg_keeper *k, struct hocket__store_call *c)
 {
-    struct hocket__store_row row;
-    int status = 0, rc = 0;
-    if (hocket__store_item_run(c, &row))
-        rc = hocket__pg_put_free(k, &row.run, &status);
+    int status, rc = hocket__pg_put_along(k, c, &status);
     if (rc == 0 && status < 0)
         c->status = hocket__store_item_refuse(c, status);
     return rc;
@@ -65,18 +61,18 @@ static int lost(struct hocket__pg *d, struct hocket__store_call *c)
 /* Whether it stands there as this call was to leave it. */
 static int is_done(struct hocket__pg *d, struct hocket__store_call *c, int64_t version, bool *done)
 {
-    struct hocket__store_row row = { .run = { .id = "" } };
+    struct hocket__store_row row;
     int64_t expected = (int64_t) c->from;
     *done = false;
     if (version == 0 || (expected > 0 && version != expected + 1))
         return 0;
-    hocket__store_item_run(c, &row);
+    bool with_run = hocket__store_run_along(c, &row);
     hocket__pg_new(d);
     hocket__pg_text(d, c->key);
     hocket__pg_text(d, c->message_id);
     hocket__pg_int(d, c->at_ms);
     hocket__pg_text(d, c->json);
-    hocket__pg_text(d, hocket__cstr(row.run.id));
+    hocket__pg_text(d, with_run ? hocket__cstr(row.run.id) : HOCKET__STR(""));
     int rc = hocket__pg_query(d, PG_ITEM_SAME,
         "SELECT 1::bigint FROM items WHERE kind = $1 AND id = $2 AND due_ms = $3 AND json = $4"
         " AND ($5 = '' OR EXISTS (SELECT 1 FROM runs WHERE runs.id = $5))");
@@ -114,7 +110,7 @@ static int put(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool a
     if (rc < 0 || done)
         return rc;
     if ((c->status = hocket__store_item_judge(c, version)) == 0)
-        rc = put_run(k, c);
+        rc = put_along(k, c);
     return rc < 0 || c->status < 0 ? rc : write_new(k, c, version, hocket__buf_str(generation));
 }
 
@@ -142,6 +138,9 @@ static int change(struct hocket__pg_keeper *k, struct hocket__store_call *c, boo
         struct hocket__buf *generation))
 {
     struct hocket__buf generation;
+    /* On a standby it would be taken for a server that is about to be replaced, and waited for. */
+    if (k->db.looks_only)
+        return hocket__error(&k->db.error, HOCKET_EDENIED, "this role may only look at the store");
     hocket__buf_init(&generation, &hocket__malloc, 0);
     int rc = hocket__pg_begin(&k->db);
     if (rc == 0)
@@ -165,16 +164,6 @@ int hocket__pg_item_del(struct hocket__pg_keeper *k, struct hocket__store_call *
 /* ---- Reading ----------------------------------------------------------------------------------- */
 
 #define AT_ONCE 100
-
-/* Goes on behind the time and id of the last one of the piece before. */
-static int remember(struct hocket__store_call *c, const struct hocket__store_item *last)
-{
-    if (!c->after.a)
-        hocket__buf_init(&c->after, &hocket__malloc, 0);
-    hocket__buf_reset(&c->after);
-    c->from = (uint64_t) last->due_ms;
-    return hocket__buf_addstr(&c->after, last->id);
-}
 
 int hocket__pg_items(struct hocket__pg_keeper *k, struct hocket__store_call *c)
 {
@@ -200,7 +189,7 @@ int hocket__pg_items(struct hocket__pg_keeper *k, struct hocket__store_call *c)
         hocket__store_pack(&c->rows, &row);
         c->more = i + 1 == AT_ONCE;
         if (c->more)
-            c->rows.status |= remember(c, &row.item);
+            c->rows.status |= hocket__store_item_behind(c, &row.item);
     }
     return rc;
 }

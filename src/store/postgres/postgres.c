@@ -56,17 +56,27 @@ static int open_once(struct hocket__pg_keeper *k)
     return rc == 0 ? read_clock(k) : rc;
 }
 
+/* One that was about to come up may have refused the attempt, and be up when it is asked for its patience: a refusal counts
+ * from the second one in a row on. */
+static bool is_worth_it(struct hocket__pg_keeper *k, int64_t begun, int *refusals)
+{
+    struct hocket_error error = k->db.error;
+    int64_t patient = patience(&k->db);
+    *refusals = patient > 0 ? 0 : *refusals + 1;
+    if (*refusals == 1 || hocket__keeper_clock() - begun < patient)
+        return true;
+    k->db.error = error;
+    k->db.error.retryable = patient > 0;
+    return false;
+}
+
 static int open_database(struct hocket__keeper *base)
 {
     struct hocket__pg_keeper *k = hocket__pg_of(base);
     int64_t begun = hocket__keeper_clock();
-    int rc = open_once(k);
-    while (rc < 0 && k->db.error.retryable && !atomic_load(&base->closing)) {
-        struct hocket_error error = k->db.error;
-        if (hocket__keeper_clock() - begun >= patience(&k->db)) {
-            k->db.error = error;
-            break;
-        }
+    int rc = open_once(k), refusals = 0;
+    while (rc < 0 && k->db.error.retryable && !atomic_load(&base->closing)
+           && is_worth_it(k, begun, &refusals)) {
         hocket__pg_idle(&k->db, OPEN_GAP_MS);
         rc = open_once(k);
     }
@@ -164,10 +174,19 @@ static void wake(struct hocket__keeper *base)
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
+static int64_t now(const struct hocket__keeper *base)
+{
+    return hocket__pg_now(hocket__container_of(base, struct hocket__pg_keeper, base));
+}
+
+/* The clock first: by one that was put on, or stood still with this machine, leases would be over at once. */
 static int renew(struct hocket__keeper *base)
 {
-    int rc = hocket__pg_renew(base);
-    return rc == 0 ? read_clock(hocket__pg_of(base)) : rc;
+    struct hocket__pg_keeper *k = hocket__pg_of(base);
+    int rc = hocket__pg_connect(&k->db);
+    if (rc == 0)
+        rc = read_clock(k);
+    return rc == 0 ? hocket__pg_renew(k) : rc;
 }
 
 static void close_database(struct hocket__keeper *base)
@@ -187,6 +206,7 @@ static const struct hocket__keeper_ops ops = {
     .open = open_database,
     .write = hocket__pg_write,
     .answer = hocket__pg_answer,
+    .now = now,
     .renew = renew,
     .release = hocket__pg_release,
     .sweep = hocket__pg_sweep,

@@ -30,23 +30,51 @@ int hocket__pg_begin(struct hocket__pg *d);
 /* ---- write.c ---- */
 
 int hocket__pg_write(struct hocket__keeper *base, struct hocket__str work, bool sync);
+/* Whether an attempt whose answer was lost has put this run, whoever has it now: 1, 0, or a status. */
+int hocket__pg_is_put(struct hocket__pg_keeper *k, const struct hocket__store_run *r);
+/* Until standbys that are waited for have all that was committed before, also that whose answer was lost. */
+int hocket__pg_until_replicated(struct hocket__pg_keeper *k);
 
 /* ---- apply.c ---- */
+
+/* Hands over what one command says, of a run whose row is known; then what is said of the rows of the runs themselves. */
+int hocket__pg_apply(struct hocket__pg_keeper *k, const struct hocket__store_command *cmd);
+int hocket__pg_apply_rows(struct hocket__pg_keeper *k);
+/* Refuses the run, and gives 0: what others say is written. */
+int hocket__pg_refuse(struct hocket__pg_keeper *k, struct hocket__claimed *c,
+    enum hocket__store_command_kind kind, int status);
+/* Hands a file over, as a part of a pipeline. */
+int hocket__pg_send_file(struct hocket__pg *d, const struct hocket__store_file *f);
+
+/* One that is there already stays: then no row has changed. */
+int hocket__pg_send_message(
+    struct hocket__pg *d, int64_t run, const struct hocket__store_message *m);
+
+/* ---- put.c ---- */
+
+#define HOCKET__PG_LAST_KEY UINT64_C(0xFFFFFFFF)
 
 /* Of a run that is to be put: its number, and its parent's. */
 #define HOCKET__PG_NUMBER                                                                          \
     "SELECT nextval(pg_get_serial_sequence('runs', 'no')), (SELECT no FROM runs WHERE id = $1)"
 
-/* Hands over what one command says, of a run whose row is known; then what is said of the rows of the runs themselves. */
-int hocket__pg_apply(struct hocket__pg_keeper *k, const struct hocket__store_command *cmd);
-int hocket__pg_apply_rows(struct hocket__pg_keeper *k);
+int hocket__pg_put_run(
+    struct hocket__pg_keeper *k, struct hocket__claimed *c, const struct hocket__store_run *r);
+int hocket__pg_update_run(
+    struct hocket__pg_keeper *k, struct hocket__claimed *c, const struct hocket__store_command *u);
+/* What was said of its row. */
+int hocket__pg_change_run(struct hocket__pg_keeper *k, struct hocket__claimed *c, int64_t now);
 /* Puts a run that nobody has, in the transaction that there is; *status: why it cannot be. */
 int hocket__pg_put_free(
     struct hocket__pg_keeper *k, const struct hocket__store_run *run, int *status);
 
-/* One that is there already stays: then no row has changed. */
-int hocket__pg_send_message(
-    struct hocket__pg *d, int64_t run, const struct hocket__store_message *m);
+/* ---- submit.c ---- */
+
+/* Puts what comes along, in the transaction that there is; *status: why its run cannot be put. */
+int hocket__pg_put_along(
+    struct hocket__pg_keeper *k, const struct hocket__store_call *c, int *status);
+/* `again`: the answer of an attempt before was lost. */
+int hocket__pg_submit(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool again);
 
 /* ---- claims.c ---- */
 
@@ -55,7 +83,8 @@ void hocket__pg_owner(struct hocket__pg_keeper *k);
 /* Whether whoever has the run of this row of HOCKET__PG_RUN has it still. */
 bool hocket__pg_is_held(struct hocket__pg_keeper *k, int row);
 int hocket__pg_take(struct hocket__pg_keeper *k, struct hocket__store_call *c);
-int hocket__pg_renew(struct hocket__keeper *base);
+/* 1: some are locked by somebody. */
+int hocket__pg_renew(struct hocket__pg_keeper *k);
 int hocket__pg_release(struct hocket__keeper *base);
 
 /* ---- queue.c ---- */
@@ -67,6 +96,8 @@ int hocket__pg_spoken(struct hocket__pg_keeper *k, struct hocket__store_call *c)
 /* ---- ask.c ---- */
 
 int hocket__pg_answer(struct hocket__keeper *base, struct hocket__store_call *c);
+
+/* ---- runs.c ---- */
 
 /* What the id of a removed run begins with, that it had, and its number. */
 #define HOCKET__PG_REMOVED "removed "
@@ -96,6 +127,23 @@ void hocket__pg_run_of(struct hocket__pg *d, int row, struct hocket__store_run *
 /* The run's number; 0 without an error: there is none. */
 int64_t hocket__pg_run_no(struct hocket__pg *d, struct hocket__str id, int *rc);
 
+/* These answer FIND, RUNS and REMOVE (`again`: the answer of an attempt before was lost). */
+int hocket__pg_find(struct hocket__pg_keeper *k, struct hocket__store_call *c);
+int hocket__pg_runs(struct hocket__pg_keeper *k, struct hocket__store_call *c);
+int hocket__pg_remove_named(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool again);
+
+/* ---- log.c ---- */
+
+/* These answer ENTRIES and RECORDS, and FILES. */
+int hocket__pg_log(struct hocket__pg_keeper *k, struct hocket__store_call *c);
+int hocket__pg_files(struct hocket__pg_keeper *k, struct hocket__store_call *c);
+
+/* ---- messages.c ---- */
+
+/* These answer MESSAGES and MESSAGE. */
+int hocket__pg_messages(struct hocket__pg_keeper *k, struct hocket__store_call *c);
+int hocket__pg_message(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool again);
+
 /* ---- pools.c ---- */
 
 int hocket__pg_pools(struct hocket__pg_keeper *k, struct hocket__store_call *c);
@@ -110,6 +158,9 @@ int hocket__pg_sweep(struct hocket__keeper *base);
 /* Drops the files of those of these generations that no run has, and no item. */
 int hocket__pg_drop_files(struct hocket__pg *d, struct hocket__str generations);
 
+/* Of the generation $1, among what else such locks are of. */
+#define HOCKET__PG_GENERATION "hashtextextended('hocket files ' || $1, 0)"
+
 /* ---- items.c ---- */
 
 /* `again`: the answer of an attempt before was lost. */
@@ -123,7 +174,7 @@ int hocket__pg_care(struct hocket__pg_keeper *k, struct hocket__store_call *c);
 
 /* ---- draw.c ---- */
 
-int hocket__pg_draw(struct hocket__pg_keeper *k, struct hocket__store_call *c);
+int hocket__pg_draw(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool again);
 
 /* ---- notes.c ---- */
 
@@ -144,12 +195,15 @@ enum {
     PG_TEXT,
     PG_RECORD,
     PG_FILE,
+    PG_FILE_SHARE,
+    PG_FILE_LOCK,
     PG_MESSAGE,
     PG_MESSAGE_DEL,
     PG_LET_GO,
     PG_GROWN,
     PG_COMMIT,
     PG_TAKE_FIND,
+    PG_CALLS,
     PG_TAKE,
     PG_TAKEN,
     PG_RENEW,
@@ -194,6 +248,7 @@ enum {
     PG_SPEAK,
     PG_ENDED,
     PG_TAKE_NEXT,
+    PG_TAKE_NEXT_OF,
     PG_LOST,
     PG_RETAKE,
     PG_OWNERS,

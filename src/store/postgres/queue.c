@@ -1,7 +1,9 @@
 /* Runs for workers: as in a file (sqlite/queue.c), but that the next one is found, locked and taken by one statement, which
  * passes over those that another worker is taking.
  *
- * The clock is the server's, asked in the statement itself: a worker whose own has jumped would find all others gone.
+ * The clock is the server's, asked in the statement itself: a worker whose own has jumped would find all others gone. What
+ * this store has itself is not the next, whatever its lease says; nor is what others have whose leases are not believed
+ * (keeper/leases.c).
  *
  * An answer that is lost on the way may have been a run. It is ours then, and nobody knows: whoever asks next looks for
  * such a one first (lost_one). One that is never found again is somebody else's when its lease is over. */
@@ -45,6 +47,7 @@ static int give(struct hocket__pg_keeper *k, struct hocket__store_call *call)
 
 /* ---- The next one ------------------------------------------------------------------------------------ */
 
+/* Seven parameters, from the second on. */
 static void add_self(struct hocket__pg_keeper *k)
 {
     struct hocket__pg *d = &k->db;
@@ -60,7 +63,7 @@ static void add_self(struct hocket__pg_keeper *k)
 
 #define OWN                                                                                        \
     "owner_pid = $2, owner_host = $3, owner_place = $4, owner_start = $5, owner_store = $6,"       \
-    " owner_since_ms = t.now, lease_ms = t.now + $7"
+    " owner_since_ms = (SELECT now FROM t), lease_ms = (SELECT now FROM t) + $7"
 #define TOLD                                                                                       \
     " RETURNING r.id, (SELECT f.id FROM runs f WHERE f.no = r.parent), r.at_n, r.at_seq, "         \
     "r.target,"                                                                                    \
@@ -70,26 +73,47 @@ static void add_self(struct hocket__pg_keeper *k)
     "r.last_seq,"                                                                                  \
     " r.pool, r.due_ms, r.caller, r.project, r.attempts, r.writes"
 
-/* What was lost and what had a time comes first (HOCKET__QUEUE_AT): two looks at each pool. The first of each is locked, and
- * the first of those taken: others pass over them for that moment.
- * What is in WITH is asked once: an UPDATE may ask what it is joined with several times, and lock several. */
+/* What was lost and what had a time comes first, then what is due at once (HOCKET__QUEUE_AT): two looks at a pool. */
+#define LOOK                                                                                       \
+    "(SELECT no, id, " HOCKET__QUEUE_AT " AS at_ms FROM runs WHERE " HOCKET__QUEUE_OPEN            \
+    " AND pool COLLATE \"C\" = "
+#define FIRST                                                                                      \
+    " AND (owner_pid = 0 OR lease_ms <= $10) AND NOT (id = ANY(string_to_array($9, ',')))"         \
+    " ORDER BY " HOCKET__QUEUE_AT ", id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)"
+#define OF_ONE                                                                                     \
+    "SELECT no FROM " LOOK "$1 AND " HOCKET__QUEUE_AT " BETWEEN 1 AND (SELECT now FROM t)" FIRST   \
+    " a UNION ALL SELECT no FROM " LOOK "$1 AND " HOCKET__QUEUE_AT " = 0" FIRST " b LIMIT 1"
+#define OF_SEVERAL                                                                                 \
+    "SELECT b.no FROM unnest(string_to_array($1, ',')) p(name)"                                    \
+    " CROSS JOIN (SELECT 1::bigint AS low, now AS high FROM t UNION ALL SELECT 0, 0) w"            \
+    " CROSS JOIN LATERAL " LOOK "p.name AND " HOCKET__QUEUE_AT " BETWEEN w.low AND w.high" FIRST   \
+    " b ORDER BY b.at_ms = 0, b.at_ms, b.id LIMIT 1"
+/* What is in WITH is asked once: else an UPDATE may ask what it is joined with several times, and lock several. */
+#define BEST "WITH t AS MATERIALIZED " NOW(8) ", best AS MATERIALIZED ("
+#define TAKEN                                                                                      \
+    ") UPDATE runs r SET " HOCKET__QUEUE_TAKE ", " OWN " WHERE r.no = (SELECT no FROM best)" TOLD
+
+/* Of one pool, as nearly all workers ask: the server plans it once, and looks a second time only where the first look finds
+ * nothing. Of several the first of each is locked, and the first of those taken: others pass over them for that moment. */
+static int ask_next(struct hocket__pg *d, bool several)
+{
+    return several ? hocket__pg_query(d, PG_TAKE_NEXT_OF, BEST OF_SEVERAL TAKEN)
+                   : hocket__pg_query(d, PG_TAKE_NEXT, BEST OF_ONE TAKEN);
+}
+
 static int take_next(struct hocket__pg_keeper *k, struct hocket__store_call *call)
 {
+    struct hocket__buf ours;
+    hocket__buf_init(&ours, &hocket__malloc, 0);
+    int rc = hocket__claims_ids(&k->base, &ours);
     hocket__pg_new(&k->db);
     hocket__pg_text(&k->db, call->key);
     add_self(k);
-    int rc = hocket__pg_query(&k->db, PG_TAKE_NEXT,
-        "WITH t AS MATERIALIZED " NOW(
-            8) ", best AS MATERIALIZED (SELECT b.no"
-               " FROM unnest(string_to_array($1, ',')) p(name)"
-               " CROSS JOIN (SELECT 1::bigint AS low, now AS high FROM t UNION ALL SELECT 0, 0) w"
-               " CROSS JOIN LATERAL (SELECT no, id, " HOCKET__QUEUE_AT
-               " AS at_ms FROM runs WHERE pool = p.name COLLATE \"C\" AND " HOCKET__QUEUE_OPEN
-               " AND " HOCKET__QUEUE_AT " BETWEEN w.low AND w.high ORDER BY " HOCKET__QUEUE_AT
-               ", id LIMIT 1"
-               " FOR NO KEY UPDATE SKIP LOCKED) b ORDER BY b.at_ms = 0, b.at_ms, b.id LIMIT 1)"
-               " UPDATE runs r SET " HOCKET__QUEUE_TAKE ", " OWN
-               " FROM best, t WHERE r.no = best.no" TOLD);
+    hocket__pg_text(&k->db, hocket__buf_str(&ours));
+    hocket__pg_int(&k->db, hocket__leases_over(&k->base));
+    if (rc == 0)
+        rc = ask_next(&k->db, memchr(call->key.p, ',', call->key.n));
+    hocket__buf_deinit(&ours);
     if (rc < 0)
         return rc;
     return hocket__pg_rows(&k->db) == 1 ? give(k, call) : 0;
@@ -116,7 +140,7 @@ static int retake(struct hocket__pg_keeper *k, struct hocket__store_call *call, 
     int rc = hocket__pg_query(&k->db, PG_RETAKE,
         "WITH t AS MATERIALIZED " NOW(
             8) " UPDATE runs r SET fence = fence + 1, " OWN
-               " FROM t WHERE r.no = $1 AND r.owner_pid = $2 AND r.owner_store = $6" TOLD);
+               " WHERE r.no = $1 AND r.owner_pid = $2 AND r.owner_store = $6" TOLD);
     if (rc < 0)
         return rc;
     return hocket__pg_rows(&k->db) == 1 ? give(k, call) : 0;
@@ -152,7 +176,7 @@ static int find_gone(
     hocket__pg_new(d);
     hocket__pg_text(d, pools);
     hocket__pg_text(d, place);
-    hocket__pg_int(d, k->base.o.lease_ms);
+    hocket__pg_int(d, hocket__leases_reach(&k->base));
     add_now(k);
     int rc = hocket__pg_query(d, PG_OWNERS,
         "WITH t AS MATERIALIZED " NOW(4) " SELECT DISTINCT owner_pid, owner_start"
@@ -179,8 +203,9 @@ static int bury(struct hocket__pg_keeper *k, const int64_t owner[2])
     hocket__pg_int(d, owner[0]);
     hocket__pg_int(d, owner[1]);
     hocket__pg_text(d, hocket__cstr(k->base.self.place));
+    hocket__pg_int(d, HOCKET__QUEUE_BURIED);
     return hocket__pg_query(d, PG_BURY,
-        "UPDATE runs SET lease_ms = 1 WHERE owner_pid = $1 AND owner_start = $2 AND owner_place = "
+        "UPDATE runs SET lease_ms = $4 WHERE owner_pid = $1 AND owner_start = $2 AND owner_place = "
         "$3"
         " AND " HOCKET__QUEUE_OPEN);
 }
@@ -199,7 +224,9 @@ static int bury_all(struct hocket__pg_keeper *k, struct hocket__str pools)
 
 static int take(struct hocket__pg_keeper *k, struct hocket__store_call *call)
 {
-    int rc = k->unsure ? lost_one(k, call) : 0;
+    int rc = hocket__leases_renew(&k->base);
+    if (rc == 0 && k->unsure)
+        rc = lost_one(k, call);
     if (rc == 0 && call->rows.len == 0)
         rc = take_next(k, call);
     if (rc == 0 && call->rows.len == 0 && (rc = bury_all(k, call->key)) == 1)
@@ -213,17 +240,6 @@ int hocket__pg_take_next(struct hocket__pg_keeper *k, struct hocket__store_call 
     int rc = take(k, call);
     k->unsure |= rc < 0;
     return rc;
-}
-
-/* The ids of those that we have, with commas. */
-static int add_claims(struct hocket__pg_keeper *k, struct hocket__buf *ids)
-{
-    for (struct hocket__list *l = k->base.claims.next; l != &k->base.claims; l = l->next) {
-        struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);
-        if (!c->refusal && c->fence)
-            hocket__buf_addf(ids, "%s%s", ids->len ? "," : "", c->id);
-    }
-    return ids->status < 0 ? hocket__error_nomem(&k->db.error) : 0;
 }
 
 static void give_spoken(struct hocket__pg_keeper *k, struct hocket__store_call *call, int i)
@@ -243,7 +259,7 @@ int hocket__pg_spoken(struct hocket__pg_keeper *k, struct hocket__store_call *ca
 {
     struct hocket__buf ids;
     hocket__buf_init(&ids, &hocket__malloc, 0);
-    int rc = add_claims(k, &ids);
+    int rc = hocket__claims_ids(&k->base, &ids);
     hocket__pg_new(&k->db);
     hocket__pg_text(&k->db, hocket__buf_str(&ids));
     if (rc == 0)

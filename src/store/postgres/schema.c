@@ -202,6 +202,27 @@ static int check_server(struct hocket__pg *d)
 
 enum content { MISSING, EMPTY, OURS, FOREIGN };
 
+/* What this role may do with the tables that are there. */
+static int check_rights(struct hocket__pg *d)
+{
+    hocket__pg_new(d);
+    hocket__pg_text(d, hocket__cstr(d->schema));
+    int rc = hocket__pg_query(d, 0,
+        "SELECT (has_schema_privilege(s.oid, 'USAGE') AND bool_and(has_table_privilege(c.oid, "
+        "'SELECT')))::int::bigint,"
+        " bool_and(has_table_privilege(c.oid, 'INSERT'))::int::bigint"
+        " FROM pg_namespace s JOIN pg_class c ON s.oid = c.relnamespace"
+        " WHERE nspname = $1 AND relname IN ('meta', 'runs', 'entries') GROUP BY s.oid");
+    if (rc < 0 || hocket__pg_rows(d) == 0)
+        return rc;
+    if (!hocket__pg_int_of(d, 0, 0))
+        return refuse(d, HOCKET_EDENIED,
+            "this role may not use the store: as the owner of its tables, run `hocket store init "
+            "--worker ROLE`, or `--reader ROLE`");
+    d->looks_only = !hocket__pg_int_of(d, 0, 1);
+    return 0;
+}
+
 /* What is in the schema, and the version of what is ours. */
 static int look(struct hocket__pg *d, int64_t *version)
 {
@@ -219,6 +240,9 @@ static int look(struct hocket__pg *d, int64_t *version)
             metas = hocket__pg_int_of(d, 0, 2);
     if (metas == 0)
         return schemas == 0 ? MISSING : relations == 0 ? EMPTY : FOREIGN;
+    rc = check_rights(d);
+    if (rc < 0)
+        return rc;
     hocket__pg_new(d);
     rc = hocket__pg_query(d, 0,
         "SELECT value::bigint FROM meta WHERE name = 'version'"

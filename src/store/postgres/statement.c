@@ -14,6 +14,11 @@
 #define MAX_FIELD                                                                                  \
     ((size_t) 256 * 1024 * 1024) /* twice that, escaped, is below the 1 GB of a field */
 
+static int64_t deadline(const struct hocket__pg *d)
+{
+    return hocket__pg_clock() + (d->patient ? HOCKET__PG_LONG_MS : DEADLINE_MS);
+}
+
 /* ---- Statements ----------------------------------------------------------------------------------------- */
 
 void hocket__pg_new(struct hocket__pg *d)
@@ -134,13 +139,13 @@ int hocket__pg_sync(struct hocket__pg *d)
 {
     if (!d->lib->PQpipelineSync(d->conn))
         return hocket__pg_lose(d, d->lib->PQerrorMessage(d->conn));
-    return hocket__pg_flush(d, hocket__pg_clock() + DEADLINE_MS);
+    return hocket__pg_flush(d, deadline(d));
 }
 
 /* A result of a statement, and the NULL behind it. */
 static PGresult *take(struct hocket__pg *d)
 {
-    int64_t until = hocket__pg_clock() + DEADLINE_MS;
+    int64_t until = deadline(d);
     if (hocket__pg_await(d, until) < 0)
         return NULL;
     PGresult *r = d->lib->PQgetResult(d->conn);

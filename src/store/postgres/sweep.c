@@ -23,9 +23,16 @@ static int names_of(struct hocket__pg *d, int64_t no, struct hocket__buf *names)
 }
 
 /* Files that no run has, and no item. Forks have the generations of those that they go through, and what another run has
- * called that one's; names that are no id of a run are shared by many, and found soon where one of those is left. */
+ * called that one's; names that are no id of a run are shared by many, and found soon where one of those is left. Nobody puts any
+ * of them meanwhile: he would find them there, and the statement that looks for runs would not see his. */
 static int purge_files(struct hocket__pg *d, struct hocket__str generation)
 {
+    hocket__pg_new(d);
+    hocket__pg_text(d, generation);
+    int rc = hocket__pg_query(
+        d, PG_FILE_LOCK, "SELECT pg_advisory_xact_lock(" HOCKET__PG_GENERATION ")");
+    if (rc < 0)
+        return rc;
     hocket__pg_new(d);
     hocket__pg_text(d, generation);
     return hocket__pg_query(d, PG_PURGE_FILES,
@@ -127,12 +134,13 @@ static int64_t old_run(struct hocket__pg_keeper *k, int *rc)
         return 0;
     int64_t now = hocket__pg_now(k);
     hocket__pg_new(d);
-    hocket__pg_int(d, now);
+    hocket__pg_int(d, now - HOCKET__SLEEP_MS);
     hocket__pg_int(d, now - k->base.o.max_age_ms);
     return one_run(d, PG_OLDEST,
         "SELECT no FROM runs r WHERE removed = 0 AND (state NOT IN ('waiting', 'parked', 'queued')"
         " OR (state = 'waiting' AND waiting_for LIKE '[{\"kind\":\"input\"%'"
-        " AND waiting_for NOT LIKE '%\"kind\":\"signal\"%'))"
+        " AND waiting_for NOT LIKE '%\"kind\":\"signal\"%'"
+        " AND waiting_for NOT LIKE '%\"kind\":\"time\"%'))"
         " AND NOT (state = 'running' AND pool IS NOT NULL)"
         " AND (owner_pid = 0 OR lease_ms < $1) AND updated_ms < $2"
         " AND NOT EXISTS (SELECT 1 FROM runs f WHERE f.parent = r.no)"

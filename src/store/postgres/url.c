@@ -93,7 +93,8 @@ int hocket__pg_url(const char *url, struct hocket__buf *conninfo, struct hocket_
         return hocket__error(err, HOCKET_EINVAL,
             "this is no URL of a PostgreSQL database: in a password @ is written %%40, / is %%2F "
             "and %% is %%25");
-    hocket__buf_add(conninfo, url, (size_t) (at - url) + user + place);
+    hocket__buf_lit(conninfo, "postgres://"); /* libpq knows it in small letters alone */
+    hocket__buf_add(conninfo, at, user + place);
     hocket__buf_lit(shown, "postgres://");
     show_userinfo(shown, at, user);
     hocket__buf_add(shown, at + user, place);

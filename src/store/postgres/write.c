@@ -13,6 +13,8 @@
  * crashed, or took over, gives those that it has not heard of once more. */
 #include "store/postgres/postgres_impl.h"
 
+#define CLOCK_MS 1000 /* by which clocks may differ */
+
 /* ---- What the rows say -------------------------------------------------------------------------- */
 
 static int send_load(struct hocket__pg_keeper *k, struct hocket__claimed *c)
@@ -107,12 +109,25 @@ static int load(struct hocket__pg_keeper *k, struct hocket__str work, bool begun
 
 /* ---- Writing ------------------------------------------------------------------------------------------- */
 
+/* When a run is due whoever has it says by the clock of his machine, and the server finds it by its own. */
+static void set_clock(const struct hocket__pg_keeper *k, struct hocket__store_command *cmd)
+{
+    int64_t *due = &cmd->row.run.due_ms;
+    if (cmd->kind != HOCKET__STORE_UPDATE || !(cmd->set & HOCKET__STORE_SET_QUEUE) || *due <= 0)
+        return;
+    int64_t wrong = hocket__store_wall_ms(&k->base.o) - hocket__pg_now(k);
+    if (wrong >= CLOCK_MS || wrong <= -CLOCK_MS)
+        *due = *due > wrong ? *due - wrong : 1;
+}
+
 static int apply_all(struct hocket__pg_keeper *k, struct hocket__str work, bool begun)
 {
     struct hocket__store_command cmd;
     int rc = 0;
-    while (rc == 0 && hocket__store_command_next(&work, &cmd))
+    while (rc == 0 && hocket__store_command_next(&work, &cmd)) {
+        set_clock(k, &cmd);
         rc = hocket__pg_apply(k, &cmd);
+    }
     if (rc == 0)
         rc = hocket__pg_apply_rows(k);
     hocket__pg_new(&k->db);
@@ -201,8 +216,7 @@ static int write_read(struct hocket__pg_keeper *k, struct hocket__str work, bool
 
 /* ---- What nobody knows --------------------------------------------------------------------------------- */
 
-/* Whether the transaction in doubt has put this run: whoever has it now. */
-static int is_put(struct hocket__pg_keeper *k, const struct hocket__store_run *r)
+int hocket__pg_is_put(struct hocket__pg_keeper *k, const struct hocket__store_run *r)
 {
     struct hocket__pg *d = &k->db;
     hocket__pg_new(d);
@@ -232,13 +246,13 @@ static int is_there(struct hocket__pg_keeper *k, const struct hocket__store_comm
     struct hocket__claimed *c =
         cmd->kind == HOCKET__STORE_FILE ? NULL : hocket__claims_get(&k->base, cmd->id);
     if (c && cmd->kind == HOCKET__STORE_PUT)
-        return c->doubt.is_new ? is_put(k, &cmd->row.run) : 0;
+        return c->doubt.is_new ? hocket__pg_is_put(k, &cmd->row.run) : 0;
     return c && c->doubt.fence ? is_changed(k, c) : 0;
 }
 
 /* What was committed while nobody waited for the standby any more may not have got there. What is committed after it has,
  * once it is answered. */
-static int until_replicated(struct hocket__pg_keeper *k)
+int hocket__pg_until_replicated(struct hocket__pg_keeper *k)
 {
     hocket__pg_new(&k->db);
     return hocket__pg_query(
@@ -276,16 +290,35 @@ static int settle(struct hocket__pg_keeper *k, struct hocket__str work)
     if (rc == 0)
         return 0;
     rc = hocket__pg_finish(&k->db, rc);
-    if (rc > 0 && (rc = until_replicated(k)) == 0) {
+    if (rc > 0 && (rc = hocket__pg_until_replicated(k)) == 0) {
         believe(k, work);
         return 1;
     }
     return rc;
 }
 
+/* A role that may only look has no runs of its own: they end with that, and whoever asks is answered still. */
+static int deny(struct hocket__pg_keeper *k, struct hocket__str work)
+{
+    struct hocket__store_command cmd;
+    hocket__keeper_begun(&k->base);
+    while (hocket__store_command_next(&work, &cmd)) {
+        if (cmd.kind == HOCKET__STORE_FILE)
+            continue;
+        struct hocket__claimed *c = hocket__claims_need(&k->base, cmd.id);
+        if (!c)
+            return hocket__error_nomem(&k->db.error);
+        if (hocket__keeper_touch(&k->base, c) && !c->refusal)
+            hocket__keeper_refuse(&k->base, c, cmd.kind, HOCKET_EDENIED);
+    }
+    return 0;
+}
+
 static int write_once(struct hocket__pg_keeper *k, struct hocket__str work)
 {
     int rc = hocket__pg_connect(&k->db);
+    if (rc == 0 && k->db.looks_only)
+        return deny(k, work);
     bool begun = k->doubt;
     if (rc == 0 && k->doubt)
         rc = settle(k, work);

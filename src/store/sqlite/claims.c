@@ -111,7 +111,8 @@ static int take(struct hocket__sqlite_keeper *k, struct hocket__store_call *call
         return rc;
     }
     struct hocket__ahead_of of;
-    bool held = hocket__sqlite_is_held(k, st);
+    const struct hocket__claimed *c = hocket__claims_get(&k->base, id);
+    bool held = (c && hocket__claims_is_ours(c)) || hocket__sqlite_is_held(k, st);
     int64_t no = hocket__db_int(&k->db, st, HOCKET__RUN_NO);
     read_owner(&k->db, st, &of);
     hocket__db_reset(&k->db, st);
@@ -127,10 +128,13 @@ int hocket__sqlite_take(struct hocket__sqlite_keeper *k, struct hocket__store_ca
 {
     char id[HOCKET__STORE_ID + 1] = "";
     memcpy(id, call->key.p, call->key.n);
+    int rc = hocket__leases_renew(&k->base);
+    if (rc < 0)
+        return rc;
     struct hocket__claimed *c = hocket__claims_need(&k->base, id);
     if (!c)
         return hocket__error_nomem(&k->db.error);
-    int rc = hocket__sqlite_begin(k);
+    rc = hocket__sqlite_begin(k);
     if (rc == 0)
         rc = take(k, call, id);
     rc = hocket__sqlite_end(k, rc);
@@ -154,7 +158,7 @@ static int renew(struct hocket__sqlite_keeper *k, struct hocket__claimed *c)
     hocket__db_bind_int(d, st, 3, (int64_t) c->fence);
     hocket__db_bind_int(d, st, 4, k->base.self.store);
     int rc = hocket__db_run(d, st);
-    if (rc == 0 && d->lib->changes(d->db) == 0)
+    if (rc == 0 && d->lib->changes(d->db) == 0 && !k->base.leases.writing)
         hocket__keeper_refuse(&k->base, c, HOCKET__STORE_APPEND, HOCKET_ESTATE);
     return rc;
 }
@@ -168,7 +172,7 @@ int hocket__sqlite_renew(struct hocket__keeper *base)
     for (struct hocket__list *l = k->base.claims.next; rc == 0 && l != &k->base.claims;
          l = l->next) {
         struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);
-        if (!c->refusal && c->fence)
+        if (hocket__claims_is_ours(c))
             rc = renew(k, c);
     }
     return hocket__sqlite_end(k, rc);

@@ -47,8 +47,9 @@ static int read_others(struct hocket__db *d, const struct hocket__store_draw *dr
     struct hocket__store_others *others)
 {
     sqlite3_stmt *st = hocket__db_stmt(d, ST_LEASES,
-        "SELECT ifnull(sum(n), 0), count(*), ifnull(sum(n < want), 0) FROM leases"
-        " WHERE name = ? AND holder <> ? AND until_ms > ?");
+        "SELECT ifnull(sum(n), 0), count(*), ifnull(sum(n < want), 0),"
+        " EXISTS (SELECT 1 FROM leases WHERE name = ?1 AND holder = ?2) FROM leases"
+        " WHERE name = ?1 AND holder <> ?2 AND until_ms > ?3");
     if (!st)
         return d->error.status;
     hocket__db_bind_text(d, st, 1, draw->name);
@@ -57,7 +58,7 @@ static int read_others(struct hocket__db *d, const struct hocket__store_draw *dr
     int rc = hocket__db_step(d, st);
     if (rc == 1)
         *others = (struct hocket__store_others){ hocket__db_int(d, st, 0), hocket__db_int(d, st, 1),
-            hocket__db_int(d, st, 2) };
+            hocket__db_int(d, st, 2), hocket__db_int(d, st, 3) != 0 };
     hocket__db_reset(d, st);
     return rc < 0 ? rc : 0;
 }

@@ -38,19 +38,16 @@ static int write_item(struct hocket__sqlite_keeper *k, const struct hocket__stor
     return hocket__db_run(d, st);
 }
 
-static int put_run(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
+static int put_along(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
-    struct hocket__store_row row;
-    int status = 0, rc = 0;
-    if (hocket__store_item_run(c, &row))
-        rc = hocket__sqlite_put_free(k, &row.run, &status);
+    int status, rc = hocket__sqlite_put_along(k, c, &status);
     if (rc == 0 && status < 0)
         c->status = hocket__store_item_refuse(c, status);
     return rc;
 }
 
 /* What is refused by its run leaves the item as it was: that is written last. */
-static int put(
+static int put_over(
     struct hocket__sqlite_keeper *k, struct hocket__store_call *c, struct hocket__buf *generation)
 {
     int64_t version, now = hocket__sqlite_now(k);
@@ -58,7 +55,7 @@ static int put(
     if (rc == 0)
         c->status = hocket__store_item_judge(c, version);
     if (rc == 0 && c->status == 0)
-        rc = put_run(k, c);
+        rc = put_along(k, c);
     if (rc < 0 || c->status < 0)
         return rc;
     struct hocket__store_item item =
@@ -70,7 +67,7 @@ static int put(
     return rc;
 }
 
-static int del(
+static int del_found(
     struct hocket__sqlite_keeper *k, struct hocket__store_call *c, struct hocket__buf *generation)
 {
     struct hocket__db *d = &k->db;
@@ -90,43 +87,29 @@ static int del(
     return rc == 0 ? hocket__sqlite_drop_files(k, hocket__buf_str(generation)) : rc;
 }
 
-/* Acknowledged: so it is on the disk. */
-static int change(struct hocket__sqlite_keeper *k, struct hocket__store_call *c,
-    int (*body)(struct hocket__sqlite_keeper *k, struct hocket__store_call *c,
-        struct hocket__buf *generation))
+/* Within the transaction. */
+static int change(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     struct hocket__buf generation;
     hocket__buf_init(&generation, &hocket__malloc, 0);
-    int rc = hocket__sqlite_begin(k);
-    if (rc == 0)
-        rc = body(k, c, &generation);
-    rc = hocket__sqlite_end(k, rc);
-    k->base.hint |= rc == 0 && c->status == 0 && c->vector.n > 0;
+    int rc = (c->kind == HOCKET__STORE_ITEM_PUT ? put_over : del_found)(k, c, &generation);
     hocket__buf_deinit(&generation);
-    return rc < 0 ? rc : hocket__sqlite_write(k, HOCKET__STR(""), true);
+    return rc;
 }
 
 int hocket__sqlite_item_put(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
-    return change(k, c, put);
+    int rc = hocket__sqlite_change(k, c, change);
+    k->base.hint |= rc == 0 && c->status == 0 && c->vector.n > 0;
+    return rc;
 }
 
 int hocket__sqlite_item_del(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
-    return change(k, c, del);
+    return hocket__sqlite_change(k, c, change);
 }
 
 /* ---- Reading ----------------------------------------------------------------------------------- */
-
-/* Goes on behind the time and id of the last one of the piece before. */
-static int remember(struct hocket__store_call *c, const struct hocket__store_item *last)
-{
-    if (!c->after.a)
-        hocket__buf_init(&c->after, &hocket__malloc, 0);
-    hocket__buf_reset(&c->after);
-    c->from = (uint64_t) last->due_ms;
-    return hocket__buf_addstr(&c->after, last->id);
-}
 
 int hocket__sqlite_items(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
@@ -151,7 +134,7 @@ int hocket__sqlite_items(struct hocket__sqlite_keeper *k, struct hocket__store_c
             hocket__db_str(d, st, 4), hocket__db_str(d, st, 5), now };
         hocket__store_pack(&c->rows, &row);
         if ((c->more = c->rows.len >= HOCKET__STORE_PIECE))
-            c->rows.status |= remember(c, &row.item);
+            c->rows.status |= hocket__store_item_behind(c, &row.item);
     }
     hocket__db_reset(d, st);
     return rc < 0 ? rc : 0;

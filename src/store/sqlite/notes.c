@@ -179,17 +179,13 @@ static int del(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
     return rc == 0 ? drop_text(k, no) : rc;
 }
 
-/* As of a message: who hears that it is done may lose power then. */
 static int written(struct hocket__sqlite_keeper *k, struct hocket__store_call *c,
     int (*body)(struct hocket__sqlite_keeper *k, struct hocket__store_call *c))
 {
-    int rc = hocket__sqlite_begin(k);
-    if (rc == 0)
-        rc = body(k, c);
-    rc = hocket__sqlite_end(k, rc);
+    int rc = hocket__sqlite_change(k, c, body);
     if (rc < 0)
         k->has_notes = false;
-    return rc < 0 ? rc : hocket__sqlite_write(k, HOCKET__STR(""), true);
+    return rc;
 }
 
 int hocket__sqlite_note_put(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)

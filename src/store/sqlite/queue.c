@@ -1,4 +1,5 @@
-/* Runs for workers: which is the next, and who is gone with one.
+/* Runs for workers: which is the next, and who is gone with one. What this store has itself is not the next, whatever its
+ * lease says: nor is what others have whose leases are not believed (keeper/leases.c).
  *
  * Whoever asks often finds nothing: so the file is looked at before it is locked, and once more when it is. */
 #include "store/sqlite/sqlite_impl.h"
@@ -10,19 +11,35 @@ struct next {
     char id[HOCKET__STORE_ID + 1];
 };
 
-static int next_of_pool(struct hocket__sqlite_keeper *k, struct hocket__str pool, int64_t from_ms,
-    int64_t until_ms, struct next *first)
+/* What is looked for. */
+struct look {
+    struct hocket__str pools;
+    struct hocket__buf ours; /* ids, with commas */
+};
+
+static int begin_look(struct hocket__sqlite_keeper *k, struct hocket__str pools, struct look *look)
+{
+    look->pools = pools;
+    hocket__buf_init(&look->ours, &hocket__malloc, 0);
+    return hocket__claims_ids(&k->base, &look->ours);
+}
+
+static int next_of_pool(struct hocket__sqlite_keeper *k, const struct look *look,
+    struct hocket__str pool, int64_t from_ms, int64_t until_ms, struct next *first)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_NEXT,
         "SELECT no, " HOCKET__QUEUE_AT
         ", id, owner_pid <> 0 FROM runs WHERE pool = ?1 AND " HOCKET__QUEUE_OPEN
-        " AND " HOCKET__QUEUE_AT " BETWEEN ?2 AND ?3 ORDER BY " HOCKET__QUEUE_AT ", id LIMIT 1");
+        " AND " HOCKET__QUEUE_AT " BETWEEN ?2 AND ?3 AND (owner_pid = 0 OR lease_ms <= ?4)"
+        " AND NOT instr(?5, id) ORDER BY " HOCKET__QUEUE_AT ", id LIMIT 1");
     if (!st)
         return d->error.status;
     hocket__db_bind_text(d, st, 1, pool);
     hocket__db_bind_int(d, st, 2, from_ms);
     hocket__db_bind_int(d, st, 3, until_ms);
+    hocket__db_bind_int(d, st, 4, hocket__leases_over(&k->base));
+    hocket__db_bind_text(d, st, 5, hocket__buf_str(&look->ours));
     int rc = hocket__db_step(d, st);
     int64_t at_ms = rc == 1 ? hocket__db_int(d, st, 1) : 0;
     struct hocket__str id = rc == 1 ? hocket__db_str(d, st, 2) : HOCKET__STR("");
@@ -37,21 +54,22 @@ static int next_of_pool(struct hocket__sqlite_keeper *k, struct hocket__str pool
     return rc < 0 ? rc : 0;
 }
 
-static int next_of_pools(struct hocket__sqlite_keeper *k, struct hocket__str pools, int64_t from_ms,
+static int next_of_pools(struct hocket__sqlite_keeper *k, const struct look *look, int64_t from_ms,
     int64_t until_ms, struct next *first)
 {
+    struct hocket__str pools = look->pools;
     int rc = 0;
     for (struct hocket__str pool; rc == 0 && (pool = hocket__store_next_pool(&pools)).n > 0;)
-        rc = next_of_pool(k, pool, from_ms, until_ms, first);
+        rc = next_of_pool(k, look, pool, from_ms, until_ms, first);
     return rc;
 }
 
 /* What was lost and what had a time first (HOCKET__QUEUE_AT). */
-static int find_next(struct hocket__sqlite_keeper *k, struct hocket__str pools, struct next *first)
+static int find_next(struct hocket__sqlite_keeper *k, const struct look *look, struct next *first)
 {
     *first = (struct next){ 0 };
-    int rc = next_of_pools(k, pools, 1, hocket__sqlite_now(k), first);
-    return rc == 0 && !first->no ? next_of_pools(k, pools, 0, 0, first) : rc;
+    int rc = next_of_pools(k, look, 1, hocket__sqlite_now(k), first);
+    return rc == 0 && !first->no ? next_of_pools(k, look, 0, 0, first) : rc;
 }
 
 /* ---- Owners that are gone ------------------------------------------------------------------------ */
@@ -62,9 +80,9 @@ struct owner {
     int64_t pid, start;
 };
 
-/* Those of this machine that have ended, and whose leases have not: within the time that ours would last. */
-static int gone_of_pool(
-    struct hocket__sqlite_keeper *k, struct hocket__str pool, struct owner *gone, int *n)
+/* Those of this machine that have ended, and whose leases have not. */
+static int gone_of_pool(struct hocket__sqlite_keeper *k, struct hocket__str pool, int64_t ahead_ms,
+    struct owner *gone, int *n)
 {
     struct hocket__db *d = &k->db;
     struct hocket__str place = hocket__cstr(k->base.self.place);
@@ -77,7 +95,7 @@ static int gone_of_pool(
         return d->error.status;
     hocket__db_bind_text(d, st, 1, pool);
     hocket__db_bind_int(d, st, 2, now);
-    hocket__db_bind_int(d, st, 3, now + k->base.o.lease_ms);
+    hocket__db_bind_int(d, st, 3, now + ahead_ms);
     hocket__db_bind_text(d, st, 4, place);
     int rc;
     while ((rc = hocket__db_step(d, st)) == 1 && *n < MOST_OWNERS) {
@@ -94,14 +112,14 @@ static int bury(struct hocket__sqlite_keeper *k, const struct owner *o)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_BURY,
-        "UPDATE runs SET lease_ms = 1 WHERE owner_pid = ?1 AND owner_start = ?2 AND owner_place = "
-        "?3"
-        " AND " HOCKET__QUEUE_OPEN);
+        "UPDATE runs SET lease_ms = ?4 WHERE owner_pid = ?1 AND owner_start = ?2"
+        " AND owner_place = ?3 AND " HOCKET__QUEUE_OPEN);
     if (!st)
         return d->error.status;
     hocket__db_bind_int(d, st, 1, o->pid);
     hocket__db_bind_int(d, st, 2, o->start);
     hocket__db_bind_text(d, st, 3, hocket__cstr(k->base.self.place));
+    hocket__db_bind_int(d, st, 4, HOCKET__QUEUE_BURIED);
     return hocket__db_run(d, st);
 }
 
@@ -109,9 +127,10 @@ static int bury(struct hocket__sqlite_keeper *k, const struct owner *o)
 static int bury_all(struct hocket__sqlite_keeper *k, struct hocket__str pools)
 {
     struct owner gone[MOST_OWNERS];
+    int64_t ahead_ms = hocket__leases_reach(&k->base);
     int n = 0, rc = 0;
     for (struct hocket__str pool; rc == 0 && (pool = hocket__store_next_pool(&pools)).n > 0;)
-        rc = gone_of_pool(k, pool, gone, &n);
+        rc = gone_of_pool(k, pool, ahead_ms, gone, &n);
     if (rc < 0 || n == 0)
         return rc;
     rc = hocket__sqlite_begin(k);
@@ -156,17 +175,25 @@ static int give(struct hocket__sqlite_keeper *k, struct hocket__store_call *call
 
 /* ---- What its owner left --------------------------------------------------------------------------- */
 
-/* For as long as nobody buries an owner (gone_of_pool): the others go on meanwhile. */
-static int put_off(struct hocket__sqlite_keeper *k, int64_t no)
+/* For about as long as nobody buries an owner (hocket__leases_reach): the others go on meanwhile. Why stands in its row, where no question does. */
+static int put_off(struct hocket__sqlite_keeper *k, int64_t no, const struct hocket_error *why)
 {
     struct hocket__db *d = &k->db;
-    sqlite3_stmt *st =
-        hocket__db_stmt(d, ST_PUT_OFF, "UPDATE runs SET lease_ms = ?2 WHERE no = ?1");
+    struct hocket__buf words;
+    hocket__leases_no_farther(&k->base);
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_PUT_OFF,
+        "UPDATE runs SET lease_ms = ?2,"
+        " waiting_for = iif(state = 'running', ?3, waiting_for) WHERE no = ?1");
     if (!st)
         return d->error.status;
+    hocket__buf_init(&words, &hocket__malloc, 0);
+    hocket__store_write_why(&words, why);
     hocket__db_bind_int(d, st, 1, no);
     hocket__db_bind_int(d, st, 2, hocket__sqlite_now(k) + 2 * k->base.o.lease_ms);
-    return hocket__db_run(d, st);
+    hocket__db_bind_text_or_null(d, st, 3, hocket__buf_str(&words));
+    int rc = hocket__db_run(d, st);
+    hocket__buf_deinit(&words);
+    return rc;
 }
 
 /* One that had ended by what was written now has nobody any more, or it would be written again by the next who looks. */
@@ -181,30 +208,41 @@ static int settle(struct hocket__sqlite_keeper *k, int64_t no)
     return hocket__db_run(d, st);
 }
 
-/* One whose file cannot be read is put off, or none behind it would ever be taken. */
+/* Whether it will fail again, though the database as a whole is well: for want of the file, or by what stands in it. */
+static bool is_its_own(const struct hocket__sqlite_keeper *k, int rc, bool unreadable)
+{
+    return rc < 0 && (unreadable || (!k->db.error.retryable && rc != HOCKET_EPARSE));
+}
+
+/* One of which what is left cannot be read or written is put off, or none behind it would ever be taken. */
 static int recover(
     struct hocket__sqlite_keeper *k, const struct next *next, struct hocket__store_call *call)
 {
     struct hocket__ahead_of of;
     bool unreadable = false;
-    int rc = hocket__sqlite_owner(k, next->id, &of);
+    int rc = hocket__db_exec(&k->db, "SAVEPOINT recovery");
+    if (rc == 0)
+        rc = hocket__sqlite_owner(k, next->id, &of);
     if (rc == 1)
         rc = hocket__ahead_recover_run(k, &of, next->id, &unreadable);
-    if (unreadable) {
+    if (is_its_own(k, rc, unreadable)) {
         call->error = k->db.error;
-        return put_off(k, next->no);
+        rc = hocket__db_exec(&k->db, "ROLLBACK TO recovery; RELEASE recovery");
+        return rc < 0 ? rc : put_off(k, next->no, &call->error);
     }
+    if (rc >= 0)
+        rc = hocket__db_exec(&k->db, "RELEASE recovery");
     return rc < 0 ? rc : settle(k, next->no);
 }
 
 /* What its owner had handed over is written first: after that it may have ended, or wait for something, and another is the next. */
-static int find_whole(
-    struct hocket__sqlite_keeper *k, struct hocket__store_call *call, struct next *next)
+static int find_whole(struct hocket__sqlite_keeper *k, const struct look *look,
+    struct hocket__store_call *call, struct next *next)
 {
     int64_t whole = 0;
     call->error.status = 0;
     for (;;) {
-        int rc = find_next(k, call->key, next);
+        int rc = find_next(k, look, next);
         if (rc < 0 || !next->no || !next->owned || next->no == whole)
             return rc;
         whole = next->no;
@@ -215,11 +253,11 @@ static int find_whole(
 }
 
 /* Another process may have taken it since it was seen: then there may be another one, or none. */
-static int take(
-    struct hocket__sqlite_keeper *k, struct hocket__store_call *call, struct hocket__claimed **c)
+static int take(struct hocket__sqlite_keeper *k, const struct look *look,
+    struct hocket__store_call *call, struct hocket__claimed **c)
 {
     struct next next;
-    int rc = find_whole(k, call, &next);
+    int rc = find_whole(k, look, call, &next);
     if (rc == 0 && !next.no)
         call->status = call->error.status;
     if (rc < 0 || !next.no)
@@ -230,23 +268,37 @@ static int take(
     return rc < 0 ? rc : give(k, call, next.no);
 }
 
-int hocket__sqlite_take_next(struct hocket__sqlite_keeper *k, struct hocket__store_call *call)
+static int look_and_take(
+    struct hocket__sqlite_keeper *k, const struct look *look, struct hocket__store_call *call)
 {
     struct hocket__claimed *c = NULL;
     struct next next;
-    int rc = find_next(k, call->key, &next);
-    if (rc == 0 && !next.no && (rc = bury_all(k, call->key)) == 1)
-        rc = find_next(k, call->key, &next);
+    int rc = find_next(k, look, &next);
+    if (rc == 0 && !next.no && (rc = bury_all(k, look->pools)) == 1)
+        rc = find_next(k, look, &next);
     if (rc < 0 || !next.no)
         return rc;
     rc = hocket__sqlite_begin(k);
     if (rc == 0)
-        rc = take(k, call, &c);
+        rc = take(k, look, call, &c);
     rc = hocket__sqlite_end(k, rc);
     if (rc < 0)
         call->status = rc; /* for what is remembered of it; the answer's is set by the caller */
     if (c)
         hocket__claims_taken(&k->base, c, call);
+    return rc;
+}
+
+int hocket__sqlite_take_next(struct hocket__sqlite_keeper *k, struct hocket__store_call *call)
+{
+    struct look look;
+    int rc = hocket__leases_renew(&k->base);
+    if (rc < 0)
+        return rc;
+    rc = begin_look(k, call->key, &look);
+    if (rc == 0)
+        rc = look_and_take(k, &look, call);
+    hocket__buf_deinit(&look.ours);
     return rc;
 }
 
@@ -279,7 +331,7 @@ int hocket__sqlite_spoken(struct hocket__sqlite_keeper *k, struct hocket__store_
     for (struct hocket__list *l = k->base.claims.next; rc == 0 && l != &k->base.claims;
          l = l->next) {
         struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);
-        if (!c->refusal && c->fence)
+        if (hocket__claims_is_ours(c))
             rc = give_spoken(k, call, c);
     }
     return rc;

@@ -56,6 +56,11 @@ static int write_work(struct hocket__keeper *base, struct hocket__str work, bool
     return hocket__sqlite_write(hocket__sqlite_of(base), work, sync);
 }
 
+static int64_t now(const struct hocket__keeper *base)
+{
+    return hocket__store_wall_ms(&base->o);
+}
+
 static void close_file(struct hocket__keeper *base)
 {
     struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
@@ -75,6 +80,7 @@ static const struct hocket__keeper_ops ops = {
     .open = open_file,
     .write = write_work,
     .answer = hocket__sqlite_answer,
+    .now = now,
     .renew = hocket__sqlite_renew,
     .release = hocket__sqlite_release,
     .sweep = hocket__sweep_step,

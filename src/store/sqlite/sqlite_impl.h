@@ -27,29 +27,71 @@ static inline struct hocket__sqlite_keeper *hocket__sqlite_of(struct hocket__kee
 
 int64_t hocket__sqlite_now(const struct hocket__sqlite_keeper *k);
 
-/* ---- apply.c ---- */
+/* ---- write.c ---- */
 
 /* Writes the commands as one transaction, to the disk when `sync`: 0, or the database's status, and
  * nothing was written; then `work` is to be given again. */
 int hocket__sqlite_write(struct hocket__sqlite_keeper *k, struct hocket__str work, bool sync);
 
-/* Puts a run that nobody has; *status: why it cannot be. */
-int hocket__sqlite_put_free(
-    struct hocket__sqlite_keeper *k, const struct hocket__store_run *run, int *status);
-
-/* The same as a part of a transaction; `only`: what is of this run, or of none. */
-int hocket__sqlite_apply(
-    struct hocket__sqlite_keeper *k, struct hocket__str work, const char *only);
-
-/* One that is there already stays: then nothing has changed. */
-int hocket__message_put(
-    struct hocket__sqlite_keeper *k, int64_t run, const struct hocket__store_message *m);
-/* One has come for the run: if it waits, and nobody has it, it is queued. */
-int hocket__message_heard(struct hocket__sqlite_keeper *k, int64_t run);
-
 /* BEGIN IMMEDIATE; with a status of 0 COMMIT, else ROLLBACK. */
 int hocket__sqlite_begin(struct hocket__sqlite_keeper *k);
 int hocket__sqlite_end(struct hocket__sqlite_keeper *k, int status);
+
+/* Does what a question says, as a transaction that is on the disk when it is there: who hears that it is done may lose power then.
+ * What fails is not there. */
+int hocket__sqlite_change(struct hocket__sqlite_keeper *k, struct hocket__store_call *c,
+    int (*body)(struct hocket__sqlite_keeper *k, struct hocket__store_call *c));
+
+/* ---- apply.c ---- */
+
+/* Commands, as a part of a transaction; `only`: what is of this run, or of none. */
+int hocket__sqlite_apply(
+    struct hocket__sqlite_keeper *k, struct hocket__str work, const char *only);
+/* Refuses the run, and gives 0: what others say is written. */
+int hocket__sqlite_refuse(struct hocket__sqlite_keeper *k, struct hocket__claimed *c,
+    enum hocket__store_command_kind kind, int status);
+
+/* ---- put.c ---- */
+
+/* 0 without an error: there is none. */
+int64_t hocket__run_no(struct hocket__sqlite_keeper *k, struct hocket__str id, int *rc);
+/* What the file says of the run, once in a transaction, in which nobody else may change it. */
+int hocket__sqlite_load_run(struct hocket__sqlite_keeper *k, struct hocket__claimed *c);
+int hocket__sqlite_put_run(
+    struct hocket__sqlite_keeper *k, struct hocket__claimed *c, const struct hocket__store_run *r);
+int hocket__sqlite_update_run(struct hocket__sqlite_keeper *k, const struct hocket__claimed *c,
+    const struct hocket__store_command *u);
+int hocket__sqlite_release_run(struct hocket__sqlite_keeper *k, struct hocket__claimed *c);
+/* Its last numbers, and the time. */
+int hocket__sqlite_write_run(
+    struct hocket__sqlite_keeper *k, struct hocket__claimed *c, int64_t now);
+/* Puts a run that nobody has; *status: why it cannot be. */
+int hocket__sqlite_put_free(
+    struct hocket__sqlite_keeper *k, const struct hocket__store_run *run, int *status);
+/* A message has come for the run: if it waits, and nobody has it, it is queued. */
+int hocket__message_heard(struct hocket__sqlite_keeper *k, int64_t run);
+
+/* ---- rows.c ---- */
+
+#define HOCKET__SQLITE_LAST_KEY UINT64_C(0xFFFFFFFF)
+
+int hocket__sqlite_append(struct hocket__sqlite_keeper *k, struct hocket__claimed *c,
+    const struct hocket__store_entry *e);
+int hocket__sqlite_record(struct hocket__sqlite_keeper *k, struct hocket__claimed *c,
+    const struct hocket__store_record *r);
+int hocket__sqlite_put_file(struct hocket__sqlite_keeper *k, const struct hocket__store_file *f);
+/* One that is there already stays: then nothing has changed. */
+int hocket__message_put(
+    struct hocket__sqlite_keeper *k, int64_t run, const struct hocket__store_message *m);
+int hocket__sqlite_message_del(
+    struct hocket__sqlite_keeper *k, const struct hocket__claimed *c, struct hocket__str id);
+
+/* ---- submit.c ---- */
+
+/* Puts what comes along, in the transaction that there is; *status: why its run cannot be put, and nothing was. */
+int hocket__sqlite_put_along(
+    struct hocket__sqlite_keeper *k, const struct hocket__store_call *c, int *status);
+int hocket__sqlite_submit(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);
 
 /* ---- claims.c ---- */
 
@@ -101,6 +143,8 @@ void hocket__ahead_tidy(struct hocket__sqlite_keeper *k);
 /* Answers a question; a status of the database alone: the question's own is in the call. */
 int hocket__sqlite_answer(struct hocket__keeper *base, struct hocket__store_call *call);
 
+/* ---- runs.c ---- */
+
 /* What the id of a removed run begins with, that it had, and its number. */
 #define HOCKET__REMOVED "removed "
 
@@ -121,7 +165,23 @@ enum {
 };
 
 void hocket__row_run(struct hocket__db *d, sqlite3_stmt *st, struct hocket__store_run *run);
-int64_t hocket__run_no(struct hocket__sqlite_keeper *k, struct hocket__str id, int *rc);
+
+/* These answer FIND, RUNS and REMOVE. */
+int hocket__sqlite_find(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);
+int hocket__sqlite_runs(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);
+int hocket__sqlite_remove_named(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);
+
+/* ---- log.c ---- */
+
+/* These answer ENTRIES and RECORDS, and FILES. */
+int hocket__sqlite_log(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);
+int hocket__sqlite_files(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);
+
+/* ---- messages.c ---- */
+
+/* These answer MESSAGES and MESSAGE. */
+int hocket__sqlite_messages(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);
+int hocket__sqlite_message(struct hocket__sqlite_keeper *k, struct hocket__store_call *c);
 
 /* ---- pools.c ---- */
 
@@ -175,6 +235,7 @@ enum {
     ST_MESSAGE_DEL,
     ST_RELEASE,
     ST_TAKE_FIND,
+    ST_CALLS,
     ST_TAKE,
     ST_RENEW,
     ST_LET_GO,

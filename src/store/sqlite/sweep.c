@@ -141,31 +141,49 @@ static bool is_too_large(struct hocket__sqlite_keeper *k, int *rc)
     return *rc == 0 && (uint64_t) bytes > k->base.o.max_bytes;
 }
 
-/* The oldest that nobody has and nobody waits for, when its time is over.
- * Runs that wait for a person, a signal, a time or a worker are no rubbish, however old; nor is one with a lease that has
- * not ended. A conversation that was left at its prompt is: nobody may ever come back. */
-static int64_t old_run(struct hocket__sqlite_keeper *k, int *rc)
+/* What may go, as bits. Runs that wait for a person, a signal, a time or a worker are no rubbish, however old. */
+enum {
+    ENDED = 1,
+    LEFT = 2,   /* a conversation at its prompt: nobody may ever come back */
+    CUT_OFF = 4 /* it may be gone on with: not before it has lain for a day */
+};
+
+/* The oldest of these kinds that nobody has. Whose lease is over may have slept, and be about to go on: only after a day
+ * nobody has it. */
+static int64_t oldest(struct hocket__sqlite_keeper *k, int kinds, int64_t before_ms, int *rc)
 {
     struct hocket__db *d = &k->db;
-    *rc = 0;
-    bool too_large = is_too_large(k, rc);
-    if (*rc < 0 || (!too_large && k->base.o.max_age_ms == 0))
-        return 0;
+    int64_t yesterday = hocket__sqlite_now(k) - HOCKET__SLEEP_MS;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_OLDEST,
-        "SELECT no FROM runs r WHERE removed = 0 AND (state NOT IN ('waiting', 'parked', 'queued')"
-        " OR (state = 'waiting' AND waiting_for GLOB '[[]{\"kind\":\"input\"*'"
+        "SELECT no FROM runs r WHERE removed = 0 AND ?3 & CASE"
+        " WHEN state IN ('done', 'failed', 'cancelled') THEN 1"
+        " WHEN state = 'waiting' AND waiting_for GLOB '[[]{\"kind\":\"input\"*'"
         " AND waiting_for NOT GLOB '*\"kind\":\"signal\"*'"
-        " AND waiting_for NOT GLOB '*\"kind\":\"time\"*'))"
-        " AND NOT (state = 'running' AND pool IS NOT NULL)"
+        " AND waiting_for NOT GLOB '*\"kind\":\"time\"*' THEN 2"
+        " WHEN state = 'running' AND pool IS NULL AND updated_ms < ?1 THEN 4 ELSE 0 END"
         " AND (owner_pid = 0 OR lease_ms < ?1) AND updated_ms < ?2"
         " AND NOT EXISTS (SELECT 1 FROM runs f WHERE f.parent = r.no)"
         " ORDER BY updated_ms LIMIT 1");
-    int64_t now = hocket__sqlite_now(k);
     if (st) {
-        hocket__db_bind_int(d, st, 1, now);
-        hocket__db_bind_int(d, st, 2, too_large ? now + 1 : now - k->base.o.max_age_ms);
+        hocket__db_bind_int(d, st, 1, yesterday);
+        hocket__db_bind_int(d, st, 2, before_ms);
+        hocket__db_bind_int(d, st, 3, kinds);
     }
     return one_run(k, st, rc);
+}
+
+/* Its time is over, or room is needed. */
+static int64_t old_run(struct hocket__sqlite_keeper *k, int *rc)
+{
+    int64_t no = 0, now = hocket__sqlite_now(k);
+    *rc = 0;
+    if (k->base.o.max_age_ms > 0)
+        no = oldest(k, ENDED | LEFT | CUT_OFF, now - k->base.o.max_age_ms, rc);
+    if (no || *rc < 0 || !is_too_large(k, rc))
+        return no;
+    for (int kind = ENDED; !no && *rc == 0 && kind <= CUT_OFF; kind *= 2)
+        no = oldest(k, kind, now + 1, rc);
+    return no;
 }
 
 /* Pages are given back to the file system in pieces, and only when there are many: a file that

@@ -357,6 +357,30 @@ static void test_whole(void **state)
     hocket__log_free(log);
 }
 
+/* What was passed is over, and so is all where it has failed. */
+static void test_comes(void **state)
+{
+    (void) state;
+    struct hocket__log *log = hocket__log_new(&hocket__malloc, NULL);
+    struct hocket__str model = HOCKET__STR("model"), start = HOCKET__STR("model=a/b\n");
+    struct hocket__log_entry e = {
+        .n = 1, .tick = 1, .kind = HOCKET__LOG_BEGIN, .path = 7, .ord = 1
+    };
+    e.name = model;
+    e.digest = HOCKET__STR("model=a/b\nmessages=x");
+    assert_false(hocket__log_comes(log, model, start));
+    assert_int_equal(hocket__log_feed(log, &e, NULL), 0);
+    assert_true(hocket__log_comes(log, model, start));
+    assert_false(hocket__log_comes(log, HOCKET__STR("tool"), start));
+    assert_false(hocket__log_comes(log, model, HOCKET__STR("model=a/bc\n")));
+    assert_false(hocket__log_comes(log, model, HOCKET__STR("model=a/b\nmessages=x and more")));
+    hocket__log_step(log);
+    assert_non_null(hocket__log_match(log, &e, NULL));
+    hocket__log_forget(log, 1);
+    assert_false(hocket__log_comes(log, model, start));
+    hocket__log_free(log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -370,6 +394,7 @@ int main(void)
         cmocka_unit_test(test_encode),
         cmocka_unit_test(test_leap),
         cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_comes),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,13 +115,16 @@ static inline void log_copy(const struct kept_log *from, size_t n, struct kept_l
 
 /* ---- A life of a run --------------------------------------------------------------------------- */
 
+struct life;
+
 struct workflow {
     const char *name, *target, *input, *options;
     const char *answers
         [8]; /* to its questions and inputs, in their order; "": no more, NULL: none is given */
-    void (*prepare)(hocket_host *h); /* before it begins */
-    const char *signals[8];          /* to its signals, in their order; as answers */
-    bool loose;                      /* what it has used depends on where it was cut */
+    void (*prepare)(hocket_host *h);              /* before it begins */
+    const char *signals[8];                       /* to its signals, in their order; as answers */
+    void (*turn)(hocket_host *h, struct life *l); /* behind each turn of the loop */
+    bool loose;                                   /* what it has used depends on where it was cut */
     /* Makes the world as a life that was killed behind n entries may have left it; looks at what the next one left. */
     void (*before)(const struct kept_log *log, size_t n);
     void (*after)(const char *name, size_t n);
@@ -130,8 +133,7 @@ struct workflow {
 struct life {
     const struct workflow *w;
     struct hocket__kept *kept;
-    void (*turn)(hocket_host *h, struct life *l); /* behind each turn of the loop */
-    int parked;                                   /* turns behind which it waited for people */
+    int parked; /* turns behind which it waited for people */
     struct hocket__buf events, text, outcome;
     int done, status;
     char error[512];
@@ -290,8 +292,8 @@ static inline void turn(hocket_host *h, struct life *l)
 {
     hocket_wait(h, 10);
     l->parked += hocket__kept_waits_for_person(l->kept);
-    if (l->turn)
-        l->turn(h, l);
+    if (l->w->turn)
+        l->w->turn(h, l);
 }
 
 static inline void until_done(hocket_host *h, struct life *l)

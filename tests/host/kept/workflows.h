@@ -150,6 +150,12 @@ static const struct workflow workflows[] = {
         NULL,
         "{}",
         .signals = { "{\"n\":1}", "\"two\"", NULL, "[3]" } },
+    /* Limits of its waits are times of day. */
+    { .name = "signals of one that may be put away",
+        HERE "/scripts/signals.lua",
+        NULL,
+        "{\"park\":true}",
+        .signals = { "{\"n\":1}", "\"two\"", NULL, "[3]" } },
     { .name = "alone", HERE "/scripts/alone.lua", NULL, "{}" },
     { .name = "nested", HERE "/team/main.lua", NULL, "{}" },
     { .name = "chat",

@@ -1,5 +1,7 @@
 --- Time zones against date(1), which reads the same data.
 local t = require "harness"
+local fs = require "hocket.internal.core.fs"
+local local_zone = require "hocket.internal.base.local_zone"
 local process = require "hocket.process"
 local timezone = require "hocket.internal.base.timezone"
 
@@ -14,7 +16,8 @@ t.test("days and dates are each other's", function()
 end)
 
 t.test("a name is a name and no path", function()
-  for _, name in ipairs { "", "../../etc/passwd", "/etc/localtime", "Europe/../../passwd", "Europe//Berlin", "Europe/", "Mars/Phobos", ("a"):rep(70), "Europe" } do
+  for _, name in ipairs { "", "../../etc/passwd", "/etc/localtime", "Europe/../../passwd", "Europe//Berlin", "Europe/", "Mars/Phobos", ("a"):rep(70), "Europe",
+    "localtime", "posix/localtime", "posixrules", "Factory" } do
     local zone, err = timezone.open(name)
     t.equal(zone, nil)
     t.equal(err.code, "invalid")
@@ -88,6 +91,90 @@ t.test("an offset holds from its first second until before the next", function()
       at = to
     end
   end
+end)
+
+t.test("data without a change in it follow the rule at their end", function()
+  local head = (">c4 c1 c15 I4 I4 I4 I4 I4 I4"):pack("TZif", "2", "", 0, 0, 0, 0, 1, 4)
+  local body = (">i4 B B c4"):pack(3600, 0, 0, "CET")
+  local zone = assert(timezone.read(head .. body .. head .. body .. "\nCET-1CEST,M3.5.0,M10.5.0/3\n"))
+  t.equal((zone:at(timezone.days(2026, 1, 1) * 86400)), 3600)
+  t.equal((zone:at(timezone.days(2026, 7, 1) * 86400)), 7200)
+end)
+
+-- ---- This machine's own ----------------------------------------------------------------------------
+
+-- A machine: the variable, where /etc/localtime leads to (a copy stays where it is), what stands in it and in /etc/timezone.
+local function here(variable, link, timezone_file, data)
+  local files = { ["/etc/timezone"] = timezone_file, ["/etc/localtime"] = data }
+  return local_zone.name {
+    getenv = function(name) return name == "TZ" and variable or nil end,
+    real = function(path)
+      if path == "/etc/localtime" then return link end
+      return fs.real(path)
+    end,
+    read = function(path, limit) return files[path] and files[path]:sub(1, limit) end,
+    wall = function() return 1795000000 end,
+  }
+end
+
+local function unnamed(what, ...)
+  local name, err = here(...)
+  t.equal(name, nil)
+  t.equal(err.code, "invalid")
+  t.matches(err.message, what)
+  t.matches(err.message, "say whose clocks count, as in %-%-tz Europe/Berlin")
+  t.ok(not err.message:find "[%c\127-\255]" and #err.message < 400)
+end
+
+local ZONES = fs.real "/usr/share/zoneinfo" or "/usr/share/zoneinfo"
+local function data_of(name)
+  return assert(fs.read(ZONES .. "/" .. name, timezone.MAX_FILE))
+end
+
+t.test("the machine's own zone: TZ, else the link, else the file", function()
+  if not has_data() then return end
+  local berlin = ZONES .. "/Europe/Berlin"
+  t.equal(here("Europe/Rome", berlin, "Asia/Tokyo\n"), "Europe/Rome")
+  t.equal(here(nil, berlin, "Asia/Tokyo\n"), "Europe/Berlin")
+  t.equal(here(nil, nil, "Asia/Tokyo\n"), "Asia/Tokyo")
+  t.equal(here("", berlin), "Europe/Berlin") -- as one that is not set
+  t.equal(here(nil, ZONES .. "/posix/Europe/Berlin"), "Europe/Berlin")
+  t.equal(here(nil, ZONES .. "/Etc/UTC", "Europe/Berlin\n"), "Etc/UTC")
+end)
+
+t.test("a copy has the name of the file beside it, when that one has the same clocks", function()
+  if not has_data() then return end
+  t.equal(here(nil, "/etc/localtime", "Europe/Berlin\n", data_of "Europe/Berlin"), "Europe/Berlin")
+  t.equal(here(nil, "/elsewhere/copy", "Europe/Vienna\n", data_of "Europe/Berlin"), "Europe/Vienna")
+  unnamed("/etc/timezone says Etc/UTC, and /etc/localtime has other clocks", nil, "/etc/localtime", "Etc/UTC\n", data_of "Europe/Berlin")
+  unnamed("has other clocks", nil, "/etc/localtime", "Africa/Lagos\n", data_of "Europe/Berlin") -- the same in winter alone
+  unnamed("has other clocks", nil, "/etc/localtime", "Europe/Berlin\n", "TZif2 and no more")
+  unnamed("has no name", nil, "/etc/localtime", nil, data_of "Europe/Berlin")
+  unnamed("has no name", nil, "/etc/localtime", "", data_of "Etc/UTC")
+end)
+
+t.test("TZ as tzset reads it: a name, or a path to one", function()
+  if not has_data() then return end
+  t.equal(here ":Europe/Rome", "Europe/Rome")
+  t.equal(here "posix/Europe/Rome", "Europe/Rome")
+  t.equal(here(ZONES .. "/Europe/Rome"), "Europe/Rome")
+  t.equal(here(":" .. ZONES .. "/posix/Europe/Rome"), "Europe/Rome")
+  t.equal(here(ZONES .. "/Europe/../Asia/Tokyo"), "Asia/Tokyo")
+  t.equal(here(":/etc/localtime", ZONES .. "/Europe/Berlin"), "Europe/Berlin")
+end)
+
+t.test("clocks of UTC are never assumed", function()
+  for _, value in ipairs { "UTC", ":UTC", "UTC0", "UTC-00" } do t.equal(here(value), "UTC") end
+  for _, value in ipairs { ":", "CET-1CEST", "CET-1CEST,M3.5.0,M10.5.0/3", "<+03>-3", "UTC+1", "UTC1", "Mars/Phobos", "localtime", "Factory", "../../etc/passwd", "Europe/../../../etc/passwd",
+    "/etc/passwd", ":/etc/localtime", "/tmp/zoneinfo/Europe/Berlin", ZONES .. "/../../../etc/passwd", ZONES, ZONES .. "x/Europe/Berlin", "/", "\27[2J", "\0", ("x"):rep(100000), "Europe/Berlin\n", "\xff\xfe" } do
+    unnamed("^TZ is '", value, "/etc/localtime", "Europe/Berlin\n")
+  end
+  unnamed("does not say", nil)
+  unnamed("does not say", nil, nil, "")
+  unnamed("does not say", nil, nil, "Europe/Berlin Europe/Rome\n")
+  unnamed("'Factory' is no time zone", nil, ZONES .. "/Factory")
+  unnamed("time zone", nil, ZONES .. "/Mars/Phobos", "Etc/UTC\n")
+  unnamed("'../passwd' is no time zone", nil, nil, "../passwd\n")
 end)
 
 return t.finish()

@@ -49,6 +49,35 @@ t.test("many are open at once and are answered in any order", function()
   for _, event in ipairs(answered) do t.equal(event.id, id_of(run, event.tool)) end
 end)
 
+t.test("a run may ask as often as it likes, and has so many questions open at once", function()
+  local made
+  local one = fiber.detach(function()
+    s.run(function(run)
+      made, run.asked = run, 1500 -- in months
+      t.equal(ask.ask "On?", "on")
+    end, { interactive = true })
+  end)
+  t.eventually(function() return made and made:answer("q1501", "on") end)
+  one:join()
+  local refused
+  local other = fiber.detach(function()
+    s.run(function(run)
+      made = run
+      local list = {}
+      for i = 1, 1000 do list[i] = i end
+      local asking = flow.spawn(function() return flow.map(list, function(i) return ask.ask("Number " .. i .. "?") end, { limit = 1000 }) end)
+      while not run.questions.q1000 do fiber.sleep(0.001) end
+      refused = select(2, ask.ask "One more?")
+      run:answer("q1", "on")
+      while run.questions.q1 do fiber.sleep(0.001) end
+      refused = refused.code .. " " .. tostring(select(2, ask.ask("And now?", { timeout = 0.01 })).code)
+      asking:cancel()
+    end, { interactive = true })
+  end)
+  other:join()
+  t.equal(refused, "limit timeout")
+end)
+
 t.test("a plan is answered beforehand by what both say, the operator and the run", function()
   local system = require "hocket.internal.core.system"
   local getenv = system.getenv

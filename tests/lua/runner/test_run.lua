@@ -103,7 +103,7 @@ t.test("a script error: file and line, then finished", function()
   local dir <close> = t.dir()
   local r = script(dir, "local x\nlocal y = x.z")
   t.equal(r.err.code, "script")
-  t.has(r.err, dir.path .. "/x.lua:2:")
+  t.has(r.err, "/x.lua:2:") -- Lua shortens the path of a deep folder
   t.same(types(r.events), { "workflow_started", "error", "workflow_finished" })
   for _, text in ipairs { "error 'plain'", "error({ code = 'io', message = 'thrown' })", "error()", "error({})", "error(setmetatable({}, {__tostring = function() return 'obj' end}))", "error(42)" } do
     r = script(dir, text)

@@ -10,7 +10,7 @@ local H, D = 3600, 86400
 local T = timezone.days(2026, 11, 23) * D -- midnight
 
 local function decide(times, spec, due_at, now, busy)
-  return due.decide(times, zone, { missed = spec.missed or "once", overlap = spec.overlap or "skip", until_ms = spec.until_ms }, due_at * 1000, now * 1000, busy or false)
+  return due.decide(times, zone, { missed = spec.missed or "once", overlap = spec.overlap or "skip", until_ms = spec.until_ms, waiting = spec.waiting }, due_at * 1000, now * 1000, busy or false)
 end
 
 t.test("on time", function()
@@ -50,6 +50,18 @@ t.test("while its last run goes on", function()
   t.same(decide(hourly, { overlap = "queue" }, T + H, T + H, true), { wait = true })
   t.same(decide(hourly, { overlap = "queue" }, T + H, T + 3 * H, false), { fire = T + 3 * H, next = T + 4 * H, skipped = 0 })
   t.same(decide(hourly, { overlap = "allow" }, T + H, T + H, true), { fire = T + H, next = T + 2 * H, skipped = 0 })
+end)
+
+t.test("what waits for the last run was there in time, however long that takes", function()
+  local queue = { missed = "skip", overlap = "queue" }
+  t.same(decide(hourly, queue, T + H, T + H + 30, true), { wait = true })
+  queue.waiting = true
+  t.same(decide(hourly, queue, T + H, T + H + 120, true), { wait = true })
+  t.same(decide(hourly, queue, T + H, T + H + 1800, false), { fire = T + H, next = T + 2 * H, skipped = 0 })
+  t.same(decide(hourly, queue, T + H, T + 3 * H + 1800, false), { fire = T + 3 * H, next = T + 4 * H, skipped = 0 })
+  queue.waiting = nil -- nobody was there
+  t.same(decide(hourly, queue, T + H, T + H + 120, true), { next = T + 2 * H, skipped = 1 })
+  t.same(decide(hourly, queue, T + H, T + H + 120, false), { next = T + 2 * H, skipped = 1 })
 end)
 
 t.test("its last day", function()

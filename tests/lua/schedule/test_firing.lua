@@ -6,8 +6,10 @@ local firing = require "hocket.internal.schedule.firing"
 local hmac = require "hocket.internal.base.hmac"
 local json = require "hocket.json"
 local listeners = require "hocket.internal.core.server"
+local notices = require "hocket.internal.schedule.notices"
 local schedules = require "hocket.internal.schedule.schedules"
 local store = require "hocket.internal.core.store"
+local system = require "hocket.internal.core.system"
 local timezone = require "hocket.internal.base.timezone"
 
 local T = timezone.days(2026, 11, 23) * 86400
@@ -116,6 +118,34 @@ test("while its run goes on there is no other one, unless that is wanted", funct
   t.equal(spec_of "three".fired, 2)
 end)
 
+test("what is queued behind its last run is run, also where missed times are skipped", function()
+  add("hourly", { missed = "skip", overlap = "queue" })
+  now = T + 3600
+  worker():look()
+  local first = take()
+  now = T + 2 * 3600
+  worker():look()
+  for _ = 1, 5 do -- it is looked at, and waited for
+    now = now + 60
+    worker():look()
+    t.equal(#take(), 0)
+  end
+  finish(first[1], "done")
+  now = now + 61
+  worker():look()
+  local second = take()
+  t.equal(#second, 1)
+  t.equal(spec_of "hourly".last.planned_ms, (T + 2 * 3600) * 1000)
+  t.equal(spec_of "hourly".skipped, 0)
+  now = T + 3 * 3600 + 120 -- nobody was there
+  worker():look()
+  finish(second[1], "done")
+  now = now + 61
+  worker():look()
+  t.equal(#take(), 0)
+  t.equal(spec_of "hourly".skipped, 1)
+end)
+
 test("paused, it is not due; gone on with, it is due from then on", function()
   add "hourly"
   assert(schedules.change("hourly", now * 1000, function(one)
@@ -146,7 +176,7 @@ test("one that cannot be run says so, and stops no other", function()
   worker():look()
   t.equal(#take(), 1)
   t.matches(spec_of "bad".problem, "Mars/Phobos")
-  t.equal(spec_of "bad".next_ms, (now + 3600) * 1000)
+  t.equal(spec_of "bad".again_ms, (now + 3600) * 1000)
   t.matches(assert(schedules.get "broken").spec.problem, "cannot be read")
   t.equal(store.items("schedule", "broken")[1].json, '{"half')
   t.equal(assert(schedules.get "broken").due_ms, 0) -- it is not looked at for ever
@@ -158,6 +188,47 @@ test("one that cannot be run says so, and stops no other", function()
   worker():look()
   t.equal(spec_of "bad".problem, nil)
   t.equal(spec_of "bad".fired, 1)
+end)
+
+local function set(name, change)
+  assert(schedules.change(name, now * 1000, function(one)
+    change(one.spec)
+    return true
+  end))
+end
+
+test("the time for which it could not be run is made up for, when it can", function()
+  for name, missed in pairs { daily = "once", each = "all", skipping = "skip" } do
+    add(name, { cron = "0 6 * * *", missed = missed })
+    set(name, function(spec) spec.tz = "Mars/Phobos" end)
+  end
+  now = T + 6 * 3600
+  worker():look()
+  t.equal(#take(), 0)
+  for _, name in ipairs { "daily", "each", "skipping" } do set(name, function(spec) spec.tz = "UTC" end) end
+  worker():look() -- within an hour
+  t.equal(#take(), 0)
+  now = T + 7 * 3600
+  worker():look()
+  t.equal(#take(), 2)
+  for _, name in ipairs { "daily", "each" } do
+    t.equal(spec_of(name).last.planned_ms, (T + 6 * 3600) * 1000)
+    t.equal(spec_of(name).next_ms, (T + 30 * 3600) * 1000)
+    t.equal(spec_of(name).again_ms, nil)
+  end
+  t.equal(spec_of "skipping".skipped, 1)
+end)
+
+test("one without a time has none after a problem either", function()
+  add "hourly"
+  set("hourly", function(spec)
+    spec.paused, spec.next_ms, spec.problem, spec.again_ms = true, nil, "it was broken", (T + 3600) * 1000
+  end)
+  now = T + 3600
+  worker():look()
+  t.equal(#take(), 0)
+  t.equal(spec_of "hourly".problem, nil)
+  t.equal(assert(schedules.get "hourly").due_ms, 0)
 end)
 
 test("a clock that was ahead and was put right", function()
@@ -261,6 +332,89 @@ test("a run that was removed has ended, and one that is done is not told", funct
   t.equal(#hook.got, 0)
 end)
 
+-- As if n of its runs had failed, and nobody had been told.
+local function failures(n)
+  local list = json.array {}
+  for i = 1, n do list[i] = { id = "failure_" .. i, body = "{}", after_ms = 1, since_ms = now * 1000, pause = 10 } end
+  return list
+end
+
+-- An address that takes what comes and says nothing.
+local function hanging()
+  local listener = assert(listeners.new { port = 0 })
+  local self = { url = ("http://127.0.0.1:%d/hook"):format(listener:port()) }
+  self.fiber = fiber.spawn(function()
+    while listener:accept() do end
+  end)
+  self.fiber:serve()
+  return setmetatable(self, { __close = function() listener:close() end })
+end
+
+test("webhooks that hang hold up no schedule, and are not written again and again", function()
+  local hook <close> = hanging()
+  for i = 1, 110 do add("failing" .. i, { cron = "0 0 1 1 *", webhook = hook.url, notices = failures(2) }) end
+  add "hourly"
+  now = T + 3600
+  local one = worker()
+  one:look()
+  one:look()
+  t.equal(#take(), 1)
+  one:look() -- the second one of those that are told
+  local left = due(0, 1000)
+  t.equal(#left, 0)
+  for i = 1, 110 do
+    local spec = spec_of("failing" .. i)
+    t.equal(#spec.notices, 2)
+    for _, what in ipairs(spec.notices) do t.equal(what.pause == 10 or what.pause == 40, true) end
+  end
+end)
+
+test("those that found no place are told later", function()
+  local hook <close> = receiver(function() return 200 end)
+  for i = 1, 30 do add("failing" .. i, { cron = "0 0 1 1 *", webhook = hook.url, notices = failures(2) }) end
+  local one = worker()
+  until_true(function()
+    one:look()
+    now = now + 5
+    return #hook.got >= 60
+  end)
+  for i = 1, 30 do all_told("failing" .. i) end
+  t.equal(#hook.got, 60)
+end)
+
+test("one address that hangs does not keep others waiting", function()
+  local hangs <close> = hanging()
+  local hook <close> = receiver(function() return 200 end)
+  add("hangs", { cron = "0 0 1 1 *", webhook = hangs.url, notices = failures(20) })
+  local one = worker()
+  for _ = 1, 12 do
+    one:look()
+    now = now + 3
+  end
+  add("other", { cron = "0 0 1 1 *", webhook = hook.url, notices = failures(1) })
+  one:look()
+  heard(hook, 1)
+  all_told "other"
+end)
+
+test("what a webhook is never told is counted, and the next one says how many", function()
+  local hook <close> = receiver(function(n) return n == 1 and 410 or 200 end)
+  local one = { name = "one", spec = { webhook = hook.url, notices = {} } }
+  for i = 1, 23 do notices.add(one, { run = "r" .. i }, now * 1000) end
+  t.equal(#one.spec.notices, 20)
+  t.equal(one.spec.untold, 3)
+  t.equal(json.decode(one.spec.notices[17].body).data.untold, nil)
+  t.equal(json.decode(one.spec.notices[20].body).data.untold, 3)
+  add("gone", { webhook = hook.url, notices = failures(1) })
+  worker():look()
+  all_told "gone"
+  t.equal(spec_of "gone".untold, 1)
+  set("gone", function(spec) spec.notices, spec.webhook = failures(3), nil end) -- of a webhook that was taken away
+  worker():look()
+  all_told "gone"
+  t.equal(#hook.got, 1)
+end)
+
 -- ---- Attacks -------------------------------------------------------------------------------------------------
 
 test("all that were missed, one after the other", function()
@@ -305,6 +459,61 @@ test("what is wrong in one of them stops no other, and is not tried at once", fu
   t.equal(#take(), 5)
   one:look()
   for _, s in ipairs(assert(schedules.all())) do t.ok(s.due_ms == 0 or s.due_ms > now * 1000, s.name) end
+end)
+
+test("any member that is none makes it one that cannot be read, which is due no more", function()
+  local huge, notice = math.maxinteger, { id = "n", body = "{}", after_ms = 1, since_ms = 1, pause = 10 }
+  local function notice_with(key, value)
+    local one = {}
+    for k, v in pairs(notice) do one[k] = v end
+    one[key] = value
+    return { notices = { one } }
+  end
+  local wrong = { { fired = "x" }, { failed = {} }, { skipped = 1.5 }, { untold = "many" }, { webhook = 5 }, { input = {} }, { project = true }, { problem = 1 }, { waiting = "yes" }, { paused = 1 },
+    { set_ms = -1 }, { next_ms = huge }, { again_ms = "soon" }, { until_ms = huge }, { last = { run = 5 } }, { last = { run = "r", at_ms = "then" } }, { last = { run = "r", at_ms = huge } }, { last = "x" },
+    { last = { run = "r", state = 1 } }, { last = { run = "r", planned_ms = 1.5 } }, { open = { a = "b" } }, { open = "x" }, { open = { 5 } }, { notices = { a = notice } }, { missed = "never" }, { overlap = "always" },
+    notice_with("pause", huge), notice_with("pause", 0), notice_with("after_ms", huge), notice_with("since_ms", -5), notice_with("busy", huge), notice_with("busy", 0), notice_with("body", {}) }
+  local said, log <const> = {}, system.log
+  local again <close> = setmetatable({}, { __close = function() system.log = log end })
+  system.log = function(_, text) said[#said + 1] = text end
+  for i, members in ipairs(wrong) do
+    -- with all that makes the others be looked at
+    local spec = { cron = "0 * * * *", tz = "UTC", missed = "once", overlap = "skip", target = "a.lua", options = "{}", pool = "default", webhook = "http://127.0.0.1:1/", open = { "none" }, notices = {}, next_ms = 1 }
+    for key, value in pairs(members) do spec[key] = value end
+    assert(store.item_put { kind = "schedule", id = "wrong" .. i, json = json.encode(spec), due_ms = 1 })
+  end
+  now = T + 3600
+  local one = worker()
+  one:look()
+  one:look()
+  t.same(said, {})
+  t.equal(#take(), 0)
+  for _, s in ipairs(assert(schedules.all())) do
+    t.equal(s.due_ms, 0)
+    t.matches(s.spec.problem, "cannot be read")
+  end
+end)
+
+test("a store that may only be read is left alone for an hour, and that is said once", function()
+  for _, name in ipairs { "a", "b", "c" } do add(name) end
+  assert(store.item_put { kind = "schedule", id = "broken", json = '{"half', due_ms = 1 })
+  local real <const>, log <const>, tries, said = store.item_put, system.log, 0, {}
+  local again <close> = setmetatable({}, { __close = function() store.item_put, system.log = real, log end })
+  store.item_put = function()
+    tries = tries + 1
+    return nil, { code = "denied", message = "permission denied for table items" }
+  end
+  system.log = function(level, text) said[#said + 1] = level .. ": " .. text end
+  now = T + 3600
+  local one = worker()
+  for i = 1, 3 do
+    t.equal(one:look(), 3600)
+    t.equal(tries, i)
+  end
+  t.same(said, { "warn: schedules are left to others, as this process may only read the store: permission denied for table items" })
+  store.item_put = real -- rights were given
+  t.ok(one:look() < 10)
+  t.equal(#take(), 3)
 end)
 
 test("two look at sixty at once: each is run once", function()

@@ -4,6 +4,7 @@ local needs = require "hocket.internal.agents.needs"
 local problem = require "hocket.internal.agents.problem"
 local prompt = require "hocket.internal.agents.prompt"
 local skills = require "hocket.internal.base.lazy" "hocket.internal.agents.skills"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local tool = require "hocket.tool"
 
 local rules = {}
@@ -53,7 +54,8 @@ local for_plans = {
 local planning = { facilitator = true }
 
 local function check_plans(def, places, say)
-  for key, readers in pairs(for_plans) do
+  for _, key in ipairs(sorted_keys(for_plans)) do
+    local readers = for_plans[key]
     local given = def[key] ~= nil and places["/" .. key]
     if given and not (readers.facilitator and has_tool(def, planning)) and not (readers.planner and def.name == "planner") then
       say("/" .. key, ("'%s' says nothing here: it is for %s"):format(key,
@@ -82,8 +84,8 @@ end
 
 -- Where a rule without effect would let through what was to be denied it is an error.
 local function check_approve(def, say)
-  for verdict, list in pairs(def.approve or {}) do
-    for i, rule in ipairs(list) do
+  for _, verdict in ipairs(sorted_keys(def.approve or {})) do
+    for i, rule in ipairs(def.approve[verdict]) do
       local wrong, code = why_useless(rule)
       if wrong then
         local one = say(("/approve/%s/%d"):format(verdict, i - 1), wrong)
@@ -130,7 +132,7 @@ function rules.check(def, places, problems)
   if def.team and def.handoff then
     say("/handoff", "who has a team writes its answer and hands nothing on: remove 'handoff', or let another agent ask this one")
   end
-  for name in pairs(needs.own) do
+  for _, name in ipairs(sorted_keys(needs.own)) do
     if def.variables[name] ~= nil then
       say("/variables/" .. name, ("'{{%s}}' is filled in by hocket: call the variable something else"):format(name))
     end

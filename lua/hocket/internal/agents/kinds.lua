@@ -12,6 +12,7 @@ local json = require "hocket.json"
 local problem = require "hocket.internal.agents.problem"
 local providers = require "hocket.providers"
 local schema = require "hocket.schema"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 
 local kinds = {}
 
@@ -190,21 +191,6 @@ local function index_of(fields)
   return index
 end
 
-local function by_text(a, b)
-  return tostring(a) < tostring(b)
-end
-
--- The keys of a map, in order.
-local function keys_of(value)
-  local list, texts = {}, true
-  for key in pairs(value) do
-    list[#list + 1] = key
-    texts = texts and type(key) == "string"
-  end
-  table.sort(list, not texts and by_text or nil)
-  return list
-end
-
 local function escaped(key)
   local text = tostring(key)
   return text:find "[~/]" and text:gsub("~", "~0"):gsub("/", "~1") or text
@@ -216,7 +202,7 @@ end
 ---@param out table
 function kinds.read_fields(fields, value, ctx, pointer, out)
   local index = index_of(fields)
-  for _, key in ipairs(keys_of(value)) do
+  for _, key in ipairs(sorted_keys(value)) do
     local item, field = value[key], index[key]
     local at = pointer .. "/" .. escaped(key)
     if not field then
@@ -252,8 +238,8 @@ end
 kinds.variables = {
   text = "names with values, one a line", takes = is_map, read = function(value, ctx, pointer)
     local out = {}
-    for name, item in pairs(value) do
-      local at = ("%s/%s"):format(pointer, tostring(name))
+    for _, name in ipairs(sorted_keys(value)) do
+      local item, at = value[name], ("%s/%s"):format(pointer, tostring(name))
       if type(name) ~= "string" or not name:find "^[%w_]+$" then
         ctx:say("#" .. at, ("'%s' is no name for a variable: letters, digits and _ only"):format(tostring(name)), "value")
       elseif item == json.null then

@@ -3,6 +3,7 @@
 local json = require "hocket.json"
 local kinds = require "hocket.internal.agents.kinds"
 local problem = require "hocket.internal.agents.problem"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local sources = require "hocket.internal.base.sources"
 
 local servers = {}
@@ -26,7 +27,8 @@ local servers = {}
 
 local texts = { text = "names with texts", takes = kinds.variables.takes, read = function(value, ctx, pointer)
   local out = {}
-  for name, item in pairs(value) do
+  for _, name in ipairs(sorted_keys(value)) do
+    local item = value[name]
     if type(name) ~= "string" or name == "" or name:find "[%c=]" then ctx:say(pointer, ("has a name that cannot be used: '%s'"):format(tostring(name)))
     elseif type(item) == "table" or item == json.null then ctx:say(("%s/%s"):format(pointer, name), "must be a text")
     else out[name] = tostring(item) end

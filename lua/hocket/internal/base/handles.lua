@@ -5,6 +5,7 @@
 ---                                    └── in another process there is none: "closed"
 local effects = require "hocket.internal.base.effects"
 local kept = require "hocket.internal.core.kept"
+local once = require "hocket.internal.base.once"
 local system = require "hocket.internal.core.system"
 
 local handles = {}
@@ -52,11 +53,11 @@ function handles.keeping(kind, open, methods)
   return function(spec)
     if not kept.here() then return open(spec) end
     local self = { number = number() }
-    local ok, err = effects.run(kind, { call = "open", arguments = effects.asked(spec) }, function()
+    local ok, err = effects.run(kind, { call = "open", arguments = once.asked(spec) }, function()
       local real, wrong = open(spec)
       self.real = real
       return real ~= nil, wrong
-    end)
+    end, once.of(kind, spec))
     if not ok then return nil, err end
     return handle(self, kind, methods)
   end

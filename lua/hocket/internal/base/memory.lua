@@ -6,6 +6,9 @@
 ---
 --- Each outcome is given once: first to who stands at the same place, else to whoever asks the same. What failed for a model, or
 --- was cut off, is asked again. Outcomes that were remembered are marked in this run's own log, so that a replay needs no memory.
+---
+--- What was given is known by having been asked for: a replay asks again. One that leaps to a checkpoint does not, so that has it
+--- (`given`, `give`).
 local fiber = require "hocket.internal.core.fiber"
 local kept = require "hocket.internal.core.kept"
 local pack = require "hocket.internal.base.pack"
@@ -13,6 +16,11 @@ local pack = require "hocket.internal.base.pack"
 local memory = {}
 
 -- ---- What was ------------------------------------------------------------------------------------
+
+local function note(self, item)
+  table.insert(self.items, item)
+  return item
+end
 
 local function push(lists, key, item)
   lists[key] = lists[key] or { next = 1 }
@@ -33,29 +41,38 @@ end
 readers["end"] = function(self, e)
   local begun = self.begun[e.path .. " " .. e.ord]
   if not begun or not is_worth(begun.name, e.value) then return end
-  local item = { outcome = e.value }
+  local item = note(self, { n = e.n, outcome = e.value })
   push(self.there, begun.name .. " " .. e.path .. " " .. begun.digest, item)
   push(self.anywhere, begun.name .. " " .. begun.digest, item)
 end
 
--- The id that a question had.
+-- A question, and its id. Of what is said to it from here on the first counts that is an answer: it judges that again, since logs
+-- of earlier versions have what was refused, too.
 function readers.value(self, e)
   if e.name ~= "question" then return end
   local _, id = pack.decode(e.value)
-  push(self.questions, e.digest, { id = id })
+  local item = note(self, { n = e.n, id = id, answers = {} })
+  self.open[id], self.asking[e.path] = item, item
+  push(self.questions, e.digest, item)
 end
 
--- Of several answers to one question the last was taken.
+-- Whoever has asked waits no longer: what is said then comes too late.
+local function give_up(self, e)
+  local item = self.asking[e.path]
+  if item then self.open[item.id] = nil end
+end
+readers.timeout, readers.cancel = give_up, give_up
+
 function readers.tell(self, e)
   local a, b = e.value:match "^([^\0]*)\0(.*)$"
-  if e.name == "answer" then self.answers[a] = b end
-  if e.name == "signal" then push(self.signals, a, { value = b }) end
+  if e.name == "answer" and self.open[a] then table.insert(self.open[a].answers, b) end
+  if e.name == "signal" then push(self.signals, a, note(self, { n = e.n, value = b })) end
 end
 
 local function read(entries)
-  local self = { begun = {}, there = {}, anywhere = {}, questions = {}, answers = {}, signals = {} }
+  local self = { items = {}, begun = {}, there = {}, anywhere = {}, questions = {}, open = {}, asking = {}, signals = {} }
   for _, e in ipairs(entries) do readers[e.kind](self, e) end
-  self.begun = nil
+  self.begun, self.open, self.asking = nil, nil, nil
   return self
 end
 
@@ -91,13 +108,13 @@ function memory.outcome(kind, digest)
   return item and item.outcome
 end
 
---- What a person answered to the same question.
+--- What people said to the same question, in their order: the first that is an answer was taken.
 ---@param digest string
----@return string?
-function memory.answer(digest)
+---@return string[]?
+function memory.answers(digest)
   local self = here()
   local item = self and take(self.questions[digest])
-  return item and self.answers[item.id]
+  return item and item.answers[1] and item.answers
 end
 
 --- What was sent by this name, as JSON.
@@ -109,16 +126,52 @@ function memory.signal(name)
   return item and item.value
 end
 
---- Says something to the running run as somebody outside, as soon as it can be told anything.
+-- ---- What was given ---------------------------------------------------------------------------------
+
+--- What was given so far, as data: numbers of entries of the other's log, the first and the last of each stretch of which
+--- nothing is left. nil: it remembers nothing.
+---@return integer[]?
+function memory.given()
+  local self = here()
+  if not self then return nil end
+  local list, goes_on = {}, false
+  for _, item in ipairs(self.items) do
+    if item.used then
+      if not goes_on then list[#list + 1] = item.n end
+      list[goes_on and #list or #list + 1] = item.n
+    end
+    goes_on = item.used
+  end
+  return list
+end
+
+--- That was given already, in rounds that this life does not go through.
+---@param list? integer[]
+function memory.give(list)
+  local self, at = list and here(), 1
+  for _, item in ipairs(self and self.items or {}) do
+    while list[at + 1] and list[at + 1] < item.n do at = at + 2 end
+    if list[at] and list[at] <= item.n then item.used = true end
+  end
+end
+
+--- Says something to the running run as somebody outside, as soon as it can be told anything: in a replay that is behind its end,
+--- since a life that is gone may have ended before it was said. Before that the run is not put away, to wait for what it has.
 ---@param run hocket.Run
+---@param waits {fiber: hocket.Fiber} Who waits for it.
 ---@param say fun(): any, hocket.Error?
-function memory.say(run, say)
+---@param is_awaited fun(): boolean Whether it is still to be said.
+function memory.say(run, waits, say, is_awaited)
+  local function is_open() return not run.journal:finished() and not run.parked and is_awaited() end
+  run.journal:hold(1)
   kept.aside(fiber.detach, function()
-    while not run.journal:finished() do
+    while is_open() do
       local ok, err = say()
-      if ok or err.code ~= "state" then return end
+      if ok or err.code ~= "state" then break end
       fiber.sleep(0.001) -- its own log is not quite used up
     end
+    run.journal:hold(-1)
+    if is_open() then waits.fiber:wake() end -- it was refused: a person is asked, who may not be there
   end)
 end
 

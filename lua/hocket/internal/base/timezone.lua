@@ -10,7 +10,7 @@ local system = require "hocket.internal.core.system"
 local timezone = {}
 
 local PLACES = { "/usr/share/zoneinfo", "/usr/lib/zoneinfo" }
-local MAX_FILE = 1 << 20
+timezone.MAX_FILE = 1 << 20
 local DAY = 86400
 
 ---@class hocket.Zone
@@ -177,18 +177,36 @@ local function read_file(data)
   return (rule == "" or zone.rule) and zone or nil
 end
 
+--- A zone without a name, of what stands in a file; nil: it cannot be read.
+---@param data string
+---@return hocket.Zone?
+function timezone.read(data)
+  local ok, zone = pcall(read_file, data)
+  return ok and zone and setmetatable(zone, Zone) or nil
+end
+
+--- The folders in which zones are, the first one that has it counts.
+---@return string[]
+function timezone.folders()
+  local own = system.getenv "TZDIR"
+  return own and own ~= "" and { own } or PLACES
+end
+
+-- What these name is another zone on each machine, or none that was set.
+local NONE = { localtime = true, posixrules = true, Factory = true }
+
 -- "Europe/Berlin", "Etc/GMT+3": nothing that leaves the folder.
 local function is_name(name)
   return type(name) == "string" and #name <= 64 and name:find "^%a[%w_+/-]*$" and not name:find "//" and not name:find "/$"
+    and not NONE[name:match "[^/]*$"]
 end
 
 local function load(name)
-  local own = system.getenv "TZDIR"
-  for _, place in ipairs(own and { own } or PLACES) do
-    local data = fs.read(place .. "/" .. name, MAX_FILE)
+  for _, place in ipairs(timezone.folders()) do
+    local data = fs.read(place .. "/" .. name, timezone.MAX_FILE)
     if data then
-      local ok, zone = pcall(read_file, data)
-      if ok and zone then return zone end
+      local zone = timezone.read(data)
+      if zone then return zone end
       return failure("the data of time zone %s (%s/%s) cannot be read", name, place, name)
     end
   end
@@ -207,7 +225,7 @@ function timezone.open(name)
   local zone, err = load(name)
   if not zone then return nil, err end
   zone.name = name
-  known[name] = setmetatable(zone, Zone)
+  known[name] = zone
   return zone
 end
 
@@ -217,6 +235,7 @@ end
 ---@return integer to
 function Zone:at(t)
   local times, low, high = self.times, 1, #self.times
+  if high == 0 and self.rule then return by_rule(self.rule, t) end
   while low <= high do
     local middle = (low + high) // 2
     if times[middle] <= t then low = middle + 1 else high = middle - 1 end
@@ -235,14 +254,6 @@ function Zone:text(t)
   local year, month, day = timezone.date(wall // DAY)
   local of_day = wall % DAY
   return ("%04d-%02d-%02d %02d:%02d"):format(year, month, day, of_day // 3600, of_day // 60 % 60)
-end
-
---- The name of this machine's own, where it can be told; else UTC.
----@return string
-function timezone.here()
-  local name = (system.getenv "TZ" or ""):gsub("^:", "")
-  if name == "" then name = (fs.read("/etc/timezone", 256) or ""):match "^%s*(%S+)" or "UTC" end
-  return timezone.open(name) and name or "UTC"
 end
 
 return timezone

@@ -5,6 +5,7 @@ local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
 local http = require "hocket.http"
 local kept = require "hocket.internal.core.kept"
+local once = require "hocket.internal.base.once"
 local handles = require "hocket.internal.base.handles"
 local process = require "hocket.process"
 local sources = require "hocket.internal.base.sources"
@@ -42,7 +43,7 @@ local function as_effect(module, kind, name)
   local fn = module[name]
   module[name] = function(spec, ...)
     if not kept.here() then return fn(spec, ...) end
-    return settled(name, effects.run(kind, { call = name, arguments = effects.asked(spec) }, function() return fn(spec) end))
+    return settled(name, effects.run(kind, { call = name, arguments = once.asked(spec) }, function() return fn(spec) end, once.of(kind, spec)))
   end
 end
 

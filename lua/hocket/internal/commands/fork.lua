@@ -6,7 +6,12 @@ local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 
-local LIFE = 1 -- the kind of entry that says what wall time it is when the run's clock is 0
+--- Kinds of entries: what wall time it is when the run's clock is 0; an effect begins, and has ended.
+local LIFE, END, BEGIN = 1, 6, 9
+
+local function place_of(entry)
+  return ("%d %d"):format(entry.path, entry.ord)
+end
 
 -- The last record that is of the same moment as record `at`, that moment, and how often the wall's clock had gone back until
 -- then: a process that goes on may have an earlier one.
@@ -34,19 +39,42 @@ local function moment_of(row, at)
   return seq, time, back
 end
 
--- The last entry of that moment.
-local function entry_at(row, time, back)
-  local n, began, before, gone_back = 0, nil, 0, 0
+-- The last entry that is of that moment or before: n; and the effects that begin behind all else of it.
+local function entry_at(row, time, back, beyond)
+  local n, began, before, gone_back, is_beyond = 0, nil, 0, 0, false
+  local last = {} -- numbers of these effects' entries, and their places
   local ok, err = stored.each(row.id, function(entry)
+    if is_beyond then return beyond(entry, last) end
     if entry.kind == LIFE then began = math.tointeger(tonumber(entry.value)) or began end
     local ms = began and began + entry.at_ms or 0
     if ms < before then gone_back = gone_back + 1 end
     before = ms
-    if gone_back > back or gone_back == back and ms > time then return true end
+    is_beyond = gone_back > back or gone_back == back and ms > time
+    if is_beyond then return beyond(entry, last) end
     n = entry.n
+    if entry.kind ~= BEGIN then last = {} else last[#last + 1] = { place = place_of(entry) } end
     return false
   end, store.entries)
   if not ok then return nil, err end
+  return n, last
+end
+
+-- What had begun there and came to its end behind it the fork begins itself, as all that is behind it: whether the first of it was
+-- logged in the same millisecond is chance. What has no end stays: nobody knows whether it was done.
+local function entries_at(row, time, back)
+  local n, last = entry_at(row, time, back, function(entry, begun)
+    local left = false
+    for _, one in ipairs(begun) do
+      if entry.kind == END and one.place == place_of(entry) then one.ended = true end
+      left = left or not one.ended
+    end
+    return not left
+  end)
+  if not n then return nil, last end
+  for i = #last, 1, -1 do
+    if not last[i].ended then break end
+    n = n - 1
+  end
   return n
 end
 
@@ -62,7 +90,7 @@ local function part_of(row, at)
   end
   local seq, time, back = moment_of(row, at)
   if not seq then return nil, time end
-  local n, err = entry_at(row, time, back)
+  local n, err = entries_at(row, time, back)
   if not n then return nil, err end
   return seq, n
 end
@@ -87,6 +115,7 @@ local function latest(row, args)
   if type(options) ~= "table" then return stored.failure("parse", "the options of run %s cannot be read", row.id) end
   for name, value in pairs(args.options or {}) do options[name] = value end
   options.model, options.latest, options.fork = args.model or options.model, true, nil
+  if type(options.call) == "table" then options.call.due_ms, options.call.spent_ms = nil, nil end -- its caller's time was over long ago
   local id, err = store.fork(row.id, 0, 0, { input = args.input, options = json.encode(options), target = args.target, anew = true })
   if not id then return nil, err end
   return { id = id, parent = row.id, at_n = 0, at_seq = 0 }

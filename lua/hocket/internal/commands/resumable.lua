@@ -17,9 +17,9 @@ local function told(run)
     conversation = options.conversation == true }
 end
 
--- All that have not ended, newest first; conversations, or the others. A run of an evaluation that was cut off is nobody's to go on with,
+-- All that have not ended; conversations, or the others. A run of an evaluation that was cut off is nobody's to go on with,
 -- unless he says so: its folder may be gone. Nor is one of a pool: that is a worker's.
-local function open_ones(conversation, most)
+local function open_ones(conversation)
   local list, before = {}, nil
   repeat
     local page, more = store.runs { states = OPEN, before = before }
@@ -28,15 +28,26 @@ local function open_ones(conversation, most)
       local one = told(run)
       if one.conversation == conversation and not run.owner and not run.pool and not stored.eval(run) then list[#list + 1] = one end
       before = run.id
-      if most and #list >= most then return list end
     end
   until not more
   return list
 end
 
---- `id`: that one, which may be shortened; else all runs, or the newest `most` conversations, that have not ended.
+-- Those that were left last come first; all that were left here before those of other folders, where `here` is said.
+local function sort(list, here)
+  local function is_before(a, b)
+    local a_here, b_here = a.cwd == here, b.cwd == here
+    if here and a_here ~= b_here then return a_here end
+    if a.updated_ms ~= b.updated_ms then return a.updated_ms > b.updated_ms end
+    return a.id > b.id
+  end
+  table.sort(list, is_before)
+end
+
+--- `id`: that one, which may be shortened; else all runs that have not ended, newest first, or the `most` conversations that
+--- were left last, those of the folder `here` before all others.
 ---@async
----@param args {id?: string, conversation?: boolean, most?: integer}
+---@param args {id?: string, conversation?: boolean, most?: integer, here?: string}
 ---@return {text: string, runs: table[]}?
 ---@return hocket.Error?
 return function(args)
@@ -46,8 +57,10 @@ return function(args)
     run, err = stored.find(args.id)
     list = run and { told(run) }
   else
-    list, err = open_ones(args.conversation == true, args.most)
+    list, err = open_ones(args.conversation == true)
+    if list and args.conversation then sort(list, args.here) end
   end
   if not list then return nil, err end
+  for i = #list, (args.most or #list) + 1, -1 do list[i] = nil end
   return { text = "", runs = json.array(list) }
 end

@@ -3,6 +3,7 @@
 local caught = require "hocket.internal.base.caught"
 local component = require "hocket.internal.base.component"
 local json = require "hocket.json"
+local messages = require "hocket.internal.base.lazy" "hocket.internal.run.messages"
 
 local host = {}
 
@@ -136,11 +137,14 @@ local wishes = {
     return id ~= nil, err
   end,
   signal = function(run, name, value) return run:signal(name, (json.decode(value))) end,
+  left = function(run, name, value) return messages.left(run, name, (json.decode(value))) end,
+  left_again = function(run) return messages.again(run) end,
+  left_has_room = function(run) return messages.has_room(run) end,
   tree = function(run) return json.encode(run:tree()) end,
 }
 
 --- Passes a wish on to the run that writes a journal. See hocket_run_answer, _change, _interrupt.
----@param wish "answer"|"change"|"interrupt"|"mail"|"say"|"signal"|"tree"
+---@param wish "answer"|"change"|"interrupt"|"left"|"left_again"|"left_has_room"|"mail"|"operator"|"say"|"signal"|"tree"
 ---@param journal userdata
 ---@param a? string
 ---@param b? string

@@ -103,8 +103,8 @@ end
 ---@param run hocket.Run
 ---@return string? question
 function known.input_of(run)
-  for id, question in pairs(run.questions) do
-    if question.kind == "input" and question.answer == nil and not question.declined then return id end
+  for _, question in ipairs(run:open_questions()) do
+    if question.kind == "input" and question.answer == nil and not question.declined then return question.id end
   end
 end
 

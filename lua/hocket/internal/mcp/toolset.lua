@@ -59,10 +59,15 @@ local function look(def)
   }
 end
 
+-- As it is written, without what variables hold: those are other ones tomorrow, and elsewhere.
+local function asked(def)
+  return { server = def.name, at = effects.asked(def.command or def.url or "", def.args or {}) }
+end
+
 local function offer_of(def)
   if not effects.here() then return look(def) end
   local offer
-  local text, err = effects.run("mcp_tools", { server = def.name }, function()
+  local text, err = effects.run("mcp_tools", asked(def), function()
     local why
     offer, why = look(def)
     return offer and json.encode(offer), why

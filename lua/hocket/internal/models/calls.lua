@@ -67,6 +67,7 @@ local function attempt(asker, one, history, again, made)
   end
   if here then return kept_call.attempt(asker, one, history, { request = request, again = again, made = made or 0, left = left(asker) }) end
   local timeout = asker.deadline and math.max(left(asker), 0.001)
+  if one.lacks then return nil, one.lacks end
   if one.keys then
     local ready, wrong = one.keys:ready(one.handle)
     if not ready then return nil, wrong end

@@ -132,12 +132,13 @@ local function needs(kind, tokens, request, price_in, price_out)
   return least + math.ceil(answer * price_out * of_million), least
 end
 
--- A store that is away for a moment is waited for, as the run's log is.
-local function patient(ask, ...)
+-- A store that is away for a moment is waited for, as the run's log is. What it was told may have been done.
+local function patient(ask, what)
   local pause = FIRST_TRY
   while true do
-    local answer, err = ask(...)
+    local answer, err = ask(what)
     if answer or not err or not err.retryable then return answer, err end
+    if type(what) == "table" then what.again = true end
     fiber.sleep(pause)
     pause = math.min(pause * 2, LAST_TRY)
   end

@@ -7,6 +7,7 @@ local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local http = require "hocket.http"
 local json = require "hocket.json"
+local kept = require "hocket.internal.core.kept"
 local models = require "hocket.model"
 local offer = require "hocket.internal.models.offer"
 local prices = require "hocket.prices"
@@ -236,11 +237,13 @@ function embed.texts(texts, opts)
   check_opts(opts)
   local id, place = opts.model or embed.model(), nil
   if not id then return nil, failed { code = "invalid", message = "no model for vectors is named: { model = 'openai/text-embedding-3-small' }, or HOCKET_EMBED_MODEL" } end
+  local here = effects.here()
   local result = { vectors = {}, model = id, usage = { input = 0, cost = 0 } }
   for _, batch in ipairs(batches(list, MOST)) do
     local function make()
       local err
       if not place then place, err = place_of(id) end
+      if here and err and err.code == "auth" then kept.lack(err.message, true) end
       if not place then return nil, err end
       place.dimensions, place.timeout = opts.dimensions, opts.timeout or TIMEOUT
       return fetch(place, batch)

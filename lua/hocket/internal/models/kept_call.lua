@@ -9,6 +9,7 @@ local core = require "hocket.internal.core.llm"
 local day_budget = require "hocket.internal.base.lazy" "hocket.internal.models.day_budget"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
+local kept = require "hocket.internal.core.kept"
 local pack = require "hocket.internal.base.pack"
 local prices = require "hocket.internal.base.lazy" "hocket.prices"
 local system = require "hocket.internal.core.system"
@@ -82,12 +83,20 @@ local function project_share(asker, one, history, request)
   if project and one.id then return day_budget.hold(project, one.id, history, request.spec) end
 end
 
+-- What is missing for a call that is not in the log: where nobody else can be asked, the run ends here and is not over.
+local function lack(one, err)
+  if not one.fallbacks or #one.fallbacks == 0 then kept.lack(err.message, true) end
+  return { err = data_of(err), begun = false }
+end
+
 -- Outside of the run. Returns the outcome, and the call that has a reply.
 local function make(one, history, asker, how)
   local request = how.request
   local timeout = how.left and math.max(how.left, 0.001)
+  if one.lacks then return lack(one, one.lacks) end
   if one.keys then
     local ready, wrong = one.keys:ready(one.handle)
+    if not ready and wrong.code == "auth" then return lack(one, wrong) end
     if not ready then return { err = data_of(wrong), begun = false } end
   end
   local hold <close>, short = project_share(asker, one, history, request)

@@ -1,12 +1,15 @@
 --- Ends a run of the store for good, wherever it is, with those that it asked for (their `caller` is this run).
 ---
 ---     somebody has it   ──> a message, which that process hears within a second
----     nobody            ──> it is taken, and cancelled there and then
+---     nobody            ──> it is taken, and cancelled there and then; one that has ended meanwhile stays as it is
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 
+local cancel = {}
+
 local OPEN = { "queued", "running", "waiting", "parked" }
+local over = { done = true, failed = true, cancelled = true }
 
 -- What stands in the place of a result, for whoever waits for one.
 local function result_of(id)
@@ -19,28 +22,36 @@ local function tell(id)
   return nil, err
 end
 
+-- What became of it: cancelled, told, or the state that it has ended in since it was found.
 local function end_one(id)
   local row, err = store.take(id)
   if not row then
     if err.code == "state" then return tell(id) end
     return nil, err
   end
-  local ok
-  ok, err = store.finish(id, row.fence, "cancelled", row.pool and result_of(id) or nil)
+  local has_ended, ok = over[row.state], nil
+  if has_ended then ok, err = store.finish(id, row.fence) else ok, err = store.finish(id, row.fence, "cancelled", row.pool and result_of(id) or nil) end
   if not ok then return nil, err end
-  return "cancelled"
+  return has_ended and row.state or "cancelled", nil, has_ended
 end
 
-local cancel
+local end_run
+
+-- Whether it is an agent's call, as against a run that a script has submitted.
+local function is_call(row)
+  local options = row.options and row.options:find('"call":', 1, true) and json.decode(row.options)
+  return type(options) == "table" and type(options.call) == "table"
+end
 
 -- Those that it asked for; newest first, a page at a time.
-local function end_called(id, depth)
+local function end_called(id, depth, calls_alone)
   local before
   repeat
     local page, more = store.runs { caller = id, states = OPEN, before = before }
     if not page then return nil, more end
     for _, row in ipairs(page) do
-      local ok, err = cancel(row.id, depth + 1)
+      local ok, err
+      if not calls_alone or is_call(row) then ok, err = end_run(row.id, depth + 1) else ok = true end
       if not ok and err.code ~= "state" and err.code ~= "not_found" then return nil, err end
       before = row.id
     end
@@ -51,19 +62,18 @@ end
 --- Calls of calls are as deep as agents may be.
 local DEPTH = 64
 
-cancel = function(id, depth)
+end_run = function(id, depth)
   local row, err = store.find(id)
   if not row then return nil, err end
-  local over = row.state == "done" or row.state == "failed" or row.state == "cancelled"
-  local how
-  if not over then
-    how, err = end_one(id)
+  local how, has_ended = row.state, over[row.state]
+  if not has_ended then
+    how, err, has_ended = end_one(id)
     if not how then return nil, err end
   end
   local ok
   ok, err = depth >= DEPTH or end_called(id, depth)
   if not ok then return nil, err end
-  if over then return nil, system.error { code = "state", message = ("run %s has ended: it is %s"):format(id, row.state) } end
+  if has_ended then return nil, system.error { code = "state", message = ("run %s has ended: it is %s"):format(id, how) } end
   return how
 end
 
@@ -71,6 +81,18 @@ end
 ---@param id string Whole.
 ---@return "told"|"cancelled"? how
 ---@return hocket.Error? err `state`: it has ended. What it asked for is cancelled all the same.
-return function(id)
-  return cancel(id, 0)
+function cancel.run(id)
+  return end_run(id, 0)
 end
+
+--- Ends the calls of a run's agents, for one that fails and has no process that would. What a script has submitted goes on, as when
+--- the script fails.
+---@async
+---@param id string Whole.
+---@return boolean? done
+---@return hocket.Error?
+function cancel.calls(id)
+  return end_called(id, 0, true)
+end
+
+return cancel

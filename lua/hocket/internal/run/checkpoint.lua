@@ -13,9 +13,12 @@ local fiber = require "hocket.internal.core.fiber"
 local file_labels = require "hocket.internal.run.file_labels"
 local kept = require "hocket.internal.core.kept"
 local labels = require "hocket.internal.base.labels"
+local memory = require "hocket.internal.base.memory"
 local messages = require "hocket.internal.run.messages"
 local pack = require "hocket.internal.base.pack"
 local runs = require "hocket.internal.run.run"
+local shortfall = require "hocket.internal.run.shortfall"
+local steering = require "hocket.internal.run.steering"
 local workdir = require "hocket.internal.run.workdir"
 
 local function name_of(context)
@@ -43,7 +46,7 @@ local function settle()
   fiber.spawn(function() end):wait()
 end
 
-local stays = { broker = true, sources = true, checkpoint = true, memory = true }
+local stays = { broker = true, sources = true, checkpoint = true, memory = true, policy = true }
 
 -- What modules have learned and keep: the next life begins without it.
 local function forget(run, own)
@@ -59,20 +62,26 @@ local plain_fields = {
   "default_model",
 }
 
-local function snapshot(run, state)
+local function snapshot(run, own, state)
   local said = messages.of(run)
   local now = {
-    state = state, seq = run.journal:last(), used = run.accounts:counted(account.ROOT),
-    messages = { waiting = said.waiting, n = said.n, asked = said.asked }, jobs = { broker.shared():numbers() },
+    state = state, policy = own.policy, guarded = run.guarded, seq = run.journal:last(), used = run.accounts:counted(account.ROOT),
+    messages = { waiting = said.waiting, n = said.n, n_ends = said.n_ends, asked = said.asked, settled = said.settled }, jobs = { broker.shared():numbers() },
     saved = run.saved and run.saved:counted(account.ROOT), boards = run.numbers[run.boards], documents = run.numbers[run.documents],
-    labels = run.labels and run.labels.bits, files = run.root and file_labels.all(run.root),
+    labels = run.labels and run.labels.bits, files = run.root and file_labels.all(run.root), remembered = memory.given(),
+    steering = steering.waiting(run), wrote = run.wrote,
   }
   for _, name in ipairs(plain_fields) do now[name] = run[name] end
+  now.failures = shortfall.so_far(run)
   return now
 end
 
--- What was read, by whom it was written: who is asked from here on is asked by that.
+-- What was read, by whom it was written: who is asked from here on is asked by that. And what it has written itself.
 local function mark(run, was)
+  for path in pairs(was.wrote or {}) do
+    run.wrote = run.wrote or {}
+    run.wrote[path] = true
+  end
   if was.labels then
     run.labels = run.labels or labels.new()
     run.labels:add(was.labels)
@@ -80,16 +89,25 @@ local function mark(run, was)
   if was.files then file_labels.add(assert(workdir.root(run)), was.files) end
 end
 
+-- What binds it: what its operators have said in all lives, and what nobody may write to.
+local function bind(run, own, was)
+  own.policy = was.policy or own.policy
+  for dir in pairs(was.guarded or {}) do run.guarded[dir] = true end
+end
+
 -- What this life has used and told so far is part of what the newest one had.
-local function go_on(run, was)
+local function go_on(run, own, was)
+  bind(run, own, was)
   for _, name in ipairs(plain_fields) do run[name] = was[name] end
   for name, value in pairs(was.changed or {}) do run.options[name] = value end
   if was.stopped then account.stop(run) end
   mark(run, was)
+  memory.give(was.remembered)
   if was.jobs then broker.shared():numbers(table.unpack(was.jobs)) end
   run.numbers[run.boards], run.numbers[run.documents] = was.boards, was.documents
   local said = messages.of(run)
-  said.waiting, said.n, said.asked = was.messages.waiting, was.messages.n, was.messages.asked
+  for _, name in ipairs { "waiting", "n", "n_ends", "asked", "settled" } do said[name] = was.messages[name] or said[name] end
+  if was.steering then steering.go_on(run, was.steering) end
   run.accounts:raise(account.ROOT, was.used)
   if was.saved then
     run.saved = run.saved or accounts.new()
@@ -111,7 +129,7 @@ local function first(run, own)
   own.checkpoint = {}
   if not text then return nil end
   local was = pack.decode(text)
-  go_on(run, was)
+  go_on(run, own, was)
   own.checkpoint.state = was.state
   return was.state
 end
@@ -119,7 +137,7 @@ end
 local function make(run, own, state)
   settle()
   forget(run, own)
-  local ok, text = pcall(pack.encode, snapshot(run, state))
+  local ok, text = pcall(pack.encode, snapshot(run, own, state))
   if not ok then error("bad argument #1 to 'checkpoint' (" .. text .. ")", 3) end
   kept.checkpoint(text)
   own.checkpoint.state = state

@@ -5,6 +5,7 @@ local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local messages = require "hocket.internal.run.messages"
+local patient = require "hocket.internal.run.patient"
 local store = require "hocket.internal.core.store"
 local failed = require("hocket.internal.core.system").error
 
@@ -20,27 +21,42 @@ mail.is_full = false
 -- Said before, or said to somebody who does not hear any more: both are fine.
 local heard = { exists = true, not_found = true }
 
+-- `fields` are what the log knows it by.
+local function post(to, id, said, fields, may)
+  local function put()
+    local allowed, why, nobody = may()
+    if not allowed then return nil, why, nobody end
+    local ok, err = patient(store.message, to, { id = id, json = said }) -- nobody would say it again
+    if ok or heard[err.code] then return true end
+    return nil, err
+  end
+  return effects.run("message", fields, put, { again = put })
+end
+
 --- Says something to another run, once.
 ---@async
 ---@param to string The run's id.
----@param name string What that waits for.
----@param id string Of what is said: among all that is said to that run.
+---@param about {name: string, id: string, as?: string} What that waits for; and of what is said, among all that is said to that run. as: what both are in the log, where they have the name of a run that may be a fork.
 ---@param value any Data.
+---@param may fun(): boolean?, hocket.Error?, boolean? Whether it is to be said: asked where it is not in the log yet. What it returns besides is returned.
 ---@return boolean? said
 ---@return hocket.Error?
-function mail.send(to, name, id, value)
-  local said = json.encode { wish = "signal", name = name, value = value }
-  local function put()
-    local pause = 0.05
-    while true do
-      local ok, err = store.message(to, { id = id, json = said })
-      if ok or heard[err.code] then return true end
-      if not err.retryable then return nil, err end
-      fiber.sleep(pause) -- a store that is away for a moment is waited for: nobody would say it again
-      pause = math.min(pause * 2, 2)
-    end
-  end
-  return effects.run("message", { to = to, id = id, said = said }, put, { again = put })
+---@return boolean? more
+function mail.send(to, about, value, may)
+  local said = json.encode { wish = "signal", name = about.name, value = value }
+  local fields = { to = to, id = about.as or about.id, said = about.as and json.encode(value) or said }
+  return post(to, about.id, said, fields, may)
+end
+
+--- Stops another run, as Run:stop does: each of its agents makes one more call at most.
+---@async
+---@param to string
+---@param may fun(): boolean?, hocket.Error? As for mail.send.
+---@return boolean? said
+---@return hocket.Error?
+function mail.stop(to, may)
+  local said = json.encode { wish = "stop" }
+  return post(to, "stop", said, { to = to, id = "stop", said = said }, may)
 end
 
 -- Nothing came for as long as a run stays at hand.

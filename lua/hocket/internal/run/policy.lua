@@ -74,27 +74,42 @@ local function split(text)
   return list
 end
 
+-- What a run that is kept has of its operators: `operator`, the word that it began with; `said`, all words; `bound`, layers
+-- of the later ones. All of it is data: a checkpoint has it, too, or who goes on from there would be bound by less.
+local function own_of(here)
+  here.policy = here.policy or {}
+  return here.policy
+end
+
 --- What the operator says.
 ---@return string?
 function policy.operator()
-  local own = effects.here()
-  if not own then return system.getenv "HOCKET_APPROVE" end
+  local here = effects.here()
+  if not here then return system.getenv "HOCKET_APPROVE" end
+  local own = own_of(here)
   if own.operator == nil then own.operator = sources.variable "HOCKET_APPROVE" or false end
   return own.operator or nil
+end
+
+--- What is wrong with what the operator says here; nil: nothing.
+---@return hocket.Error?
+function policy.wrong()
+  local _, err = layer_of("operator", "HOCKET_APPROVE", split(system.getenv "HOCKET_APPROVE" or ""))
+  return err
 end
 
 --- Layers that bind a run that went on under another operator's word: a list that is never changed; nil: none do.
 ---@return table[]?
 function policy.bound()
-  local own = effects.here()
-  return own and own.bound
+  local here = effects.here()
+  return here and here.policy and here.policy.bound
 end
 
 --- The run goes on where the operator says this. Returns whether that is something that nobody has said before.
 ---@param text string
 ---@return boolean
 function policy.bind(text)
-  local own = effects.here()
+  local own = own_of(effects.here())
   own.said = own.said or { [policy.operator() or ""] = true }
   if own.said[text] then return false end
   own.said[text] = true

@@ -8,6 +8,7 @@ local json = require "hocket.json"
 local media = require "hocket.internal.base.lazy" "hocket.internal.base.media"
 local messages = require "hocket.internal.base.lazy" "hocket.internal.run.messages"
 local shortfall = require "hocket.internal.base.lazy" "hocket.internal.run.shortfall"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steering"
 local system = require "hocket.internal.core.system"
 local numbered, failed = system.numbered, system.error
@@ -135,29 +136,50 @@ function Run:emit(type, payload, agent, op)
   return self.journal:append(type, payload, agent, op)
 end
 
-local function answer(self, id, text)
+--- Takes in a question that is open from here on, until it is no longer in `questions`.
+---@internal
+function Run:put_question(question)
+  self.put = (self.put or 0) + 1
+  question.nth = self.put
+  self.questions[question.id] = question
+end
+
+--- The questions that are open, oldest first.
+---@internal
+function Run:open_questions()
+  local list = {}
+  for _, question in pairs(self.questions) do list[#list + 1] = question end
+  table.sort(list, function(a, b) return a.nth < b.nth end)
+  return list
+end
+
+-- The open question, and what a text says to it; nil and why it is no answer.
+local function read_answer(self, id, text)
   local question = self.questions[id]
   if not question or question.answer ~= nil or question.declined then
     return nil, failed { code = "not_found", message = ("there is no open question '%s'"):format(tostring(id)) }
   end
-  if text == "" then
-    question.declined = true
-  else
-    local answer, wrong = question.read(text)
-    if answer == nil then return nil, failed { code = "invalid", message = wrong } end
-    question.answer = answer
-  end
+  if text == "" then return question end
+  local value, wrong = question.read(text)
+  if value == nil then return nil, failed { code = "invalid", message = wrong } end
+  return question, value
+end
+
+local function answer(self, id, text)
+  local question, value = read_answer(self, id, text)
+  if not question then return nil, value end
+  if text == "" then question.declined = true else question.answer = value end
   question.fiber:wake()
   return true
 end
 
---- Answers an open question (see hocket.ask). An empty text says that there is no answer.
+--- Answers an open question (see hocket.ask). An empty text says that there is no answer. Of several answers the first counts.
 ---@param id string
 ---@param text string
 ---@return boolean? answered
 ---@return hocket.Error? `not_found`, or `invalid` when the text is no answer to it: it stays open.
 function Run:answer(id, text)
-  return self.journal:tell("answer", id, text, function() return answer(self, id, text) end)
+  return self.journal:tell("answer", id, text, function() return answer(self, id, text) end, function() return read_answer(self, id, text) end)
 end
 
 --- Sends a message: what hocket.signal(name) waits for, or is going to wait for.
@@ -206,8 +228,8 @@ end
 local between_turns = { reload = true, compact = true, clear = true, attach = true }
 
 local function change(self, changes)
-  for name, value in pairs(changes) do
-    local check = changeable[name]
+  for _, name in ipairs(sorted_keys(changes)) do
+    local check, value = changeable[name], changes[name]
     if not between_turns[name] and not check then
       return nil, failed { code = "invalid", message = ("'%s' cannot be changed in a run that goes on"):format(tostring(name)) }
     end
@@ -231,7 +253,7 @@ local function change(self, changes)
     self.attach = self.attach or {}
     table.insert(self.attach, changes.attach)
   end
-  for _, question in pairs(self.questions) do question.fiber:wake() end
+  for _, question in ipairs(self:open_questions()) do question.fiber:wake() end
   return true
 end
 
@@ -370,6 +392,7 @@ function Run:stop()
     self.stopped = true
     account.stop(self)
     self:emit("run_stopped", {})
+    for _, call in ipairs(self.lendings or {}) do call:stop() end
   end)
 end
 

@@ -5,21 +5,37 @@ local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local memory = require "hocket.internal.base.memory"
 local messages = require "hocket.internal.run.messages"
+local patience = require "hocket.internal.run.patience"
 local runs = require "hocket.internal.run.run"
 local failed = require("hocket.internal.core.system").error
 
 local signals = {}
 
-local function wait(taker, due)
+--- Seconds until the first look of who is not told, and the longest pause between two.
+local FIRST, LONGEST = 0.25, 64
+
+-- When it looks, and for how long it waits then.
+local function look(taker, looks)
+  local value = looks.fn()
+  if value ~= nil and not taker.came then taker.came, taker.value = true, value end
+  looks.pause = math.min((looks.pause or FIRST) * 2, LONGEST)
+  looks.at = patience.later(looks.pause)
+end
+
+local function wait(taker, limit, looks)
   while not taker.came do
-    local left = due and due - fiber.now()
-    if left and left <= 0 then return end
-    fiber.park_for_program(left)
+    if limit:is_over() then return end
+    if looks and patience.has_come(looks.at) then
+      look(taker, looks)
+    else
+      limit:wait(looks and looks.at)
+    end
   end
 end
 
 -- Who shows what is waited for is told that nobody waits any more. A run that is parked waits on.
 local function withdraw(run, self, taker)
+  taker.over = true
   if taker.came or run.parked then return end
   for i, one in ipairs(self.takers[taker.name]) do
     if one == taker then table.remove(self.takers[taker.name], i) end
@@ -28,12 +44,15 @@ local function withdraw(run, self, taker)
 end
 
 -- What a run that was forked from another remembers of the messages there.
-local function recall(run, name)
-  local text = memory.signal(name)
-  if text and not effects.is_replay() then memory.say(run, function() return run:signal(name, (json.decode(text))) end) end
+local function recall(run, taker)
+  local text = memory.signal(taker.name)
+  if not text then return end
+  local told = effects.is_replay() -- maybe: then its log says so
+  memory.say(run, taker, function() return run:signal(taker.name, (json.decode(text))) end,
+    function() return not told or not taker.came and not taker.over end)
 end
 
-local function wait_for(run, self, name, seconds)
+local function wait_for(run, self, name, seconds, fn)
   self.asked = self.asked + 1
   local taker = { id = "s" .. self.asked, name = name, fiber = fiber.self(), op = runs.operation() }
   self.takers[name] = self.takers[name] or {}
@@ -41,13 +60,29 @@ local function wait_for(run, self, name, seconds)
   local open <close> = setmetatable({}, { __close = function() withdraw(run, self, taker) end })
   local _, untold = run:emit("signal_requested", { id = taker.id, name = name }, nil, taker.op)
   if untold then return nil, untold end -- nobody would ever send it
-  recall(run, name)
-  broker.shared():aside(wait, taker, seconds and fiber.now() + seconds)
+  recall(run, taker)
+  broker.shared():aside(wait, taker, patience.new(run, seconds), fn and { fn = fn, at = patience.later(FIRST) })
   if not taker.came then
     return nil, failed { code = "timeout", message = ("no signal '%s' within %g seconds"):format(name, seconds) }
   end
   run:emit("signal_received", { id = taker.id, name = name }, nil, taker.op)
   return taker.value
+end
+
+--- The same for one of the run's own parts.
+---@async
+---@param run hocket.Run
+---@param name string
+---@param seconds? number
+---@param fn? fun(): any It may be that nobody says it: is called now and then, less and less often. What it returns is taken in its place; nil: nothing yet.
+---@return any value
+---@return hocket.Error?
+function signals.take(run, name, seconds, fn)
+  local self = messages.of(run)
+  local message = messages.take(self, name)
+  if not message then return wait_for(run, self, name, seconds, fn) end
+  run:emit("signal_received", { name = name }, nil, runs.operation())
+  return message.value
 end
 
 --- See hocket.signal.
@@ -62,11 +97,7 @@ function signals.wait(name, opts)
     seconds = value
   end
   local run = runs.current() or error("there is no run here: signals are sent to a run", 3)
-  local self = messages.of(run)
-  local message = messages.take(self, name)
-  if not message then return wait_for(run, self, name, seconds) end
-  run:emit("signal_received", { name = name }, nil, runs.operation())
-  return message.value
+  return signals.take(run, name, seconds)
 end
 
 --- See hocket.sleep_until.

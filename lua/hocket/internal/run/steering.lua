@@ -104,8 +104,8 @@ end
 
 -- What a conversation waits for.
 local function open_input(run)
-  for id, question in pairs(run.questions) do
-    if question.kind == "input" and question.answer == nil and not question.declined then return id end
+  for _, question in ipairs(run:open_questions()) do
+    if question.kind == "input" and question.answer == nil and not question.declined then return question.id end
   end
 end
 
@@ -213,6 +213,23 @@ function steering.leave(step)
     end
   end
   run.steering.waiting = rest
+end
+
+--- What waits, as data, where no agent is at work: for whoever works next.
+---@param run hocket.Run
+---@return {last: integer, waiting: {id: string, text: string}[]}
+function steering.waiting(run)
+  local self, list = of(run), {}
+  for i, one in ipairs(self.waiting) do list[i] = { id = one.id, text = one.text } end
+  return { last = self.last, waiting = list }
+end
+
+--- The same waits here.
+---@param run hocket.Run
+---@param was {last: integer, waiting: {id: string, text: string}[]}
+function steering.go_on(run, was)
+  run.steering = { last = was.last, waiting = was.waiting }
+  for _, one in ipairs(was.waiting) do one.step = false end
 end
 
 --- The run is over.

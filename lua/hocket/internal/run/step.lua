@@ -1,16 +1,17 @@
 --- A script's own effect: see hocket.step.
 local effects = require "hocket.internal.base.effects"
+local json = require "hocket.json"
 local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 
-local known = { idempotent = "boolean", reconcile = "function" }
+local known = { idempotent = "boolean", reconcile = "function", of = "any" }
 
 local function check(name, fn, opts)
   if type(name) ~= "string" then error(("bad argument #1 to 'step' (string expected, got %s)"):format(type(name)), 4) end
   if type(fn) ~= "function" then error(("bad argument #2 to 'step' (function expected, got %s)"):format(type(fn)), 4) end
   for key, value in pairs(opts or {}) do
-    if not known[key] then error(("unknown option '%s' for 'step' (there are: idempotent, reconcile)"):format(tostring(key)), 4) end
-    if type(value) ~= known[key] then
+    if not known[key] then error(("unknown option '%s' for 'step' (there are: idempotent, of, reconcile)"):format(tostring(key)), 4) end
+    if known[key] ~= "any" and type(value) ~= known[key] then
       error(("bad option '%s' for 'step' (%s expected, got %s)"):format(key, known[key], type(value)), 4)
     end
   end
@@ -36,9 +37,17 @@ local function settled(...)
   return ...
 end
 
+-- By what it is known in the log, and to a fork that remembers it.
+local function asked(name, opts)
+  if not opts or opts.of == nil then return { step = name } end
+  local ok, text = pcall(json.encode, opts.of)
+  if not ok then error(("bad option 'of' for 'step' (it has to be data: %s)"):format(text), 3) end
+  return { step = name, of = text }
+end
+
 return function(name, fn, opts)
   check(name, fn, opts)
   local id = effects.id()
   if not id then return fn(system.token(32)) end
-  return settled(effects.run("step", { step = name }, function() return fn(id) end, { again = again(name, fn, opts or {}, id) }))
+  return settled(effects.run("step", asked(name, opts), function() return fn(id) end, { again = again(name, fn, opts or {}, id) }))
 end

@@ -2,6 +2,7 @@
 local files = require "hocket.internal.core.files"
 local fs = require "hocket.internal.core.fs"
 local script = require "hocket.internal.base.script"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local state_dir = require "hocket.internal.run.state_dir"
 local system = require "hocket.internal.core.system"
 
@@ -71,7 +72,8 @@ function workdir.protected(run, team)
   local function protect(file, dir)
     add(below(root, dir) or below(root, file))
   end
-  for _, def in pairs(team) do
+  for _, name in ipairs(sorted_keys(team)) do
+    local def = team[name]
     if type(def.file) == "string" then protect(def.file, def.file:match "^(.*)/[^/]*$" or ".") end
   end
   if run.target then
@@ -83,7 +85,7 @@ function workdir.protected(run, team)
     end
   end
   for _, path in ipairs(configured(root)) do add(path) end
-  for dir in pairs(run.guarded or {}) do add(below(root, dir)) end
+  for _, dir in ipairs(sorted_keys(run.guarded or {})) do add(below(root, dir)) end
   add(remembered(root))
   return list
 end

@@ -6,6 +6,7 @@ local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
 local core = require "hocket.internal.core.llm"
 local base64 = require "hocket.internal.base.base64"
+local called = require "hocket.internal.run.called"
 local caught = require "hocket.internal.base.caught"
 local fiber = require "hocket.internal.core.fiber"
 local kept = require "hocket.internal.core.kept"
@@ -20,16 +21,36 @@ local pool_call = {}
 
 -- ---- What is asked of the caller ---------------------------------------------------------------------
 
+-- A fork of a call, or a copy of it, nobody has called.
+local function uncalled()
+  return nil, failed { code = "state", message = "this run is a fork of an agent's call: nobody has called it, and what its caller had is not here" }, true
+end
+
+local function is_called(run)
+  if not run.is_called then
+    local own, err = called.by(run.id, run.call.caller)
+    if own == false then return uncalled() end
+    if not own then return nil, err end
+    run.is_called = true
+  end
+  return true
+end
+
+-- nil, an error, and whether nobody was asked.
 local function ask(run, what, agent, op)
   local call = run.call
   call.asked = (call.asked or 0) + 1
   what.n = call.asked
   what.labels = run.labels and labels.names(run.labels.bits) or nil -- what it asks may be made of all that it has read
-  local ok, err = mail.send(call.caller, "run " .. run.id, ("ask %s %d"):format(run.id, what.n), what)
-  if not ok then return nil, err end
+  local about = { name = "run " .. run.id, id = ("ask %s %d"):format(run.id, what.n), as = "ask " .. what.n }
+  local ok, err, nobody = mail.send(call.caller, about, what, function() return is_called(run) end)
+  if not ok then return nil, err, nobody end
   local shown <close>, untold = mail.show(run, "caller", { caller = call.caller }, agent, op)
   if untold then return nil, untold end
-  local answer = mail.take(run, "reply " .. what.n)
+  local name = "reply " .. what.n
+  local watched <close> = not run.is_called and called.watch(run, run.id, call.caller, name, { uncalled = true }) or nil
+  local answer = mail.take(run, name)
+  if type(answer) == "table" and answer.uncalled then return uncalled() end
   if type(answer) == "table" then return answer end
   return nil, failed { code = "parse", message = ("the run %s has answered what cannot be read"):format(call.caller) }
 end
@@ -66,8 +87,8 @@ local function relay(run)
   return function(question)
     local data = {}
     for _, name in ipairs(shown) do data[name] = question[name] end
-    local answer, err = ask(run, { kind = "question", question = data }, question.agent, question.op)
-    if not answer then return nil, err end
+    local answer, err, nobody = ask(run, { kind = "question", question = data }, question.agent, question.op)
+    if not answer then return nil, err, nobody end
     if type(answer.text) ~= "string" then return nil, error_of(answer) end
     return answer.text
   end

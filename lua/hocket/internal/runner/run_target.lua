@@ -17,6 +17,7 @@ local kept_scripts = require "hocket.internal.base.lazy" "hocket.internal.runner
 local mod = require "hocket.internal.base.lazy" "hocket.internal.runner.mod"
 local prompt = require "hocket.internal.agents.prompt"
 local component = require "hocket.internal.base.component"
+local policy = require "hocket.internal.base.lazy" "hocket.internal.run.policy"
 local pool_call = require "hocket.internal.base.lazy" "hocket.internal.runner.pool_call"
 local provider_place = require "hocket.internal.runner.provider_place"
 local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
@@ -28,6 +29,7 @@ local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
 local egress = require "hocket.internal.base.lazy" "hocket.internal.run.egress"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local world = require "hocket.internal.base.lazy" "hocket.internal.base.world"
 local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
 
@@ -59,8 +61,8 @@ end
 local function any_text(value, found, depth)
   if type(value) == "string" then return found(value) end
   if type(value) ~= "table" or depth == 0 then return nil end
-  for _, inner in pairs(value) do
-    local cut = any_text(inner, found, depth - 1)
+  for _, key in ipairs(sorted_keys(value)) do
+    local cut = any_text(value[key], found, depth - 1)
     if cut then return cut end
   end
 end
@@ -119,10 +121,9 @@ end
 -- A model for an agent that nobody knows is a slip of the pen, and must not pass in silence.
 local function check_models(run, target)
   if target.kind ~= "agent" or target.call then return true end -- of a call they were checked by its caller
-  local team, names = agents.team_of(target.agent), {}
-  for name in pairs(team) do names[#names + 1] = name end
-  table.sort(names)
-  for name in pairs(run.options.models or {}) do
+  local team = agents.team_of(target.agent)
+  local names = sorted_keys(team)
+  for _, name in ipairs(sorted_keys(run.options.models or {})) do
     if not rawget(team, name) then
       local near = suggest(name, names)
       return failure("invalid", ("--model %s=…: there is no agent '%s'%s"):format(name, name,
@@ -135,13 +136,12 @@ end
 -- A value that no prompt has a place for does nothing, and is likely to be meant for another name.
 local function check_variables(run, target)
   if target.kind ~= "agent" or target.call or not run.options.variables then return end
-  local asked, names = {}, {}
+  local asked = {}
   for _, def in pairs(agents.team_of(target.agent)) do
     for _, name in ipairs(prompt.names(def.prompt)) do asked[name] = true end
   end
-  for name in pairs(asked) do names[#names + 1] = name end
-  table.sort(names)
-  for name in pairs(run.options.variables) do
+  local names = sorted_keys(asked)
+  for _, name in ipairs(sorted_keys(run.options.variables)) do
     local near = not asked[name] and suggest(name, names)
     if not asked[name] then
       run:emit("warning", { message = ("the variable '%s' is given, but no prompt has a place for it%s"):format(name,
@@ -278,8 +278,7 @@ local function let_in(run, target)
     run.mod, run.scripted = limits, function() return nil end -- no scripted model of a stranger's either
     return true
   end
-  -- What a call is made of its caller was asked about, and the files are those.
-  local admitted, refused = trust.admit(run.call and { options = setmetatable({ trust = true }, { __index = run.options }) } or run, target, true)
+  local admitted, refused = trust.admit(run, target, true)
   if not admitted then return nil, refused end
   run.admitted = admitted
   if admitted.runs then targets.use(target) end
@@ -320,7 +319,10 @@ return function(args, journal, id)
   if args.priority ~= nil then options.priority = args.priority end
   if args.deltas ~= nil then options.deltas = args.deltas end
   journal:enter() -- where it is kept, all from here on is in its log
-  if effects.here() then world.prepare() end
+  if effects.here() then
+    world.prepare()
+    policy.operator() -- what it is now, whenever that is asked for first
+  end
   local target, err, state = find(args.target, options)
   if options.call and target then pool_call.prepare(options) end
   local run = runs.new { journal = journal, id = id or system.run_id(), options = options }

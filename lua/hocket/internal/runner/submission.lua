@@ -2,6 +2,7 @@
 --- needs. Nothing of it is done here; what is wrong with its target, and whether its Lua may run, is said here.
 local day_budget = require "hocket.internal.base.lazy" "hocket.internal.models.day_budget"
 local json = require "hocket.json"
+local models = require "hocket.internal.base.lazy" "hocket.model"
 local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
 local provider_place = require "hocket.internal.runner.provider_place"
 local targets = require "hocket.internal.runner.target"
@@ -54,6 +55,16 @@ local function admit(target, options)
   return ok and admitted, err
 end
 
+-- With the providers that its folder brings.
+local function check_model(id)
+  if id == nil then return true end
+  local ok, err = false, nil
+  if type(id) == "string" then ok, err = models.is_known(id) end
+  if ok then return true end
+  if err then return nil, err end
+  return failure("invalid", "there is no model '%s'", tostring(id))
+end
+
 -- As the run begins with them: nobody is there for it, and what it asks waits in the store.
 local function options_of(args, cwd)
   local options = {}
@@ -91,6 +102,8 @@ function submission.prepare(args)
   local admitted
   admitted, err = admit(target, options)
   if not admitted then return nil, err end
+  ok, err = check_model(options.model)
+  if not ok then return nil, err end
   local files
   files, err = travel.of(args.target, admitted, options.files)
   if not files then return nil, err end

@@ -1,15 +1,18 @@
 --- Runs that a script gives to workers: see hocket.submit. In a run that is kept the submission is one effect, so that a replay
 --- submits nothing; and waiting is waiting for a signal, so that whoever waits may be parked, and go on elsewhere.
+local account = require "hocket.internal.models.account"
 local component = require "hocket.internal.base.component"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local labels = require "hocket.internal.base.labels"
+local messages = require "hocket.internal.run.messages"
 local result_of = require "hocket.internal.run.result_of"
 local runs = require "hocket.internal.run.run"
 local signals = require "hocket.internal.run.signals"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
+local called = require "hocket.internal.base.lazy" "hocket.internal.run.called"
 local cancel = require "hocket.internal.base.lazy" "hocket.internal.run.cancel"
 
 local submitted = {}
@@ -26,6 +29,27 @@ local known = { pool = "string", at = "number", project = "string", model = "str
   prices = "table", context = "table" }
 local of_submission = { pool = true, at = true, project = true }
 
+local function is_count(v)
+  return math.tointeger(v) ~= nil and v >= 1
+end
+
+-- What a worker would refuse when it begins: who submits is told at once.
+local values = {
+  at = { "seconds since 1970 expected", function(v) return v >= 0 and v < LAST end },
+  timeout = { "seconds above 0 expected", function(v) return v > 0 end },
+  max_turns = { "a whole number from 1 on expected", is_count },
+  jobs = { "a whole number from 1 on expected", is_count },
+}
+
+local function check_values(opts)
+  for key, value in pairs(values) do
+    if opts[key] and not value[2](opts[key]) then error(("bad option '%s' for 'submit' (%s, got %s)"):format(key, value[1], opts[key]), 4) end
+  end
+  local budget, wrong = opts.budget, nil
+  if budget then budget, wrong = account.read(budget) end
+  if wrong then error(("bad option 'budget' for 'submit' (%s)"):format(wrong), 4) end
+end
+
 local function check(target, input, opts)
   if type(target) ~= "string" then error(("bad argument #1 to 'submit' (a script, an agent's file or a folder expected, got %s)"):format(type(target)), 3) end
   if input ~= nil and type(input) ~= "string" then error(("bad argument #2 to 'submit' (string expected, got %s)"):format(type(input)), 3) end
@@ -36,9 +60,7 @@ local function check(target, input, opts)
     local ok, why = pcall(json.encode, value)
     if not ok then error(("bad option '%s' for 'submit' (%s)"):format(key, why), 3) end
   end
-  if opts.at and not (opts.at >= 0 and opts.at < LAST) then
-    error(("bad option 'at' for 'submit' (seconds since 1970 expected, got %s)"):format(opts.at), 3)
-  end
+  check_values(opts)
   for _, file in pairs(opts.files or {}) do
     if type(file) ~= "string" then error(("bad option 'files' for 'submit' (a list of paths expected, got a %s in it)"):format(type(file)), 3) end
   end
@@ -66,11 +88,11 @@ Submitted.__index = Submitted
 
 local over = { done = true, failed = true, cancelled = true }
 
--- What the store has of its end.
+-- What the store has of its end; false: it has not ended, and who is told when it does.
 local function look(id)
   local row, err = store.find(id)
   if not row then return nil, err end
-  if not over[row.state] then return false end
+  if not over[row.state] then return false, row.caller end
   local text
   text, err = result_of(id)
   if text then return json.decode(text) end
@@ -78,24 +100,76 @@ local function look(id)
   return { ok = false, text = "", error = { code = row.state == "cancelled" and "cancelled" or "state", message = "the run is " .. row.state } }
 end
 
-local function poll(id, timeout)
-  local due = timeout and fiber.now() + timeout
+-- The same of a store that may be away, and comes back.
+local function look_for(id, seconds)
+  local due = seconds and fiber.now() + seconds
   while true do
-    local result, err = look(id)
-    if result or result == nil and not err.retryable then return result, err end -- a server that is away comes back
-    if due and fiber.now() >= due then return nil, { code = "timeout", message = ("run %s has not ended within %g seconds"):format(id, timeout) } end
+    local result, more = look(id)
+    if result ~= nil or not more.retryable then return result, more end
+    if due and fiber.now() >= due then return false end
     fiber.sleep(AGAIN)
   end
 end
 
--- Its caller hears of the end as of a signal.
+local function timed_out(id, timeout)
+  return nil, { code = "timeout", message = ("run %s has not ended within %g seconds"):format(id, timeout) }
+end
+
+local function poll(id, timeout)
+  local due = timeout and fiber.now() + timeout
+  while true do
+    local result, err = look_for(id, due and due - fiber.now())
+    if result ~= false then return result, err end
+    if due and fiber.now() >= due then return timed_out(id, timeout) end
+    fiber.sleep(AGAIN)
+  end
+end
+
+local function look_here(self, seconds)
+  return effects.run("submitted", { id = self.id }, function() return look_for(self.id, seconds) end)
+end
+
+-- Its caller hears of the end as of a signal, once: that says so, and the store what it is. One that goes on under another name, a
+-- fork of the caller, is told nothing and looks now and then; what has ended already nobody has to hear of.
+---@return table|false|nil result false: the end is said.
+local function wait_for_end(self, run, seconds)
+  local name, result, more = "run " .. self.id, false, run.id
+  if not messages.of(run).waiting[name] then result, more = look_here(self, seconds) end
+  if result then messages.settle(run, name) end
+  if result ~= false then return result, more end
+  local function found()
+    result, more = look_here(self)
+    return result ~= false or nil
+  end
+  local said, err = signals.take(run, name, seconds, more ~= run.id and found or nil)
+  if said == nil then return nil, err end
+  return result, more
+end
+
 local function hear(self, timeout)
   if not self.heard then
-    local said, err = signals.wait("run " .. self.id, { timeout = timeout })
-    if not said then return nil, err end
+    local result, err = wait_for_end(self, runs.current(), timeout)
+    if result == nil and err.code == "timeout" then return timed_out(self.id, timeout) end
+    if result ~= false then return result, err end
     self.heard = true
   end
   return effects.run("submitted", { id = self.id }, function() return poll(self.id) end)
+end
+
+-- Seconds, by themselves or as an option.
+local function timeout_of(opts)
+  if opts == nil then return nil end
+  local seconds = opts
+  if type(opts) == "table" then
+    for key in pairs(opts) do
+      if key ~= "timeout" then error(("unknown option '%s' for 'wait' (there is: timeout)"):format(tostring(key)), 3) end
+    end
+    seconds = opts.timeout
+  end
+  if seconds ~= nil and not (type(seconds) == "number" and seconds >= 0) then
+    error(("bad argument #1 to 'wait' (seconds from 0 on expected, got %s)"):format(tostring(seconds)), 3)
+  end
+  return seconds
 end
 
 --- Waits for its end. In a run that is kept this may take days: the run is parked meanwhile.
@@ -104,8 +178,7 @@ end
 ---@return {text: string, run: string, finish: string, usage: table}? result As `hocket run --json` has it.
 ---@return hocket.Error? err
 function Submitted:wait(opts)
-  local timeout = type(opts) == "table" and opts.timeout or type(opts) == "number" and opts or nil
-  local result, err = self.result, nil
+  local timeout, result, err = timeout_of(opts), self.result, nil
   if not result and self.caller then result, err = hear(self, timeout) elseif not result then result, err = poll(self.id, timeout) end
   if not result then return failed(err) end
   self.result = result
@@ -113,12 +186,20 @@ function Submitted:wait(opts)
   return failed { code = result.error and result.error.code or "state", message = result.error and result.error.message or "it has failed" }
 end
 
---- Ends it for good, whoever has it.
+-- A fork has its parent's handles, whose runs the parent goes on to wait for.
+local function end_one(self)
+  local own, err = true, nil
+  if self.caller then own, err = called.by(self.id, self.caller) end
+  if own then return cancel.run(self.id) end
+  return nil, err or { code = "denied", message = ("run %s was submitted by another run, of which this one is a fork or a copy"):format(self.id) }
+end
+
+--- Ends it for good, whoever has it; in a fork of the run that submitted it not.
 ---@async
 ---@return boolean? told
 ---@return hocket.Error?
 function Submitted:cancel()
-  local ok, err = effects.run("cancel", { id = self.id }, function() return cancel(self.id) end)
+  local ok, err = effects.run("cancel", { id = self.id }, function() return end_one(self) end)
   if ok then return true end
   return failed(err)
 end

@@ -82,7 +82,7 @@ local function read_part(field, part, set)
   local from, to = read_range(field, range or part)
   if step then
     local n = step:find "^%d%d?$" and math.tointeger(tonumber(step))
-    if not n or n < 1 then fail("%s: a step is a number of at least 1, as in */2, not '%s'", field.name, part) end
+    if not n or n < 1 or n > field.high then fail("%s: a step is a number from 1 to %d, as in */2, not '%s'", field.name, field.high, part) end
     if from == to and range:find "^%w+$" then fail("%s: a step needs a range: write %d-%d/%d in place of %s", field.name, from, field.high, n, part) end
     step = n
   end

@@ -29,11 +29,11 @@ local function seconds(ms)
   return ms and ms // 1000
 end
 
---- `busy`: a run of it goes on. What is given back: `fire`, the planned time of a run that is to be put; `next`, when it is due
+--- `busy`: a run of it goes on; `spec.waiting`: its time came, on time, while one did. What is given back: `fire`, the planned time of a run that is to be put; `next`, when it is due
 --- again, in seconds; nil: never; `skipped`: times for which there is no run; `wait`: nothing changes until that run is over. nil: it is not due.
 ---@param times hocket.CronTimes
 ---@param zone hocket.Zone
----@param spec {missed: "once"|"skip"|"all", overlap: "skip"|"queue"|"allow", until_ms?: integer}
+---@param spec {missed: "once"|"skip"|"all", overlap: "skip"|"queue"|"allow", until_ms?: integer, waiting?: boolean}
 ---@param due_ms integer
 ---@param now_ms integer
 ---@param busy boolean
@@ -41,11 +41,11 @@ end
 function due.decide(times, zone, spec, due_ms, now_ms, busy)
   local now, last = seconds(now_ms), seconds(spec.until_ms)
   if due_ms > now_ms then return nil end
-  if busy and spec.overlap == "queue" then return { wait = true } end
   local list, after = last_times(times, zone, seconds(due_ms), math.min(now, last or now), spec.missed == "all" and due.MOST or 1)
   local fire = list[1]
   if spec.missed == "all" then after = list[2] or after end
-  if fire and spec.missed == "skip" and now - fire > due.LATE then fire = nil end
+  if fire and spec.missed == "skip" and not spec.waiting and now - fire > due.LATE then fire = nil end
+  if fire and busy and spec.overlap == "queue" then return { wait = true } end
   if busy and spec.overlap == "skip" then fire = nil end
   if after and last and after > last then after = nil end
   return { fire = fire, next = after, skipped = not fire and 1 or 0 }

@@ -4,7 +4,7 @@
 ---     due ──> decide ──> item and run, at once ──> the run ends ──> noted; what failed is told to its webhook
 ---
 --- Only what is due is read, by the store's clock. One that cannot be run is noted with the reason, told, and tried again in an
---- hour; it stops no other.
+--- hour; it stops no other. A process that may only read the store (the page, with a reader's role) leaves them to others.
 local due = require "hocket.internal.schedule.due"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
@@ -71,7 +71,7 @@ local function cannot(self, one, message)
     system.log("warn", ("schedule %s cannot be run: %s"):format(one.name, message))
     notices.add(one, { error = message }, now)
   end
-  spec.problem, spec.waiting, spec.next_ms = message, nil, now + AGAIN * 1000
+  spec.problem, spec.again_ms = message, now + AGAIN * 1000
   return schedules.put(one, now)
 end
 
@@ -84,7 +84,7 @@ local function put(self, one, what)
   local spec, now = one.spec, self:now_ms()
   local run = what.fire and schedules.run_of(one, what.fire * 1000, now)
   spec.skipped = (spec.skipped or 0) + (what.skipped or 0)
-  spec.problem, spec.waiting, spec.next_ms = nil, nil, what.next and what.next * 1000
+  spec.problem, spec.again_ms, spec.waiting, spec.next_ms = nil, nil, nil, what.next and what.next * 1000
   local ok, err = schedules.put(one, now, run)
   if ok and run then system.log("info", ("schedule %s: run %s"):format(one.name, run.id)) end
   return ok, err
@@ -92,24 +92,25 @@ end
 
 -- What a store refuses for good is a problem of this schedule; what it refuses for now, or because another was faster, is not.
 local function refused(self, one, err)
-  if err.code == "state" or err.code == "not_found" or err.retryable then return end
+  if err.code == "state" or err.code == "not_found" or err.code == "denied" or err.retryable then return end
   local again = schedules.get(one.name)
   if again and not again.broken then cannot(self, again, err.message) end
 end
 
 local function fire(self, one)
   local spec, now = one.spec, self:now_ms()
+  if not spec.next_ms then return put(self, one, {}) end -- it was tried again, and has no time
   local times, zone = schedules.times(one)
   if not times then return cannot(self, one, zone.message) end
   local what = due.decide(times, zone, spec, spec.next_ms, now, #spec.open > 0)
   if what.wait then
-    spec.waiting = true
+    spec.waiting, spec.problem, spec.again_ms = true, nil, nil
     return schedules.put(one, now)
   end
   if what.fire and #spec.open >= MOST_OPEN then what.fire, what.skipped = nil, 1 end
   local ok, err = put(self, one, what)
   if not ok then refused(self, one, err) end
-  return ok
+  return ok, err
 end
 
 -- One that is due for whatever reason: its time, an end that is waited for, a webhook that is to be told.
@@ -118,22 +119,21 @@ local function look_at(self, one)
   local spec, now = one.spec, self:now_ms()
   local waited = #spec.open > 0
   if waited then settle(self, one) end
-  local go
-  if spec.next_ms and spec.next_ms <= now then
-    go = fire(self, one)
+  local go, err = true, nil
+  local at = spec.again_ms or spec.next_ms
+  if at and at <= now then
+    go, err = fire(self, one)
   elseif waited then
-    go = schedules.put(one, now)
-  else
-    go = true
+    go, err = schedules.put(one, now)
   end
   if go and #spec.notices > 0 then return notices.tell(self, one) end
-  return go
+  return go, err
 end
 
--- Whether it was written, so that it is not due any more.
+-- Whether it was written, so that it is not due any more; else what the store says.
 local function guarded(self, one)
-  local ok, wrong = pcall(look_at, self, one)
-  if ok then return wrong end
+  local ok, wrong, err = pcall(look_at, self, one)
+  if ok then return wrong, err end
   if fiber.cancelled() then return end
   wrong = type(wrong) == "table" and wrong.message or tostring(wrong)
   system.log("error", ("schedule %s: %s"):format(one.name, wrong))
@@ -174,6 +174,13 @@ local function say_once(self, err)
   self.said = err and err.code
 end
 
+-- Others may; rights may be given.
+local function leave(self, err)
+  if not self.left then system.log("warn", "schedules are left to others, as this process may only read the store: " .. err.message) end
+  self.left = true
+  return AGAIN
+end
+
 --- One look at what is due.
 ---@async
 ---@return number seconds Until the next one.
@@ -186,8 +193,11 @@ function Firing:look()
   local last = list[#list]
   local soonest, least = more and last.due_ms <= self:now_ms() and 0 or LOOK, SOON
   for _, one in ipairs(shuffle(list)) do
-    if one.due_ms <= self:now_ms() and not guarded(self, one) then least = LOST end
+    local ok, err = true, nil
+    if one.due_ms <= self:now_ms() then ok, err = guarded(self, one) end
     if fiber.cancelled() then return 0 end
+    if err and err.code == "denied" and not err.retryable then return leave(self, err) end
+    if not ok then least = LOST end
     if one.due_ms > 0 then soonest = math.min(soonest, (one.due_ms - self:now_ms()) / 1000) end
   end
   return math.max(soonest, least)
@@ -202,7 +212,8 @@ end
 ---@return table firing
 function firing.new(options)
   options = options or {}
-  return setmetatable({ wall = options.wall or system.wall, due = options.due or schedules.due, secret = options.secret or function() return webhook.secret() end }, Firing)
+  return setmetatable({ wall = options.wall or system.wall, due = options.due or schedules.due, secret = options.secret or function() return webhook.secret() end,
+    posting = { n = 0, of = {} } }, Firing)
 end
 
 --- Begins; it goes on until it is stopped, or the running fiber ends.

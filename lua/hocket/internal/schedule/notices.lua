@@ -1,6 +1,7 @@
 --- What a schedule's webhook is told: kept with the schedule until somebody has heard it, so that no end of a process loses it. Who posts one
---- writes before when another may try; what was heard a moment before a kill is told twice, with the same id.
+--- writes before when another may try; what was heard a moment before a kill is told twice, with the same id. What is never told is counted.
 local fiber = require "hocket.internal.core.fiber"
+local json = require "hocket.json"
 local schedules = require "hocket.internal.schedule.schedules"
 local system = require "hocket.internal.core.system"
 local webhook = require "hocket.internal.base.lazy" "hocket.internal.serve.webhook"
@@ -11,6 +12,21 @@ local notices = {}
 local FIRST, LATEST, LIFE = 10, 3600, 3 * 86400
 --- What is to be told of one schedule; deliveries under way.
 local MOST, AT_ONCE = 20, 8
+--- Milliseconds for which one is put off that found no place among those, the first time and at most.
+local BUSY, BUSY_MOST = 1000, 60000
+
+local function count_untold(one, n)
+  one.spec.untold = (one.spec.untold or 0) + n
+end
+
+-- The oldest one makes room.
+local function make_room(one)
+  local list = one.spec.notices
+  if #list < MOST then return end
+  table.remove(list, 1)
+  count_untold(one, 1)
+  system.log("warn", ("schedule %s: the webhook takes nothing, and will never be told of %d failures"):format(one.name, one.spec.untold))
+end
 
 --- Adds one to a schedule, which is to be written then.
 ---@param one hocket.Schedule
@@ -19,8 +35,8 @@ local MOST, AT_ONCE = 20, 8
 function notices.add(one, data, now_ms)
   local spec = one.spec
   if not spec.webhook then return end
-  data.schedule = one.name
-  if #spec.notices >= MOST then table.remove(spec.notices, 1) end
+  make_room(one)
+  data.schedule, data.untold = one.name, spec.untold
   table.insert(spec.notices, { id = "schedule_failed_" .. system.run_id(), body = webhook.body("schedule.failed", data), after_ms = now_ms, since_ms = now_ms, pause = FIRST })
 end
 
@@ -37,35 +53,67 @@ local function deliver(self, one, what)
   if key then delivered, why, gone = webhook.post(key, one.spec.webhook, what.id, what.body) else why = err.message end
   local given_up = not delivered and (gone or self:now_ms() - what.since_ms > LIFE * 1000)
   if not delivered then system.log("warn", ("schedule %s: the webhook was not told%s: %s"):format(one.name, given_up and ", and will not be" or "", why)) end
-  if delivered or given_up then schedules.change(one.name, self:now_ms(), function(other) return drop(other.spec, what.id) end) end
+  if not delivered and not given_up then return end
+  schedules.change(one.name, self:now_ms(), function(other)
+    local there = drop(other.spec, what.id)
+    if there and given_up then count_untold(other, 1) end
+    return there
+  end)
 end
 
--- The next that may be told now; it is another's after a pause.
+-- All that may be told now, a while later: where many wait for addresses that hang they would be all that anybody looks at. `grows`: longer
+-- each time.
+local function put_off(self, one, grows)
+  local now, any = self:now_ms(), false
+  for _, what in ipairs(one.spec.notices) do
+    if what.after_ms <= now then
+      any, what.busy = true, grows and math.min((what.busy or BUSY // 2) * 2, BUSY_MOST) or what.busy
+      what.after_ms = now + (grows and what.busy or BUSY) + math.random(BUSY)
+    end
+  end
+  if not any then return true end
+  return schedules.put(one, now)
+end
+
+-- The next that may be told now; it is another's after a pause, when this try is over.
 local function take(self, one)
   local now = self:now_ms()
   for _, what in ipairs(one.spec.notices) do
     if what.after_ms <= now then
-      what.after_ms, what.pause = now + what.pause * 1000, math.min(what.pause * 4, LATEST)
+      what.after_ms, what.pause, what.busy = now + (webhook.TIMEOUT + what.pause) * 1000, math.min(what.pause * 4, LATEST), nil
       return what
     end
   end
+end
+
+-- One of each schedule at a time, so that one address that hangs is not all that is waited for.
+local function post(self, one, what)
+  local posting = self.posting
+  posting.n, posting.of[one.name] = posting.n + 1, true
+  fiber.spawn(function()
+    local over <close> = setmetatable({}, { __close = function() posting.n, posting.of[one.name] = posting.n - 1, nil end })
+    deliver(self, one, what)
+  end):serve()
 end
 
 --- Has one of a schedule posted, in a fiber of its own: an address that does not answer delays nothing.
 ---@async
 ---@param self table The firing.
 ---@param one hocket.Schedule
----@return boolean written False: it is due still, as others are posted or another was faster.
+---@return boolean? written Nil: another was faster, or the store is away.
+---@return hocket.Error?
 function notices.tell(self, one)
-  if (self.posting or 0) >= AT_ONCE then return false end
+  if not one.spec.webhook then
+    one.spec.notices = json.array {}
+    return schedules.put(one, self:now_ms())
+  end
+  if self.posting.of[one.name] then return put_off(self, one, false) end
+  if self.posting.n >= AT_ONCE then return put_off(self, one, true) end
   local what = take(self, one)
   if not what then return true end
-  if not schedules.put(one, self:now_ms()) then return false end
-  self.posting = (self.posting or 0) + 1
-  fiber.spawn(function()
-    local over <close> = setmetatable({}, { __close = function() self.posting = self.posting - 1 end })
-    deliver(self, one, what)
-  end):serve()
+  local ok, err = schedules.put(one, self:now_ms())
+  if not ok then return nil, err end
+  post(self, one, what)
   return true
 end
 

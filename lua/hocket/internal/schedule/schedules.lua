@@ -2,6 +2,7 @@
 --- files that travel with it.
 local cron = require "hocket.internal.schedule.cron"
 local due = require "hocket.internal.schedule.due"
+local is_spec = require "hocket.internal.schedule.shape"
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
@@ -19,7 +20,7 @@ local WAITED, WAITED_MOST, OTHER, OTHER_MOST = 1000, 60000, 15000, 3600000
 ---@field version integer Of the item.
 ---@field due_ms integer When it is to be looked at; 0: not by time.
 ---@field generation? string
----@field spec table What is kept as JSON: cron, tz, missed, overlap, until_ms, paused, webhook; target, input, options (JSON), pool, project; next_ms (its time; nil: none), set_ms (when it was written), open (its runs that go on), waiting (its time has come, and its last run goes on), last, fired, failed, skipped, problem, notices.
+---@field spec table What is kept as JSON: cron, tz, missed, overlap, until_ms, paused, webhook; target, input, options (JSON), pool, project; next_ms (its time; nil: none), again_ms (when it is tried again, after a problem), set_ms (when it was written), open (its runs that go on), waiting (its time has come, and its last run goes on), last, fired, failed, skipped, problem, notices.
 
 local function failure(code, message, ...)
   return nil, system.error { code = code, message = message:format(...) }
@@ -28,34 +29,6 @@ end
 schedules.failure = failure
 
 -- ---- As it is kept -----------------------------------------------------------------------------------
-
-local function is_list_of(list, check)
-  if list ~= nil and type(list) ~= "table" then return false end
-  for _, one in ipairs(list or {}) do
-    if not check(one) then return false end
-  end
-  return true
-end
-
-local function is_text(one)
-  return type(one) == "string"
-end
-
-local function is_notice(one)
-  return type(one) == "table" and is_text(one.id) and is_text(one.body) and math.type(one.after_ms) == "integer"
-    and math.type(one.since_ms) == "integer" and math.type(one.pause) == "integer"
-end
-
-local function is_spec(spec)
-  if type(spec) ~= "table" then return false end
-  for _, key in ipairs { "cron", "tz", "target", "options", "pool", "missed", "overlap" } do
-    if type(spec[key]) ~= "string" then return false end
-  end
-  for _, key in ipairs { "next_ms", "until_ms", "set_ms" } do
-    if spec[key] ~= nil and math.type(spec[key]) ~= "integer" then return false end
-  end
-  return is_list_of(spec.open, is_text) and is_list_of(spec.notices, is_notice) and (spec.last == nil or type(spec.last) == "table")
-end
 
 local function of_row(row)
   local spec = json.decode(row.json)
@@ -86,7 +59,7 @@ local function check_ms(spec, now_ms)
 end
 
 local function wake_ms(spec, now_ms)
-  local at = not spec.waiting and spec.next_ms or nil
+  local at = spec.again_ms or not spec.waiting and spec.next_ms or nil
   for _, notice in ipairs(spec.notices) do at = sooner(at, notice.after_ms) end
   if #spec.open > 0 then at = sooner(at, check_ms(spec, now_ms)) end
   return at and math.max(at, 1) or 0
@@ -200,7 +173,7 @@ end
 ---@return hocket.Error?
 function schedules.plan(self, now_ms)
   local spec = self.spec
-  spec.next_ms, spec.waiting, spec.problem = nil, nil, nil
+  spec.next_ms, spec.again_ms, spec.waiting, spec.problem = nil, nil, nil, nil
   if spec.paused then return true end
   local times, zone = schedules.times(self)
   if not times then return nil, zone end

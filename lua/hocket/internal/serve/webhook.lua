@@ -11,6 +11,9 @@ local system = require "hocket.internal.core.system"
 
 local webhook = {}
 
+--- Seconds that a delivery may take.
+webhook.TIMEOUT = 20
+
 local function failure(code, message, ...)
   return nil, { code = code, message = message:format(...) }
 end
@@ -58,7 +61,7 @@ end
 ---@return boolean? gone It is to be tried no more.
 function webhook.post(key, url, id, body)
   local now = math.floor(system.wall())
-  local answer, err = http.request { url = url, method = "POST", body = body, timeout = 20, max_body = 1 << 16, headers = {
+  local answer, err = http.request { url = url, method = "POST", body = body, timeout = webhook.TIMEOUT, max_body = 1 << 16, headers = {
     ["content-type"] = "application/json", ["webhook-id"] = id, ["webhook-timestamp"] = tostring(now), ["webhook-signature"] = signature(key, id, now, body),
   } }
   if not answer then return nil, err.message end

@@ -8,6 +8,7 @@ local system = require "hocket.internal.core.system"
 local workdir = require "hocket.internal.base.lazy" "hocket.internal.run.workdir"
 local prices = require "hocket.internal.base.lazy" "hocket.prices"
 local sanitize = require "hocket.internal.base.sanitize"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 
 local found = {}
 
@@ -72,18 +73,18 @@ local function list_of(text)
 end
 
 -- Uses are paid for beside tokens: at a price that somebody has said, else nobody knows what it cost.
-local function pay(self, uses)
+local function pay(self, list)
   local run, price = self.asker.run, (prices.get(self.model.id) or {}).server_tools or {}
   if not run or self.model.simulated then return end
-  for name, n in pairs(uses) do
-    run.accounts:add(self.asker.account, {}, price[name] and price[name] * n, 0, 0)
+  for _, one in ipairs(list) do
+    run.accounts:add(self.asker.account, {}, price[one.name] and price[one.name] * one.uses, 0, 0)
   end
 end
 
-local function label(self, uses)
-  for name in pairs(uses) do
-    local bit = label_of[name] and labels.bit(label_of[name])
-    if bit and self.permissions then self.permissions:label(bit, name, self.emit)
+local function label(self, list)
+  for _, one in ipairs(list) do
+    local bit = label_of[one.name] and labels.bit(label_of[one.name])
+    if bit and self.permissions then self.permissions:label(bit, one.name, self.emit)
     elseif bit then self.history:labels(bit) end
   end
 end
@@ -158,11 +159,10 @@ function found.take(self, call)
     for _, one in ipairs(sources) do add(self.sources, seen, one.url, one.title) end
   end
   if not uses then return end
-  label(self, uses)
-  pay(self, uses)
   local list = json.array {}
-  for name, n in pairs(uses) do list[#list + 1] = { name = name, uses = n } end
-  table.sort(list, function(a, b) return a.name < b.name end)
+  for _, name in ipairs(sorted_keys(uses)) do list[#list + 1] = { name = name, uses = uses[name] } end
+  label(self, list)
+  pay(self, list)
   self.emit("server_tools_used", { tools = list, sources = sources })
 end
 

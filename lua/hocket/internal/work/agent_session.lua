@@ -11,8 +11,10 @@ local model = require "hocket.model"
 local needs = require "hocket.internal.agents.needs"
 local kept = require "hocket.internal.core.kept"
 local carried = require "hocket.internal.base.carried"
+local pack = lazy "hocket.internal.base.pack"
 local prompt = require "hocket.internal.agents.prompt"
 local session = require "hocket.session"
+local system = require "hocket.internal.core.system"
 local tool = require "hocket.tool"
 
 local contract, fence = lazy "hocket.internal.session.contract", lazy "hocket.fence"
@@ -45,11 +47,19 @@ local function find_model(step)
   end)
 end
 
--- A run that workers do is not over because this one has no key: it is given back.
+-- That a run had no key stands in its log: it may have one when it is replayed.
+local function had_none(err)
+  return pack.decode(kept.value("lack", "", function() return pack.encode(err.code, err.message, err.lacks) end))
+end
+
+-- A run that workers do is not over because this one has no key: it is given back. Nor is one that was resumed without.
 local function choose_model(step)
   local found, err = find_model(step)
-  if not found and err.code == "auth" then kept.lack(err.message) end
-  return found, err
+  local lacks = not found and (err.code == "auth" or err.lacks)
+  if lacks then kept.lack(err.message) end
+  if not kept.here() or not (kept.is_next "lack" or lacks and not kept.is_replay()) then return found, err end
+  local code, message, what = had_none(err)
+  return nil, system.error { code = code, message = message, lacks = what }
 end
 
 local function append(list, more)

@@ -4,6 +4,7 @@ local core = require "hocket.internal.core.llm"
 local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
 local labels = require "hocket.internal.base.labels"
+local patient = require "hocket.internal.run.patient"
 local result_of = require "hocket.internal.run.result_of"
 local scope = require "hocket.internal.work.scope"
 local shortfall = require "hocket.internal.run.shortfall"
@@ -15,7 +16,7 @@ local pool_end = {}
 local MAX_RESULT = 16 << 20
 
 local function read_result(child)
-  local text, err = result_of(child)
+  local text, err = patient(result_of, child)
   if err then return nil, err end
   if text and #text > MAX_RESULT then
     return nil, failed { code = "limit", message = ("the result of run %s is larger than %d MiB"):format(child, MAX_RESULT >> 20) }

@@ -4,10 +4,12 @@
 ---     begins ─> a piece of each limit ─> asks for more ─> a piece, or as much as it needs, as far as there is so much
 ---                                                   └─> nothing is left ─> waits for calls beside it to give theirs back
 ---
---- A call of which all others wait gets nothing, and comes to its end: so they never wait for each other.
+--- A call of which all others wait gets nothing, and comes to its end: so they never wait for each other. One waits, too, while a tool
+--- that it has of its caller makes a call that waits; and while such a tool does not end, since that may wait for any of them.
 local account = require "hocket.internal.models.account"
 local broker = require "hocket.broker"
 local fiber = require "hocket.internal.core.fiber"
+local messages = require "hocket.internal.run.messages"
 
 local pool_share = {}
 
@@ -15,6 +17,9 @@ local kinds = { "turns", "tool_calls", "tokens", "cost" }
 
 --- What is given at once: this part of what is left.
 local PART = 8
+
+--- Seconds that a caller's tool takes at most as a rule: what takes longer counts as one that waits.
+local LATE = 2
 
 local function piece(kind, left, wanted)
   local part = kind == "cost" and left / PART or (left + PART - 1) // PART
@@ -26,41 +31,95 @@ end
 ---@field id integer The account of the call.
 ---@field unknown? boolean Nobody hears what it has used.
 ---@field own table<string, boolean> Kinds that its own limits are of, which are set aside already.
+---@field child? string The run that does the call.
+---@field above? hocket.Lending The call whose caller's tool has made this one.
+---@field asks integer Who waits for more of it, of those that its tools have made as well.
+---@field tools table<table, number> Tools of its caller that are under way: since when.
 local Lending = {}
 Lending.__index = Lending
 
-local function lend(self, kind, wanted)
-  local left = not self.own[kind] and self.run.accounts:above(self.id, kind)
+-- One that a tool of another call has made gets nothing of what that one has, which counts on it elsewhere: it is set aside for
+-- both, unless a limit between them has nothing left.
+local function lend_above(self, kind, wanted)
+  local accounts, above = self.run.accounts, self.above
+  local own = above and not above.own[kind] and accounts:left(above.id, kind)
+  if not own or own > 0 and accounts:above(self.id, kind) <= 0 then return nil end
+  return above:lend(kind, wanted)
+end
+
+-- A piece of what those above have left; nil: there is no limit.
+function Lending:lend(kind, wanted)
+  local accounts = self.run.accounts
+  local given = not self.own[kind] and lend_above(self, kind, wanted)
+  local left = not self.own[kind] and accounts:above(self.id, kind)
   if not left then return nil end
-  local amount = piece(kind, left, wanted)
-  self.run.accounts:lend(self.id, { [kind] = amount })
+  local amount = math.min(piece(kind, left, wanted), given or left)
+  accounts:lend(self.id, { [kind] = amount })
   return amount
 end
 
+-- The call whose caller's tool makes this one.
+local function call_above(step)
+  local above = step.above
+  while above and (not above.lending or above.lending.over) do above = above.above end
+  return above and above.lending
+end
+
 --- The first pieces for a call.
----@param run hocket.Run
+---@param step hocket.Step
 ---@param id integer Its account.
 ---@param own hocket.Budget? Its own limits.
 ---@return hocket.Lending
 ---@return table? share Its limits, for the run that it is.
-function pool_share.begin(run, id, own)
-  local self = setmetatable({ run = run, id = id, own = {} }, Lending)
-  run.lending = run.lending or { calls = 0, waiting = 0 }
-  run.lending.calls = run.lending.calls + 1
+function pool_share.begin(step, id, own)
+  local run = step.run
+  local self = setmetatable({ run = run, id = id, own = {}, above = call_above(step), asks = 0, tools = {} }, Lending)
+  step.lending, run.lendings = self, run.lendings or {}
+  table.insert(run.lendings, self)
   local share = { warn_at = 0, seconds = run.accounts:time(id) }
   for _, kind in ipairs(kinds) do
     self.own[kind] = own ~= nil and own[kind] ~= nil
-    lend(self, kind, 0)
+    self:lend(kind, 0)
     share[kind] = run.accounts:left(id, kind)
   end
   local is_limited = share.seconds or share.turns or share.tool_calls or share.tokens or share.cost
   return self, is_limited and share or nil
 end
 
-local function wait(lending)
-  lending.waiting = lending.waiting + 1
-  local over <close> = setmetatable({}, { __close = function() lending.waiting = lending.waiting - 1 end })
-  fiber.park_for_program()
+-- ---- More -----------------------------------------------------------------------------------------
+
+local function ask(self, more)
+  while self do
+    self.asks, self = self.asks + more, self.above
+  end
+end
+
+-- When it counts as one that waits; nil: it is at work.
+local function waits_from(self)
+  if self.asks > 0 then return 0 end
+  local first
+  for _, since in pairs(self.tools) do first = math.min(first or since, since) end
+  return first and first + LATE
+end
+
+-- How long it is worth waiting until a call gives something back; nil: it is at work, and tells; 0: all wait, for this one among others.
+local function patience(run)
+  local longest = 0
+  for _, call in ipairs(run.lendings) do
+    local from = waits_from(call)
+    if not from then return nil end
+    longest = math.max(longest, from - fiber.now())
+  end
+  return longest
+end
+
+-- Until there may be more; false: there never will.
+local function wait(run)
+  local seconds = patience(run)
+  if seconds and seconds <= 0 then return false end
+  table.insert(run.waiting, fiber.self())
+  broker.shared():aside(fiber.park_for_program, seconds)
+  return true
 end
 
 --- More of a kind, when there is more.
@@ -69,26 +128,49 @@ end
 ---@param wanted any At least, if there is so much.
 ---@return number amount 0: no more.
 function Lending:more(kind, wanted)
-  local run, lending = self.run, self.run.lending
+  local run = self.run
   if type(wanted) ~= "number" or not (wanted >= 0 and wanted < 1e15) then wanted = 0 end
   if kind ~= "cost" then wanted = math.ceil(wanted) end
+  ask(self, 1)
+  local asked <close> = setmetatable({}, { __close = function() ask(self, -1) end })
   while not self.over do
-    local amount = lend(self, kind, wanted)
+    local amount = self:lend(kind, wanted)
     if not amount or amount > 0 then return amount or 0 end
-    if run.more and run.more(kind, wanted) then goto again end -- of those that called this run
-    if lending.waiting + 1 >= lending.calls then return 0 end
-    table.insert(run.waiting, fiber.self())
-    broker.shared():aside(wait, lending)
-    ::again::
+    local again = run.more and run.more(kind, wanted) or wait(run) -- of those that called this run
+    if not again then return 0 end
   end
   return 0
+end
+
+local function close_tool(self)
+  self.call.tools[self] = nil
+end
+
+--- A tool of its caller's is under way for the call, until the handle is closed.
+---@return table handle To be closed.
+function Lending:tool()
+  local at = setmetatable({ call = self }, { __close = close_tool })
+  self.tools[at] = fiber.now()
+  account.wake(self.run) -- those who wait for what it may give back
+  return at
+end
+
+--- The run was told to stop: who waits for the call passes that on.
+function Lending:stop()
+  if self.child then messages.poke(self.run, "run " .. self.child) end
+end
+
+local function remove(list, what)
+  for i, one in ipairs(list) do
+    if one == what then return table.remove(list, i) end
+  end
 end
 
 --- The call has ended.
 function Lending:close()
   if self.over then return end
   self.over = true
-  self.run.lending.calls = self.run.lending.calls - 1
+  remove(self.run.lendings, self)
   for _, kind in ipairs(kinds) do
     -- What a call has used that nobody waited for is not known here: all that it was given counts as used.
     if not self.own[kind] and not self.unknown then self.run.accounts:take_back(self.id, kind) end

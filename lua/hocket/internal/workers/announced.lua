@@ -15,7 +15,7 @@ local announced = {}
 --- Seconds between two times, after which one that is silent is lost, and for which one that was lost is shown.
 local BEAT, SILENT, SHOWN = 20, 60, 3600
 --- Seconds that the end may take: the store may be away.
-local FAREWELL = 2
+local FAREWELL = 1
 
 ---@class hocket.Announced
 local Announced = {}

@@ -23,7 +23,15 @@ local stamp = hocket.step("stamp", function()
   note "stamp"
   return { kind = "stamp" }
 end)
+local towns = what:find "list" and { "Porto", "Rome" } or { "Lisbon", "Porto", "Rome" }
+local weather = {}
+for i, town in ipairs(towns) do
+  weather[i] = hocket.step("weather", function()
+    note("weather " .. town)
+    return town:sub(1, 1)
+  end, { of = town })
+end
 local answer = assert(hocket.ask(what:find "question" and "Which other city?" or "Which city?"))
 local message = assert(hocket.signal "go")
 local failed, err = hocket.run(writer, "fail " .. what)
-return table.concat({ texts[1], texts[2], posted, stamp.kind, answer, message, failed and failed.text or err.code }, ", ")
+return table.concat({ texts[1], texts[2], posted, stamp.kind, table.concat(weather), answer, message, failed and failed.text or err.code }, ", ")

@@ -29,7 +29,7 @@ end
 if (...):find "early" then hocket.checkpoint { round = 2 } end
 local state = hocket.checkpoint() or { round = 1, words = {}, before = before }
 while state.round <= rounds do
-  if (...):find "open" and state.round == 2 then hocket.flow.spawn(function() hocket.run(writer, "say open slowly") end) end
+  if (...):find "open" and state.round == 2 then hocket.flow.spawn(function() hocket.run(writer, "say open never") end) end
   local both = hocket.flow.map({ "a", "b" }, function(word)
     return assert(hocket.run(writer, ("say %s%d"):format(word, state.round))).text
   end)

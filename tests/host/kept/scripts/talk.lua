@@ -4,7 +4,7 @@ local process = require "hocket.process"
 
 local function say(line)
   for _ = 1, 4 do
-    local program <close> = assert(process.open { argv = { "/bin/cat" }, cwd = "/tmp", sandbox = "limits" })
+    local program <close> = assert(process.open { argv = { "/bin/cat" }, cwd = "/tmp", sandbox = "limits", idempotent = true })
     local answer, err = program:write(line .. "\n")
     if answer then answer, err = program:read_line() end
     program:end_input()

@@ -12,7 +12,7 @@ return function(args)
   local row, err = stored.find(args.id)
   if not row then return nil, err end
   local how
-  how, err = cancel(row.id)
+  how, err = cancel.run(row.id)
   if not how then return nil, err end
   local due = fiber.now() + PATIENCE
   while how == "told" and fiber.now() < due do

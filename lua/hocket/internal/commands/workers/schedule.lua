@@ -2,6 +2,7 @@
 local check = require "hocket.internal.commands.check"
 local cron = require "hocket.internal.schedule.cron"
 local json = require "hocket.json"
+local local_zone = require "hocket.internal.base.local_zone"
 local schedules = require "hocket.internal.schedule.schedules"
 local sources = require "hocket.internal.base.sources"
 local store = require "hocket.internal.core.store"
@@ -69,17 +70,27 @@ local function check_script(target)
   return ok and true, err
 end
 
+-- An address without the password, or the key, in front of its host.
+local function shown(url)
+  local scheme, authority, rest = url:match "^(%w+://)([^/?#]*)(.*)$"
+  local user = authority and authority:match "^(.*)@"
+  if not user then return url end
+  local name = user:match "^([^:]*):"
+  return scheme .. (name and name .. ":***" or "***") .. authority:sub(#user + 1) .. rest
+end
+
 local function check_webhook(url)
   if url == nil or url:find "^https?://[^/%s]+" then return true end
-  return failure("invalid", "--webhook %s: expected an address that begins with http:// or https://", url)
+  return failure("invalid", "--webhook %s: expected an address that begins with http:// or https://", shown(url))
 end
 
 -- When it is to run, and what else is no run's.
 local function read(args)
   local times, err = cron.parse(args.cron)
   if not times then return nil, err end
-  local spec = { cron = args.cron, tz = args.tz or timezone.here(), webhook = args.webhook }
-  local zone, ok
+  local spec, zone, ok = { cron = args.cron, tz = args.tz, webhook = args.webhook }, nil, nil
+  if not spec.tz then spec.tz, err = local_zone.name() end
+  if not spec.tz then return nil, err end
   zone, err = timezone.open(spec.tz)
   if not zone then return nil, err end
   spec.missed, err = one_of("missed", args.missed, missed, "once")
@@ -109,9 +120,17 @@ local function described(one)
   local spec = one.spec
   local last = spec.last and { run = spec.last.run, planned_ms = spec.last.planned_ms, state = state_of(spec.last) }
   return { name = one.name, cron = spec.cron, tz = spec.tz, target = spec.target, input = spec.input, pool = spec.pool, project = spec.project,
-    missed = spec.missed, overlap = spec.overlap, until_ms = spec.until_ms, webhook = spec.webhook, paused = spec.paused or false,
+    missed = spec.missed, overlap = spec.overlap, until_ms = spec.until_ms, webhook = spec.webhook and shown(spec.webhook), paused = spec.paused or false,
     next_ms = not spec.problem and spec.next_ms or json.null, last = last or json.null, problem = spec.problem,
-    fired = spec.fired or 0, failed = spec.failed or 0, skipped = spec.skipped or 0 }
+    fired = spec.fired or 0, failed = spec.failed or 0, skipped = spec.skipped or 0, untold = spec.untold or 0 }
+end
+
+-- What is not said of it, or cannot be read.
+local function with_nulls(d)
+  for _, key in ipairs { "cron", "tz", "target", "input", "pool", "project", "missed", "overlap", "until_ms", "webhook", "problem" } do
+    if d[key] == nil then d[key] = json.null end
+  end
+  return d
 end
 
 local function line_of(d)
@@ -128,7 +147,7 @@ end
 local function answer(one)
   local d = described(one)
   d.text = line_of(d)
-  return d
+  return with_nulls(d)
 end
 
 -- As a person looks at one: how it is run, and the times that come.
@@ -137,8 +156,9 @@ local function whole(one)
   local times, zone = schedules.times(one)
   local lines = { line_of(d) }
   local function add(name, value) lines[#lines + 1] = ("  %s: %s"):format(name, value) end
+  d.times_ms = json.array {}
   if one.spec.next_ms and times and not d.problem then
-    d.times_ms = json.array { one.spec.next_ms }
+    d.times_ms[1] = one.spec.next_ms
     for i = 2, 4 do
       local at = times:next(d.times_ms[i - 1] // 1000, zone)
       if not at or d.until_ms and at * 1000 > d.until_ms then break end
@@ -150,10 +170,10 @@ local function whole(one)
   if d.pool then add("pool", d.pool .. (d.project and ("  project: " .. d.project) or "")) end
   if d.missed then add("missed", ("%s  overlap: %s"):format(d.missed, d.overlap)) end
   if d.until_ms then add("until", time(d.until_ms, zone)) end
-  if d.webhook then add("webhook", d.webhook) end
+  if d.webhook then add("webhook", d.webhook .. (d.untold > 0 and ("  (never told of %d failures)"):format(d.untold) or "")) end
   add("runs", ("%d, of which %d failed; %d left out"):format(d.fired, d.failed, d.skipped))
   d.text = table.concat(lines, "\n")
-  return d
+  return with_nulls(d)
 end
 
 -- ---- The words --------------------------------------------------------------------------------------------
@@ -167,7 +187,7 @@ local function put_new(args, one, files)
   local old
   old, err = schedules.get(one.name)
   if not old then return nil, err end
-  one.version, one.spec.open, one.spec.notices = old.version, old.spec.open or one.spec.open, old.spec.notices or one.spec.notices
+  one.version, one.spec.open, one.spec.notices, one.spec.untold = old.version, old.spec.open or one.spec.open, old.spec.notices or one.spec.notices, old.spec.untold
   ok, err = schedules.put(one, now_ms(), nil, files)
   return ok and answer(one), err
 end
@@ -206,6 +226,7 @@ function words.list()
   for i, one in ipairs(list) do
     all[i] = described(one)
     lines[i] = line_of(all[i])
+    with_nulls(all[i])
   end
   return { schedules = all, text = #lines > 0 and table.concat(lines, "\n") or "there is no schedule (hocket schedule add)" }
 end

@@ -3,20 +3,29 @@
 ---     take_next ──> its files, its log ──> it goes on, as with `hocket resume` ──> its end is in the store
 ---         └─ none is due: half a second, or until the store tells of something new
 ---
+---     the store is away ──> it is waited for, from the beginning on
 ---     run:answer("shutdown", seconds) ──> nothing more is taken; what is under way ends within so many seconds, and is kept;
 ---                                         then each run is given back, for another worker
 local announced = require "hocket.internal.workers.announced"
+local cancel = require "hocket.internal.run.cancel"
 local core = require "hocket.internal.core.runs"
 local fiber = require "hocket.internal.core.fiber"
+local fs = require "hocket.internal.core.fs"
 local firing = require "hocket.internal.schedule.firing"
 local json = require "hocket.json"
 local mail = require "hocket.internal.run.mail"
+local patient = require "hocket.internal.run.patient"
+local policy = require "hocket.internal.run.policy"
 local runs = require "hocket.internal.run.run"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 
 --- Seconds between two looks for work, and while the store is away.
 local LOOK, AWAY = 0.5, 1
+--- Seconds after which it is told that the store is waited for in the beginning.
+local SLOW = 3
+--- Seconds, after all that, for runs to end, and for the store to say what became of them.
+local ENDS, FAREWELL = 2, 1
 --- Seconds without work for one who could not go on with a run: others may, and have the first go at what is queued.
 local PAUSE = 1
 --- Entries that each life of a run appends by itself; seconds after which a suspect is taken for harmless.
@@ -32,13 +41,14 @@ local OPTIONS = json.encode { interactive = false, park = true }
 
 -- ---- What it does ---------------------------------------------------------------------------------
 
--- The next worker would come no further.
+-- The next worker would come no further. Its calls are ended before it is: whoever is lost in between does both again.
 local function give_up(self, row)
   local why = stored.put_off(row)
   local message = why and ("%d workers could not go on with it: %s"):format(row.attempts, why.why)
     or ("the worker's process ended %d times in the middle of this run, at the same place: it is not tried again"):format(row.attempts)
   local result = { run = row.id, ok = false, text = "", finish = "error", error = { code = why and why.code or "state", message = message } }
-  local ok, err = store.finish(row.id, row.fence, "failed", json.encode(result))
+  local ok, err = patient(cancel.calls, row.id)
+  if ok then ok, err = patient(store.finish, row.id, row.fence, "failed", json.encode(result)) end
   self:tell("run_ended", { id = row.id, target = row.target, code = ok and "failed" or err.code, message = ok and message or err.message, seconds = 0 })
 end
 
@@ -61,7 +71,7 @@ local function begin(self, row)
     return self:tell("run_ended", { id = row.id, target = row.target, code = err.code, message = err.message, seconds = 0, outcome = "put_off" })
   end
   if (row.attempts or 0) >= SUSPECT then self.suspect = { id = row.id, number = number, last_n = row.last_n or 0, due = fiber.now() + PROOF } end
-  self.at[number], self.n = { id = row.id, target = row.target, since = fiber.now() }, self.n + 1
+  self.at[number], self.n, self.going = { id = row.id, target = row.target, since = fiber.now() }, self.n + 1, self.going + 1
   self:tell("run_taken", { id = row.id, target = row.target, attempt = row.attempts, again = (row.last_n or 0) > 0 or nil,
     put_off = stored.put_off(row) ~= nil or nil })
 end
@@ -83,13 +93,15 @@ local function ended(self, number, code, message)
   self.pause = what == "put_off" and PAUSE or self.pause
   self.at[number], self.n = nil, self.n - 1
   self:tell("run_ended", { id = one.id, target = one.target, code = code, message = message ~= "" and message or nil, seconds = seconds, outcome = what })
-  self.main:wake()
+  if self.at_work then self.at_work:wake() end
 end
 
+-- Each in a fiber of its own: the store, which is asked what became of it, may be away.
 local function hear_ends(self)
   while true do
     local number, code, message = core.ended()
-    ended(self, number, code, message)
+    self.going = self.going - (self.at[number] and 1 or 0)
+    fiber.spawn(ended, self, number, code, message):serve()
   end
 end
 
@@ -117,10 +129,29 @@ local function take(self)
     return
   end
   local row, err = store.take_next(self.pools)
+  self.refused = err and err.code == "denied" and err
+  if self.refused then return end
   note_store(self, err)
   if row and self.stopping then return store.finish(row.id, row.fence, "queued") end
   if row then return begin(self, row) end
   if err then fiber.sleep(AWAY) else store.changed(LOOK) end
+end
+
+-- Runs would fail here for good that another worker, or this one when it is begun anew, can do.
+local function has_folder()
+  if fs.real "." then return true end
+  return nil, { code = "not_found", message = "the folder that tools work in was removed: no run is taken any more" }
+end
+
+-- Until it is to end; what it returns is why it takes no more by itself.
+local function look(self)
+  local ok, err
+  repeat
+    ok, err = has_folder()
+    if ok then take(self) end
+    err = err or self.refused
+  until err or self.stopping
+  return ok, err
 end
 
 -- ---- Its end ----------------------------------------------------------------------------------------
@@ -133,6 +164,10 @@ local function put_away(number)
   if not core.park(number) then core.cancel(number) end
 end
 
+local function wait_for(self, what, due)
+  while self[what] > 0 and fiber.now() < due do fiber.sleep(math.min(0.05, math.max(0.001, due - fiber.now()))) end
+end
+
 -- What is under way ends, and is kept; what takes longer is left as it is.
 local function drain(self, grace)
   local due = fiber.now() + grace
@@ -141,9 +176,10 @@ local function drain(self, grace)
   each(self, function(number)
     if not core.drain(number) then put_away(number) end
   end)
-  while self.n > 0 and fiber.now() < due do fiber.sleep(math.min(0.05, math.max(0.001, due - fiber.now()))) end
+  wait_for(self, "going", due)
   each(self, put_away)
-  while self.n > 0 do fiber.sleep(0.01) end
+  wait_for(self, "going", fiber.now() + ENDS) -- others end with the host
+  wait_for(self, "n", fiber.now() + FAREWELL)
   self.here:stop()
 end
 
@@ -156,23 +192,52 @@ local function hear_program(self, run)
   end
 end
 
+-- What fn(self) returns; nothing when the program wants to end before that. Then it goes on meanwhile: a run that it has just been given
+-- it gives back.
+local function until_stopped(self, fn)
+  if self.stopping then return end
+  local at_work = fiber.spawn(fn, self)
+  self.at_work = at_work
+  at_work:watch()
+  while not self.stopping and at_work:status() ~= "done" do fiber.park_for_program() end
+  at_work:unwatch()
+  if not self.stopping then return at_work:wait() end
+end
+
+-- One that is away is waited for, from the beginning on; one that cannot be used is said at once.
+local function reach(self)
+  store.patient()
+  local slow = fiber.spawn(function()
+    fiber.sleep(SLOW)
+    self:tell("store_awaited", {})
+  end)
+  local ok, err = store.runs { limit = 1 }
+  slow:cancel()
+  return ok, err
+end
+
 ---@async
 ---@param args {pools?: string[], runs?: integer}
 ---@param journal userdata
 return function(args, journal, id)
   local names = args.pools and #args.pools > 0 and args.pools or { "default" }
-  local self = { names = names, pools = table.concat(names, ","), max = args.runs or RUNS, at = {}, n = 0, main = fiber.self() }
-  local ok, err = store.runs { limit = 1 } -- a store that cannot be used is said at once
-  if not ok then return nil, err end
+  local self = { names = names, pools = table.concat(names, ","), max = args.runs or RUNS, at = {}, n = 0, going = 0, main = fiber.self() }
   local run = runs.new { journal = journal, id = id, options = {} }
   function self:tell(kind, what) run:emit(kind, what) end
   hear_program(self, run)
+  local wrong = policy.wrong()
+  if wrong then return nil, wrong end
+  local ok, err = until_stopped(self, reach)
+  if self.stopping then return { text = "" } end
+  if not ok then return nil, err end
   self.here = announced.start { pools = names, runs = self.max }
   fiber.spawn(hear_ends, self):serve()
   local times = firing.start()
   self:tell("working", { pools = json.array(names), runs = self.max })
-  while not self.stopping do take(self) end
+  _, err = until_stopped(self, look)
   times:stop()
+  self.stopping = self.stopping or 0
   drain(self, self.stopping)
+  if err then return nil, err end
   return { text = "" }
 end

@@ -4,7 +4,7 @@
 --- nobody has is gone on with here, so that what a person answers days later does what it would have done.
 local answer = require "hocket.internal.commands.answer"
 local api_runs = require "hocket.internal.endpoints.api.runs"
-local cancel_run = require "hocket.internal.run.cancel"
+local cancel_run = require("hocket.internal.run.cancel").run
 local json = require "hocket.json"
 local say = require "hocket.internal.commands.say"
 local signal = require "hocket.internal.commands.signal"

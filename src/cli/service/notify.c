@@ -1,4 +1,5 @@
-#include "cli/serve/serve.h"
+
+#include "cli/service/service.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-#include "cli/serve/serve.h"
+
+#include "cli/service/service.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,0 +1,49 @@
+--- Requests and programs of scripts that change the world: where a process has ended in the middle of one nobody knows whether it
+--- was done, and it is not done again unless whoever asks for it says that it may be.
+---
+---     GET, HEAD, OPTIONS; `idempotent = true` ──> made again
+---     everything else ──> begun once the log that says so is kept; then nil and the code `unknown`
+local effects = require "hocket.internal.base.effects"
+local system = require "hocket.internal.core.system"
+
+local once = {}
+
+local asking = { GET = true, HEAD = true, OPTIONS = true }
+
+-- What it is, for people; nil: it only asks. Addresses and arguments may hold what is secret.
+local what = {}
+
+function what.http(spec)
+  local method = spec.method or (spec.body and "POST" or "GET")
+  return not asking[method] and ("the %s request was made"):format(tostring(method)) or nil
+end
+
+function what.process(spec)
+  local program = type(spec.argv) == "table" and spec.argv[1]
+  return ("the program %s was run"):format(tostring(program):match "[^/]*$")
+end
+
+--- The arguments for a digest, whatever is said of doing it again.
+---@param spec any
+---@return string
+function once.asked(spec)
+  if type(spec) ~= "table" or spec.idempotent == nil then return effects.asked(spec) end
+  local copy = {}
+  for name, value in pairs(spec) do copy[name] = value end
+  copy.idempotent = nil
+  return effects.asked(copy)
+end
+
+--- How an effect is made that asks for this; nil: as any.
+---@param kind "http"|"process"
+---@param spec any
+---@return hocket.EffectOptions?
+function once.of(kind, spec)
+  if type(spec) ~= "table" or spec.idempotent then return nil end
+  local done = what[kind](spec)
+  return done and { again = function()
+    return nil, system.error { code = "unknown", message = ("it is not known whether %s: hocket ended in the middle of it"):format(done) }
+  end }
+end
+
+return once

@@ -1,0 +1,144 @@
+/* Questions on their way to the backend, and what becomes of its answers. */
+#include "store/front/front_impl.h"
+
+static void free_call(struct hocket__store *s, struct hocket__store_call *c)
+{
+    hocket__list_del(&c->link);
+    hocket__buf_deinit(&c->rows);
+    hocket__buf_deinit(&c->after);
+    hocket__free(s->o.alloc, c, c->size);
+}
+
+static void finish_call(
+    struct hocket__store *s, struct hocket__store_call *c, int status, const struct hocket_error *e)
+{
+    struct hocket__store_reply reply = c->reply;
+    bool tell = !c->cancelled && reply.done;
+    struct hocket_error error;
+    if (status < 0)
+        error = *e;
+    free_call(s, c);
+    if (tell)
+        reply.done(reply.ud, status, status < 0 ? &error : NULL);
+}
+
+static bool is_taking(const struct hocket__store_call *c)
+{
+    return c->kind == HOCKET__STORE_TAKE || c->kind == HOCKET__STORE_TAKE_NEXT;
+}
+
+/* Where too much is pending it stays RUNNING, and nobody's: a worker takes it all the same, and counts one that was lost. */
+void hocket__store_give_back(
+    struct hocket__store *s, const struct hocket__store_run *run, bool was_next)
+{
+    struct hocket__store_claim claim = { .fence = run->fence };
+    struct hocket__store_run queued = { .state = HOCKET__STORE_QUEUED };
+    memcpy(claim.id, run->id, sizeof(claim.id));
+    hocket__front_forgive(s, claim.id);
+    if (was_next)
+        hocket__store_update(s, &claim, HOCKET__STORE_SET_STATE, &queued);
+    hocket__store_release(s, &claim);
+}
+
+/* Nobody has heard that the run is ours: it would be ours for as long as the store is open. */
+static void let_go(struct hocket__store *s, struct hocket__store_call *c)
+{
+    struct hocket__str rows = hocket__buf_str(&c->rows);
+    struct hocket__store_row row;
+    if (is_taking(c) && c->status == 0 && hocket__store_unpack(&rows, &row) == 1)
+        hocket__store_give_back(s, &row.run, c->kind == HOCKET__STORE_TAKE_NEXT);
+}
+
+/* 0, or what the reader ended it with.
+ * The rows are views into the answer's bytes: good until the reader returns. */
+static int hand_rows(struct hocket__store *s, struct hocket__store_call *c)
+{
+    struct hocket__str rows = hocket__buf_str(&c->rows);
+    struct hocket__store_row row;
+    int rc = 0;
+    while (rc == 0 && !c->cancelled && hocket__store_unpack(&rows, &row) == 1) {
+        if (is_taking(c) && c->status == 0)
+            hocket__front_forgive(s, row.run.id);
+        rc = c->reply.row ? c->reply.row(c->reply.ud, &row) : 0;
+    }
+    return rc;
+}
+
+/* A reader may end with a positive number, which is no error: it has found what it looked for. */
+static void stopped(struct hocket__store *s, struct hocket__store_call *c, int rc)
+{
+    struct hocket_error e;
+    if (rc < 0)
+        hocket__error(&e, rc, "the reading was ended");
+    finish_call(s, c, rc, &e);
+}
+
+/* One piece at a time, and the next one is asked for in the next turn: a run of a gigabyte is read
+ * with the memory of a piece, and others have their turn between two. */
+void hocket__store_answer(struct hocket__store *s, struct hocket__store_call *c)
+{
+    bool unheard = c->cancelled;
+    int rc = hand_rows(s, c);
+    if (unheard || rc < 0)
+        let_go(s, c);
+    hocket__buf_reset(&c->rows);
+    hocket__list_del(&c->link);
+    if (rc != 0) {
+        stopped(s, c, rc);
+    } else if (c->more && !c->cancelled && !s->closing && !s->broken) {
+        c->more = false;
+        hocket__list_add(&s->calls, &c->link);
+        hocket__store_next_turn(s);
+    } else {
+        if (c->more && c->status == 0)
+            c->status = hocket__error(&c->error, HOCKET_ECLOSED, "the store was closed");
+        finish_call(s, c, c->status, &c->error);
+    }
+    hocket__front_hold(s);
+}
+
+void hocket__store_enqueue(struct hocket__store *s, struct hocket__store_call *c)
+{
+    hocket__list_add(&s->calls, &c->link);
+    hocket__store_next_turn(s);
+}
+
+/* Those that were asked up to now. What is asked meanwhile is asked in the next turn, behind what is handed over meanwhile. */
+void hocket__front_take_calls(struct hocket__store *s, struct hocket__list *given)
+{
+    hocket__list_init(given);
+    while (!hocket__list_empty(&s->calls)) {
+        struct hocket__list *l = s->calls.next;
+        hocket__list_del(l);
+        hocket__list_add(given, l);
+    }
+}
+
+void hocket__front_give_calls(struct hocket__store *s, struct hocket__list *given)
+{
+    while (!hocket__list_empty(given)) {
+        struct hocket__list *l = given->next;
+        struct hocket__store_call *c = hocket__container_of(l, struct hocket__store_call, link);
+        hocket__list_del(l);
+        hocket__list_add(&s->asked, l);
+        if (s->broken)
+            finish_call(s, c, s->error.status, &s->error);
+        else
+            s->backend->ops->ask(s->backend, c);
+    }
+}
+
+/* The backend may have it, on another thread: so it is not freed here, and is passed over in
+ * silence when it comes back. */
+void hocket__store_cancel(struct hocket__store *s, struct hocket__store_call *call)
+{
+    (void) s;
+    call->cancelled = true;
+}
+
+void hocket__front_end_calls(struct hocket__store *s)
+{
+    while (!hocket__list_empty(&s->calls))
+        finish_call(s, hocket__container_of(s->calls.next, struct hocket__store_call, link),
+            s->error.status, &s->error);
+}

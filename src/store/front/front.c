@@ -1,0 +1,255 @@
+/* The front of every store: turns, waits, calls.
+ *
+ * Nothing here waits, and nothing is done at once: what is handed over, asked or waited for in a
+ * turn of the loop goes to the backend together when the turn is over (on_turn). So a run that
+ * appends ten entries costs one batch, and no callback comes before the function that asked for it
+ * has returned. Who waits is in waits.c, questions and their answers in calls.c.
+ *
+ * `handed`, `written` and `synced` count bytes of batches since the store was opened: a wait is due
+ * when what was handed over before it lies below one of the other two. A store that breaks stays
+ * broken: what could not be kept is not forgotten by going on.
+ *
+ * Lists: `waits` in the order of their commits; `calls` that the backend has not seen; `asked` that
+ * it has, and owns until it answers. */
+#include "store/front/front_impl.h"
+
+#include <time.h>
+
+#define MAX_PENDING ((size_t) 64 * 1024 * 1024)
+#define LEASE_MS    60000
+#define LINGER_MS   10
+
+static void on_turn(uv_idle_t *turn);
+static void close_now(struct hocket__store *s);
+
+void hocket__store_next_turn(struct hocket__store *s)
+{
+    if (!s->closing)
+        uv_idle_start(&s->turn, on_turn);
+}
+
+/* The backend keeps the loop alive while somebody waits for it, and at no other time: an open store
+ * alone must not keep a program from ending. */
+void hocket__front_hold(struct hocket__store *s)
+{
+    bool on = !hocket__list_empty(&s->waits) || !hocket__list_empty(&s->asked) || s->closing;
+    if (on != s->held)
+        s->backend->ops->hold(s->backend, s->held = on);
+}
+
+static void tell(struct hocket__store *s, enum hocket__store_news news, const char *id,
+    const struct hocket_error *err)
+{
+    if (s->o.on_news)
+        s->o.on_news(s->o.ud, news, id, err);
+}
+
+/* ---- Turns --------------------------------------------------------------------------------- */
+
+/* A backend that does it at once tells of it at once, and those who hear it hand over more: that is the next batch, with
+ * memory of its own. Where there is none, this one's is used again. */
+static void submit(struct hocket__store *s)
+{
+    struct hocket__buf batch = s->batch;
+    if (batch.len == 0)
+        return;
+    hocket__buf_init(&s->batch, batch.a, batch.max);
+    if (!s->broken)
+        s->backend->ops->submit(s->backend, &batch, s->handed);
+    if (s->batch.data) {
+        hocket__buf_deinit(&batch);
+        return;
+    }
+    hocket__buf_reset(&batch);
+    s->batch = batch;
+}
+
+/* All that was handed over and asked, in that order. */
+static void hand_on(struct hocket__store *s)
+{
+    struct hocket__list given;
+    hocket__front_take_calls(s, &given);
+    submit(s);
+    hocket__front_want(s);
+    hocket__front_give_calls(s, &given);
+}
+
+static void on_turn(uv_idle_t *turn)
+{
+    struct hocket__store *s = turn->data;
+    uv_idle_stop(turn);
+    s->in_turn = true;
+    if (s->opened) {
+        s->opened = false;
+        hocket__store_tell(s, HOCKET__STORE_READY, NULL, NULL);
+    }
+    hand_on(s);
+    hocket__front_finish_waits(s);
+    s->in_turn = false;
+    if (s->closing)
+        close_now(s);
+}
+
+/* ---- News ------------------------------------------------------------------------------------ */
+
+/* What the backend holds it answers itself. */
+static void break_store(struct hocket__store *s, const struct hocket_error *err)
+{
+    if (s->broken)
+        return;
+    s->broken = true;
+    s->error = *err;
+    tell(s, HOCKET__STORE_BROKEN, NULL, &s->error);
+    hocket__store_next_turn(s);
+}
+
+void hocket__store_opened(struct hocket__store *s)
+{
+    s->opened = true;
+    hocket__store_next_turn(s);
+}
+
+static void note_pause(
+    struct hocket__store *s, enum hocket__store_news news, const struct hocket_error *err)
+{
+    if (news == HOCKET__STORE_PAUSED)
+        s->pause = *err;
+    if (news == HOCKET__STORE_PAUSED || news == HOCKET__STORE_GOING)
+        s->paused = news == HOCKET__STORE_PAUSED;
+}
+
+void hocket__store_tell(struct hocket__store *s, enum hocket__store_news news, const char *id,
+    const struct hocket_error *err)
+{
+    int rc = news == HOCKET__STORE_REFUSED ? hocket__front_refuse(s, id, err) : 0;
+    struct hocket_error nomem;
+    if (rc == HOCKET_ENOMEM) {
+        hocket__error_nomem(&nomem);
+        break_store(s, &nomem);
+    } else if (news == HOCKET__STORE_BROKEN) {
+        break_store(s, err);
+    } else if (rc == 0) {
+        s->ready |= news == HOCKET__STORE_READY;
+        note_pause(s, news, err);
+        tell(s, news, id, err);
+        if (news == HOCKET__STORE_READY || news == HOCKET__STORE_PAUSED)
+            hocket__front_finish_waits(s);
+    }
+}
+
+bool hocket__store_secure(struct hocket__store *s, const struct hocket__store_claim *claim)
+{
+    struct hocket__store_backend *b = s->backend;
+    return b->ops->secure && s->ready && !s->broken && !s->paused && !s->closing
+           && !hocket__front_is_refused(s, claim->id)
+           && b->ops->secure(b, hocket__buf_str(&s->batch), s->handed);
+}
+
+bool hocket__store_is_behind(const struct hocket__store *s)
+{
+    return s->handed > s->written;
+}
+
+void hocket__store_watch(struct hocket__store *s, bool on)
+{
+    int before = s->watchers;
+    s->watchers += on ? 1 : -1;
+    if (!s->closing && (before > 0) != (s->watchers > 0))
+        s->backend->ops->watch(s->backend, s->watchers > 0);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+int64_t hocket__store_wall_ms(const struct hocket__store_options *o)
+{
+    if (o->wall_ms)
+        return o->wall_ms(o->ud);
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void set_defaults(struct hocket__store_options *o)
+{
+    if (o->linger_ms == 0)
+        o->linger_ms = LINGER_MS;
+    if (o->max_pending == 0)
+        o->max_pending = MAX_PENDING;
+    if (o->lease_ms == 0)
+        o->lease_ms = LEASE_MS;
+}
+
+int64_t hocket__store_lease_ms(const struct hocket__store *s)
+{
+    return s->o.lease_ms;
+}
+
+int hocket__store_new(
+    const struct hocket__store_options *o, struct hocket__store **out, struct hocket_error *err)
+{
+    struct hocket__store *s = hocket__zero(o->alloc, sizeof(*s));
+    if (!s)
+        return hocket__error_nomem(err);
+    s->o = *o;
+    set_defaults(&s->o);
+    uv_idle_init(o->loop, &s->turn);
+    s->turn.data = s;
+    hocket__buf_init(&s->batch, o->alloc, 0);
+    hocket__list_init(&s->waits);
+    hocket__list_init(&s->calls);
+    hocket__list_init(&s->asked);
+    hocket__list_init(&s->refused);
+    *out = s;
+    return 0;
+}
+
+static void on_turn_closed(uv_handle_t *handle)
+{
+    struct hocket__store *s = handle->data;
+    void (*on_closed)(void *ud) = s->on_closed;
+    void *ud = s->ud;
+    hocket__front_forgive_all(s);
+    hocket__buf_deinit(&s->batch);
+    hocket__free(s->o.alloc, s, sizeof(*s));
+    if (on_closed)
+        on_closed(ud);
+}
+
+/* Waits end before calls: a wait's callback may still cancel a call, and not the other way round. */
+static void end_all(struct hocket__store *s)
+{
+    struct hocket_error closed;
+    hocket__error(&closed, HOCKET_ECLOSED, "the store was closed");
+    if (!s->broken)
+        s->error = closed;
+    s->broken = true;
+    hocket__front_end_waits(s);
+    hocket__front_end_calls(s);
+}
+
+void hocket__store_closed(struct hocket__store *s)
+{
+    s->backend = NULL;
+    end_all(s);
+    uv_close((uv_handle_t *) &s->turn, on_turn_closed);
+}
+
+/* The last batch goes out before the backend is closed, which keeps it before it says that it is
+ * closed: a program that ends right after its last event loses nothing. */
+static void close_now(struct hocket__store *s)
+{
+    uv_idle_stop(&s->turn);
+    hand_on(s);
+    hocket__front_hold(s);
+    s->backend->ops->close(s->backend);
+}
+
+/* A callback of a turn may close the store: the turn goes on to its end. */
+void hocket__store_close(struct hocket__store *s, void (*on_closed)(void *ud), void *ud)
+{
+    s->on_closed = on_closed;
+    s->ud = ud;
+    s->closing = true;
+    if (!s->in_turn)
+        close_now(s);
+}

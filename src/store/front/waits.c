@@ -1,0 +1,156 @@
+/* Who waits until something is kept, and the runs whose writes were refused: their waits fail, and no others. */
+#include "store/front/front_impl.h"
+
+/* A run that others write now, or whose writes made no sense. */
+struct refused {
+    struct hocket__list link;
+    char id[HOCKET__STORE_ID + 1];
+    struct hocket_error error;
+};
+
+/* ---- Refused runs ------------------------------------------------------------------------ */
+
+static struct refused *refused_of(struct hocket__store *s, const char *id)
+{
+    for (struct hocket__list *l = s->refused.next; l != &s->refused; l = l->next) {
+        struct refused *r = hocket__container_of(l, struct refused, link);
+        if (memcmp(r->id, id, HOCKET__STORE_ID) == 0)
+            return r;
+    }
+    return NULL;
+}
+
+/* The run was claimed anew: what was refused under an older claim is settled. */
+void hocket__front_forgive(struct hocket__store *s, const char *id)
+{
+    struct refused *r = refused_of(s, id);
+    if (!r)
+        return;
+    hocket__list_del(&r->link);
+    hocket__free(s->o.alloc, r, sizeof(*r));
+}
+
+/* Out of memory it is not remembered: then the store as a whole is of no use any more. */
+int hocket__front_refuse(struct hocket__store *s, const char *id, const struct hocket_error *err)
+{
+    if (refused_of(s, id))
+        return HOCKET_EEXIST;
+    struct refused *r = hocket__zero(s->o.alloc, sizeof(*r));
+    if (!r)
+        return HOCKET_ENOMEM;
+    memcpy(r->id, id, HOCKET__STORE_ID);
+    r->error = *err;
+    hocket__list_add(&s->refused, &r->link);
+    return 0;
+}
+
+bool hocket__front_is_refused(struct hocket__store *s, const char *id)
+{
+    return refused_of(s, id) != NULL;
+}
+
+void hocket__front_forgive_all(struct hocket__store *s)
+{
+    while (!hocket__list_empty(&s->refused))
+        hocket__front_forgive(s, hocket__container_of(s->refused.next, struct refused, link)->id);
+}
+
+/* ---- Waits ------------------------------------------------------------------------------- */
+
+void hocket__store_commit(struct hocket__store *s, const struct hocket__store_claim *claim,
+    enum hocket__store_kept kept, struct hocket__store_wait *w)
+{
+    w->seq = s->handed;
+    w->kept = kept;
+    w->id[0] = 0;
+    if (claim)
+        memcpy(w->id, claim->id, sizeof(w->id));
+    hocket__list_add(&s->waits, &w->link);
+    hocket__store_next_turn(s);
+}
+
+/* Also for a wait that was never begun, or is over: its link is empty then. */
+void hocket__store_forget(struct hocket__store_wait *w)
+{
+    if (w->link.next)
+        hocket__list_del(&w->link);
+}
+
+/* Nothing is due before the file is open, also where nothing was handed over: "kept" would be said
+ * of a store that may turn out to be no store. */
+static bool is_kept(const struct hocket__store *s, const struct hocket__store_wait *w)
+{
+    return s->ready && w->seq <= (w->kept == HOCKET__STORE_SYNCED ? s->synced : s->written);
+}
+
+static bool is_due(const struct hocket__store *s, const struct hocket__store_wait *w)
+{
+    return s->broken || (s->paused && w->no_pause) || is_kept(s, w);
+}
+
+/* Why it ends without having been kept; NULL: it was. */
+static const struct hocket_error *reason(
+    const struct hocket__store *s, const struct hocket__store_wait *w)
+{
+    return s->broken ? &s->error : is_kept(s, w) ? NULL : &s->pause;
+}
+
+/* A run that was refused fails its own waits; others that were in the same batch are not touched by
+ * it. */
+static void finish_wait(struct hocket__store *s, struct hocket__store_wait *w)
+{
+    struct refused *r = w->id[0] ? refused_of(s, w->id) : NULL;
+    hocket__list_del(&w->link);
+    const struct hocket_error *why = r ? &r->error : reason(s, w);
+    w->done(w, why ? why->status : 0, why);
+}
+
+/* Those that are due go to a list of their own first: `done` may forget others, and add some. */
+void hocket__front_finish_waits(struct hocket__store *s)
+{
+    struct hocket__list due;
+    hocket__list_init(&due);
+    for (struct hocket__list *l = s->waits.next, *next; l != &s->waits; l = next) {
+        struct hocket__store_wait *w = hocket__container_of(l, struct hocket__store_wait, link);
+        next = l->next;
+        if ((w->seq > s->written || !s->ready) && !s->broken && !s->paused)
+            break;
+        if (is_due(s, w)) {
+            hocket__list_del(l);
+            hocket__list_add(&due, l);
+        }
+    }
+    while (!hocket__list_empty(&due))
+        finish_wait(s, hocket__container_of(due.next, struct hocket__store_wait, link));
+    hocket__front_hold(s);
+}
+
+void hocket__store_kept(struct hocket__store *s, uint64_t written, uint64_t synced)
+{
+    s->written = written;
+    s->synced = synced;
+    hocket__front_finish_waits(s);
+}
+
+/* What those that wait need most: all that was handed over before the last of them. */
+void hocket__front_want(struct hocket__store *s)
+{
+    uint64_t seq[2] = { 0, 0 };
+    for (struct hocket__list *l = s->waits.prev; l != &s->waits; l = l->prev) {
+        struct hocket__store_wait *w = hocket__container_of(l, struct hocket__store_wait, link);
+        if (w->seq > seq[w->kept])
+            seq[w->kept] = w->seq;
+        if (seq[0] && seq[1])
+            break;
+    }
+    if (seq[HOCKET__STORE_WRITTEN] > s->written)
+        s->backend->ops->want(s->backend, seq[HOCKET__STORE_WRITTEN], HOCKET__STORE_WRITTEN);
+    if (seq[HOCKET__STORE_SYNCED] > s->synced)
+        s->backend->ops->want(s->backend, seq[HOCKET__STORE_SYNCED], HOCKET__STORE_SYNCED);
+}
+
+void hocket__front_end_waits(struct hocket__store *s)
+{
+    while (!hocket__list_empty(&s->waits))
+        finish_wait(s, hocket__container_of(s->waits.next, struct hocket__store_wait, link));
+}

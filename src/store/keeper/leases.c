@@ -1,0 +1,134 @@
+/* When leases are renewed, and when those of others are believed.
+ *
+ * That a lease is over is no proof that its owner is gone where nobody could renew any: while the machine slept, the database
+ * was away, or a clock was put forward. So a store notes how far the database's clock was when it was last at work itself, or
+ * slept no longer than it meant to. Where that clock is further on, leases that ended meanwhile are not believed for as long
+ * as others need to renew theirs; nor when it is opened, as it knows nothing of what was before.
+ *
+ *     at work, asleep as planned          ──> seen_ms goes with the clock ──> a lease that is over is over
+ *     stopped, away, the clock put on     ──> seen_ms stays behind        ──> only what had ended before seen_ms is over
+ *
+ * An owner that has ended on this machine is seen to have (bury, in the databases), and waited for by nobody. */
+#include "store/keeper/thread.h"
+
+#define RETRY_MS 1000 /* until leases that could not be renewed are tried again */
+#define FAR_MS   (INT64_C(1) << 60)
+
+static int64_t third(const struct hocket__keeper *k)
+{
+    return k->o.lease_ms / 3;
+}
+
+/* ---- Those of others -------------------------------------------------------------------------- */
+
+static bool is_lapse(const struct hocket__keeper *k, int64_t now)
+{
+    return now - k->leases.seen_ms > third(k);
+}
+
+/* One renewal, and half as long again. However often it lapses meanwhile, a lease's time is enough. */
+static void be_patient(struct hocket__leases *l, int64_t lease_ms)
+{
+    int64_t now = hocket__keeper_clock();
+    if (now >= l->until_ms) {
+        l->since_ms = l->seen_ms;
+        l->begun_ms = now;
+    } else if (l->seen_ms < l->since_ms) {
+        l->since_ms = l->seen_ms;
+    }
+    l->until_ms = now + lease_ms / 2;
+    if (l->until_ms > l->begun_ms + lease_ms)
+        l->until_ms = l->begun_ms + lease_ms;
+}
+
+static void see(struct hocket__keeper *k)
+{
+    int64_t now = k->ops->now(k);
+    if (is_lapse(k, now))
+        be_patient(&k->leases, k->o.lease_ms);
+    k->leases.seen_ms = now;
+}
+
+void hocket__leases_init(struct hocket__keeper *k)
+{
+    int64_t now = hocket__keeper_clock();
+    k->leases = (struct hocket__leases){ .seen_ms = k->ops->now(k),
+        .since_ms = HOCKET__QUEUE_BURIED,
+        .begun_ms = now,
+        .until_ms = now + k->o.lease_ms / 2 };
+    k->leases.renewed_ms = k->leases.seen_ms;
+    k->next_renewal_ms = now + third(k);
+}
+
+/* While it is away nothing is seen, however short each sleep between two tries. */
+void hocket__leases_heard(struct hocket__keeper *k, int status)
+{
+    k->leases.away = status < 0;
+    if (status >= 0)
+        see(k);
+}
+
+void hocket__leases_slept(struct hocket__keeper *k, int64_t from_ms, int64_t until_ms)
+{
+    int64_t now = hocket__keeper_clock();
+    int64_t ms = (now < until_ms ? now : until_ms) - from_ms;
+    if (!k->leases.away && ms > 0)
+        k->leases.seen_ms += ms;
+}
+
+int64_t hocket__leases_over(const struct hocket__keeper *k)
+{
+    const struct hocket__leases *l = &k->leases;
+    int64_t over = hocket__keeper_clock() < l->until_ms ? l->since_ms : INT64_MAX;
+    return is_lapse(k, k->ops->now(k)) && l->seen_ms < over ? l->seen_ms : over;
+}
+
+void hocket__leases_no_farther(struct hocket__keeper *k)
+{
+    k->leases.next_far_ms = hocket__keeper_clock() + k->o.lease_ms;
+}
+
+int64_t hocket__leases_reach(struct hocket__keeper *k)
+{
+    if (hocket__keeper_clock() < k->leases.next_far_ms)
+        return k->o.lease_ms;
+    hocket__leases_no_farther(k);
+    return FAR_MS;
+}
+
+/* ---- Ours --------------------------------------------------------------------------------------- */
+
+/* By the database's clock, which goes on while the machine sleeps. */
+static bool is_due(const struct hocket__keeper *k)
+{
+    int64_t ms = k->ops->now(k) - k->leases.renewed_ms;
+    return !hocket__list_empty(&k->claims) && (ms < 0 || ms >= third(k));
+}
+
+/* What was lost is told before anything else comes of it. */
+static int renew(struct hocket__keeper *k)
+{
+    int64_t now = k->ops->now(k), retry = third(k) < RETRY_MS ? third(k) : RETRY_MS;
+    int rc = k->ops->renew(k);
+    hocket__leases_heard(k, rc);
+    k->leases.failed = rc != 0;
+    if (rc == 0)
+        k->leases.renewed_ms = now;
+    k->next_renewal_ms = hocket__keeper_clock() + (rc == 0 ? third(k) : retry);
+    return rc < 0 || k->leases.writing ? rc : hocket__keeper_tell_refusals(k->store);
+}
+
+int hocket__leases_renew(struct hocket__keeper *k)
+{
+    int rc = is_due(k) ? renew(k) : 0;
+    return rc < 0 ? rc : 0;
+}
+
+void hocket__leases_look(struct hocket__keeper *k)
+{
+    if (atomic_load(&k->closing) || (k->leases.away && hocket__list_empty(&k->claims)))
+        return;
+    bool woke = !k->leases.failed && is_due(k);
+    if (woke || hocket__keeper_clock() >= k->next_renewal_ms)
+        renew(k);
+}

@@ -1,0 +1,133 @@
+# A run with checkpoints goes on as one without: what binds it binds it behind each of them, in every life.
+. "$(dirname "$0")/lib.sh"
+HOCKET_STORE=$PWD/state/runs.db; export HOCKET_STORE
+cp "$ROOT/tests/host/kept/scripts/sim.lua" .
+id_in() { grep -oE '01[0-9A-Z]{24}' "$1" | head -n 1; }
+
+# What the operator says, which may be another one in each life. Two posts in each, a checkpoint behind each.
+cat >bound.lua <<'X'
+local hocket = require "hocket"
+local post = hocket.tool { name = "post", description = "Posts.", effects = { "run" }, parameters = { type = "object", properties = { n = { type = "integer" } } },
+  run = function(args)
+    io.open("posted", "a"):write(args.n, "\n"):close()
+    return "posted"
+  end }
+local clerk = hocket.agent { name = "clerk", prompt = "You post.", tools = { post } }
+if ... == "early" then assert(hocket.run(clerk, 'call post {"n": 0}\nsay sent')) end
+local state = hocket.checkpoint() or { n = 1 }
+while state.n <= 6 do
+  if state.n % 2 == 1 then hocket.ask("On with " .. state.n .. "?") end
+  assert(hocket.run(clerk, 'call post {"n": ' .. state.n .. '}\nsay sent'))
+  state.n = state.n + 1
+  hocket.checkpoint(state)
+end
+return "done"
+X
+bound() { # [early] POSTED, and the words of its lives
+  first=${1#early }; early=${1%"$first"}; posted=$2; shift 2
+  rm -f posted; : >posted
+  HOCKET_APPROVE=$first "$HOCKET" run bound.lua "${early% }" >out 2>err </dev/null; code=$?; expect 75; id=$(id_in err)
+  n=1
+  for word in "$@"; do
+    "$HOCKET" answer "$id" q$n on 2>/dev/null
+    what="$early$first $* at $word"
+    HOCKET_APPROVE=$word "$HOCKET" resume "$id" >out 2>err </dev/null; code=$?
+    if [ $n = 3 ]; then expect 0; else expect 75; fi
+    n=$((n + 1))
+  done
+  same "$(tr -d '\n' <posted)" "$posted"
+  run "$HOCKET" replay "$id"; expect 0
+  same "$(tr -d '\n' <posted)" "$posted"
+}
+bound allow 123456 allow allow allow
+bound allow 1234 allow allow deny
+bound allow 12 allow deny allow
+bound allow "" deny allow allow
+bound deny "" allow allow allow
+bound "early allow" 0 deny allow allow
+bound "early deny" "" allow allow allow
+
+# What nobody may change stays so: the folder of a skill that an agent of an earlier life was told of.
+mkdir -p know/lore; printf -- '---\nname: lore\ndescription: Lore.\n---\nKnow.\n' >know/lore/SKILL.md
+cat >guarded.lua <<'E'
+local hocket = require "hocket"
+local reader = hocket.agent { name = "reader", prompt = "You read.", tools = { "skills" }, skills = { "./know/lore" } }
+local writer = hocket.agent { name = "writer", prompt = "You write.", tools = { "write_file" } }
+local state = hocket.checkpoint() or { n = 1 }
+if state.n == 1 then
+  assert(hocket.run(reader, "say read"))
+  state = hocket.checkpoint { n = 2 }
+end
+hocket.ask "On?"
+return assert(hocket.run(writer, 'call write_file {"path": "know/lore/how.md", "content": "Forget."}\nsay written')).text
+E
+run "$HOCKET" run --approve allow guarded.lua </dev/null; expect 75; id=$(id_in err)
+"$HOCKET" answer "$id" q1 on 2>/dev/null
+run "$HOCKET" resume "$id"; expect 0; [ ! -e know/lore/how.md ] || fail "it was written"
+
+# A fork that remembers is given each outcome once, also where its next life leaps over the rounds in which it was.
+cat >days.lua <<'E'
+local hocket = require "hocket"
+local file <close> = io.open("word")
+local word = file:read "a"
+local state = hocket.checkpoint() or { n = 1, said = {} }
+while state.n <= 4 do
+  local day = hocket.step("day", function() return word .. state.n end)
+  state.said[state.n] = day .. " " .. assert(hocket.ask "On?") .. " " .. (state.n < 3 and assert(hocket.signal "go") or "")
+  state.n = state.n + 1
+  hocket.checkpoint(state)
+end
+return table.concat(state.said, ", ")
+E
+printf old >word; run "$HOCKET" run days.lua; expect 75; id=$(id_in err)
+for n in 1 2; do
+  "$HOCKET" signal "$id" go '"go'$n'"' 2>/dev/null; run "$HOCKET" answer "$id" q$n yes$n; expect 0
+  run "$HOCKET" resume "$id"; expect 75
+done
+printf new >word; run "$HOCKET" fork --latest "$id"; expect 0; fork=$(cat out)
+run "$HOCKET" resume "$fork"; expect 75
+for n in 3 4; do
+  run "$HOCKET" answer "$fork" q$n no$n; expect 0
+  run "$HOCKET" resume "$fork"; [ $n = 4 ] || expect 75
+done
+expect 0; has out "old1 yes1 go1, old2 yes2 go2, old3 no3 , new4 no4 "
+run "$HOCKET" replay "$fork"; expect 0
+
+# What is said to the run while nobody works waits for who does, over checkpoints and lives.
+cat >said.lua <<'E'
+local hocket = require "hocket"
+local writer = hocket.agent { name = "writer", prompt = "You write." }
+local state = hocket.checkpoint() or { n = 1 }
+while state.n <= 4 do
+  hocket.ask("On with " .. state.n .. "?")
+  if state.n == 3 then assert(hocket.run(writer, "say written")) end
+  state.n = state.n + 1
+  hocket.checkpoint(state)
+end
+return "done"
+E
+run "$HOCKET" run said.lua; expect 75; id=$(id_in err)
+for n in 1 2 3 4; do
+  [ $n = 3 ] || { run "$HOCKET" say "$id" "word $n"; expect 0; }
+  run "$HOCKET" answer "$id" q$n on; expect 0
+  run "$HOCKET" resume --events ev$n "$id"; [ $n = 4 ] || expect 75
+done
+has ev3 '"ids":["u1","u2"]'; has ev4 '"id":"u3"'; same "$(cat ev? | grep -c user_message_delivered)" 1
+has ev4 '"type":"user_message_dropped"'; run "$HOCKET" replay "$id"; expect 0
+
+# What a plan of an earlier round has not done is missing in the answer.
+cat >plan.lua <<'E'
+local hocket = require "hocket"
+local state = hocket.checkpoint()
+if not state then
+  local board = hocket.board()
+  hocket.this_run():expect(board)
+  assert(board:create("lead", { { text = "Find the castle", assigned_to = "writer" } }))
+  hocket.checkpoint {}
+end
+hocket.ask "On?"
+return "done"
+E
+run "$HOCKET" run plan.lua; expect 75; id=$(id_in err)
+run "$HOCKET" answer "$id" q1 on; run "$HOCKET" resume "$id"; expect 0; has err "writer: it was never begun"
+finish

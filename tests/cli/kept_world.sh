@@ -1,0 +1,111 @@
+# What a script of a run that is kept does to the world by requests and programs: a kill in the middle of one does not do it
+# twice, unless that was allowed.
+. "$(dirname "$0")/lib.sh"
+HOCKET_STORE=$PWD/state/runs.db; export HOCKET_STORE
+id_in() { grep -oE '01[0-9A-Z]{24}' "$1" | head -n 1; }
+wrote() { [ -s "$1" ]; }
+
+# The first request is never answered.
+cat >till.lua <<'X'
+local hocket = require "hocket"
+local n = 0
+local served = assert(hocket.sim.serve { reply = function()
+  n = n + 1
+  local f <close> = assert(io.open("posted", "a"))
+  f:write("posted\n")
+  return { text = "thanks", latency = n == 1 and 1000 or 0 }
+end })
+local f = assert(io.open("base.new", "w"))
+f:write(served.base)
+f:close()
+os.rename("base.new", "base")
+hocket.flow.sleep(1000)
+X
+cat >pay.lua <<'X'
+local hocket = require "hocket"
+local base, again = (...):match "(%S+) (%S+)"
+local answer, err = hocket.http.request { url = base .. "/chat/completions", body = '{"model":"m","messages":[{"role":"user","content":"pay"}]}',
+  headers = { ["content-type"] = "application/json" }, idempotent = again == "again" or nil, timeout = 2000 }
+hocket.ask "And now?"
+return answer and "paid " .. answer.status or err.code .. ": " .. err.message
+X
+cat >start.lua <<'X'
+local hocket = require "hocket"
+local place, again = (...):match "(%S+) (%S+)"
+local open, process = again == "open", require "hocket.process"
+local spec = { argv = { "/bin/sh", "-c", "echo x >>" .. place .. "/posted; [ -e again ] || exec sleep 1000" }, cwd = place, sandbox = "limits",
+  idempotent = again == "again" or nil }
+local done, err = (open and process.open or process.run)(spec)
+if open and done then done, err = done:wait() end
+return done and "ran" or err.code .. ": " .. err.message
+X
+cut_off() { # what, its arguments: killed once it has begun
+  rm -f posted ev; : >ev
+  "$HOCKET" run -q --events ev "$@" >out 2>err </dev/null & pid=$!
+  until_true wrote posted; sleep 0.1; kill -KILL $pid; wait $pid 2>/dev/null
+  id=$(id_in ev)
+}
+
+for again in no again; do
+  rm -f posted base; "$HOCKET" run -q --store off till.lua >till.out 2>&1 & till=$!
+  at_end() { kill $till 2>/dev/null; }
+  until_true wrote base
+  cut_off pay.lua "$(cat base)" $again
+  run "$HOCKET" resume -q "$id"; expect 75; run "$HOCKET" answer "$id" q1 go
+  run "$HOCKET" resume -q "$id"; expect 0
+  case $again in
+  no) has out "unknown: it is not known whether the POST request was made"; same "$(wc -l <posted)" 1 ;;
+  again) has out "paid 200"; same "$(wc -l <posted)" 2 ;;
+  esac
+  run "$HOCKET" replay "$id"; expect 0
+  kill $till; wait $till 2>/dev/null
+done
+
+cut_off start.lua "$PWD" no; : >again
+run "$HOCKET" resume -q "$id"; expect 0; has out "unknown: it is not known whether the program sh was run"; same "$(wc -l <posted)" 1
+run "$HOCKET" replay "$id"; expect 0; rm again
+cut_off start.lua "$PWD" again; : >again
+run "$HOCKET" resume -q "$id"; expect 0; has out ran; same "$(wc -l <posted)" 2; rm again
+# One that is talked with was started: what is said to it then finds it gone.
+cut_off start.lua "$PWD" open; : >again
+run "$HOCKET" resume -q "$id"; expect 0; has out "closed: "; same "$(wc -l <posted)" 1
+
+# Whoever is asked knows what was begun by its key: also where a fork or a copy goes on with it.
+rm again
+cat >key.lua <<'X'
+local hocket = require "hocket"
+return hocket.step("pay", function(key)
+  local f <close> = assert(io.open("posted", "a"))
+  f:write(key, "\n")
+  f:close()
+  if not io.open "again" then hocket.flow.sleep(1000) end
+  return "paid"
+end, { idempotent = true })
+X
+cut_off key.lua; : >again
+run "$HOCKET" export "$id" key.run; run "$HOCKET" import --new key.run; copy=$(id_in out)
+run "$HOCKET" fork "$id"; fork=$(id_in out)
+for one in "$copy" "$fork" "$id"; do run "$HOCKET" resume -q "$one"; expect 0; has out paid; done
+same "$(wc -l <posted)" 4; same "$(sort -u posted | wc -l)" 1
+run "$HOCKET" replay "$copy"; expect 0; rm again
+
+# A fork before a call makes it, though it had begun in the same millisecond: only what never ended is told as unknown.
+if python3 -c 'import sqlite3' 2>/dev/null; then
+  cp "$ROOT/tests/host/kept/scripts/sim.lua" .
+  cat >mail.lua <<'X'
+local hocket = require "hocket"
+local post = hocket.tool { name = "post", description = "Posts.", parameters = { type = "object" }, run = function()
+  local f <close> = assert(io.open("posted", "a"))
+  f:write("posted\n")
+  return "posted it"
+end }
+return assert(hocket.run(hocket.agent { name = "poster", prompt = "You post.", tools = { post } }, 'call post {}\nsay done')).text
+X
+  rm -f posted ev; HOCKET_MODEL=sim HOCKET_TRUST=1 run "$HOCKET" run -q --events ev mail.lua; expect 0; same "$(wc -l <posted)" 1; id=$(id_in ev)
+  change() { python3 -c 'import sqlite3, sys; d = sqlite3.connect("state/runs.db"); d.execute(sys.argv[1]); d.commit()' "$1"; }
+  at=$(grep '"type":"model_reply"' ev | head -1 | grep -o '"seq":[0-9]*' | cut -d: -f2)
+  change "UPDATE entries SET at_ms = (SELECT at_ms FROM entries e WHERE e.key = entries.key - 1) WHERE kind = 9 AND name = 'tool'"
+  run "$HOCKET" fork "$id" --at "$at"; expect 0; fork=$(id_in out)
+  HOCKET_MODEL=sim HOCKET_TRUST=1 run "$HOCKET" resume --events ev "$fork"; expect 0; same "$(wc -l <posted)" 2; hasnt ev "is not known"
+fi
+finish

@@ -1,0 +1,124 @@
+# Who has submitted runs hears of each of their ends, however many there are, however late it asks, and whoever it is by then.
+. "$(dirname "$0")/lib.sh"
+. "$HERE/work_lib.sh"
+cp "$ROOT/tests/host/kept/scripts/sim.lua" .
+echo 'return "child of " .. (...)' >child.lua
+
+# ---- More ends than messages may wait, all before the first is asked for -----------------------------------
+cat >many.lua <<'E'
+local hocket = require "hocket"
+local json = require "hocket.json"
+local N, handles = 1100, {}
+for i = 1, N do handles[i] = assert(hocket.submit("child.lua", tostring(i), { pool = "many" })) end
+hocket.step("work", function()
+  local store = require "hocket.internal.core.store"
+  for _ = 1, N do
+    local row = assert(store.take_next "many")
+    assert(store.finish(row.id, row.fence, "done", json.encode { run = row.id, ok = true, text = "child of " .. row.input }))
+  end
+end)
+hocket.flow.sleep(0.5)
+assert(hocket.this_run():signal("word", "heard"))
+for i, one in ipairs(handles) do
+  local text = assert(one:wait(60)).text
+  assert(text == "child of " .. i, text)
+end
+return assert(hocket.signal "word") .. " all"
+E
+run "$HOCKET" run -q --store memory many.lua; expect 0; same "$(cat out)" "heard all"; hasnt err "wait to be taken"
+
+# ---- What there is no room for waits in the store, and comes in its order; what else is said is heard -----------------
+cat >flood.lua <<'E'
+local hocket = require "hocket"
+local json = require "hocket.json"
+local id, word = hocket.this_run().id, nil
+local function send(name, said)
+  assert(require("hocket.internal.core.store").message(id, { id = name, json = json.encode(said) }))
+end
+local asking = hocket.flow.spawn(function() word = hocket.ask "Ready?" end)
+hocket.step("send", function()
+  for i = 1, 1300 do send("n" .. i, { wish = "signal", name = "n", value = i }) end
+  send("last", { wish = "signal", name = "last", value = "all" })
+  send("answer", { wish = "answer", question = "q1", text = "said" })
+  while not word do hocket.flow.sleep(0.05) end
+end)
+asking:wait()
+for i = 1, 1300 do
+  local v = assert(hocket.signal "n")
+  assert(v == i, ("%s in place of %d"):format(tostring(v), i))
+end
+return word .. " " .. assert(hocket.signal "last")
+E
+run "$HOCKET" run -q --store memory flood.lua; expect 0; same "$(cat out)" "said all"; has err "waits in the store"; same "$(grep -c warning err)" 1
+
+# ---- A fork is told of no end: it looks, before and after ---------------------------------------------------------
+cat >forked.lua <<'E'
+local hocket = require "hocket"
+local first, second = assert(hocket.submit("child.lua", "one")), assert(hocket.submit("child.lua", "two", { pool = "late" }))
+local a = assert(first:wait(60)).text
+hocket.ask "On?"
+local none, err = second:wait(0.01)
+return a .. ", " .. tostring(err and err.code) .. ", " .. assert(second:wait()).text
+E
+worker 1
+run "$HOCKET" run -q forked.lua; expect 75; id=$(grep -oE '01[0-9A-Z]{24}' err | head -n 1)
+run "$HOCKET" fork "$id"; expect 0; fork=$(cat out)
+for one in $id $fork; do run "$HOCKET" answer "$one" q1 on; expect 0; done
+"$HOCKET" resume -q --events fork.ev "$fork" >fork.out 2>fork.err </dev/null & pid=$!
+"$HOCKET" resume -q --events own.ev "$id" >own.out 2>own.err </dev/null & own=$!
+for one in own fork; do until_true grep -qs '"id":"s3"' $one.ev; done
+worker 2 --pool late
+wait $pid; code=$?; what="the fork"; cp fork.err err; cp fork.out out; expect 0; has out "child of one, timeout, child of two"
+wait $own; code=$?; what="its own"; cp own.err err; cp own.out out; expect 0; has out "child of one, timeout, child of two"
+for one in $id $fork; do run "$HOCKET" replay "$one"; expect 0; done
+
+# One that waits for a person as well is put away all the same: its looking keeps nobody there.
+cat >both.lua <<'E'
+local hocket = require "hocket"
+local child = assert(hocket.submit("child.lua", "three", { pool = "later" }))
+local asking = hocket.flow.spawn(function() return hocket.ask "On?" end)
+return assert(child:wait(100000)).text .. " " .. asking:wait()
+E
+run "$HOCKET" run -q both.lua; expect 75; id=$(grep -oE 'answer 01[0-9A-Z]{24}' err | cut -d ' ' -f 2)
+run "$HOCKET" fork "$id"; expect 0; fork=$(cat out)
+for _ in 1 2; do run timeout 50 "$HOCKET" resume -q "$fork"; expect 75; done # it would look for a minute
+begun() { ! "$HOCKET" runs --limit 0 --state queued --json | grep -q child.lua; }
+worker 5 --pool later; until_true begun; end 5 TERM
+run "$HOCKET" answer "$fork" q1 on; expect 0; run "$HOCKET" resume -q "$fork"; expect 0; has out "child of three on"
+
+# ---- Who waits with a limit gives its place away as well, and goes on when somebody has spoken or the time has come ----
+end 1 TERM; end 2 TERM; worker 3 --runs 1
+cat >limit.lua <<'E'
+local hocket = require "hocket"
+local what, seconds = (...):match "(%a+) (.*)"
+seconds = tonumber(seconds)
+local value, err
+if what == "child" then value, err = assert(hocket.submit("child.lua", "one")):wait(seconds); value = value and value.text end
+if what == "signal" then value, err = hocket.signal("go", { timeout = seconds }) end
+if what == "ask" then value, err = hocket.ask("Go?", { timeout = seconds }) end
+return tostring(value or err.code)
+E
+ends() { done_with "$1"; same "$(cat out)" "$2"; run "$HOCKET" replay "$1"; expect 0; }
+detach limit.lua "child 100000"; ends "$id" "child of one"
+detach limit.lua "signal 100000"; until_true is "$id" waiting; signalled=$id
+detach limit.lua "ask 100000"; until_true is "$id" parked; asked=$id
+detach child.lua two; ends "$id" "child of two"
+detach limit.lua "signal 1.5"; ends "$id" timeout
+detach limit.lua "ask 1.5"; until_true is "$id" done; ends "$id" timeout
+for seconds in 0 0.2; do detach limit.lua "signal $seconds"; ends "$id" timeout; done
+run "$HOCKET" signal "$signalled" go '"said"'; expect 0; ends "$signalled" said
+run "$HOCKET" answer "$asked" q1 answered; expect 0; ends "$asked" answered
+# What was said while nobody had it counts, also where it is heard when its time is over.
+rests() { is "$1" waiting || is "$1" parked || is "$1" done; }
+left() { # KIND, with a limit, and no worker is there any more
+  for limit in 1.5 6 24 96; do
+    worker "l${limit%.*}" --runs 1; detach limit.lua "$1 $limit"; until_true rests "$id"; end "l${limit%.*}" TERM
+    is "$id" done || break
+  done
+}
+end 3 TERM
+left signal; run "$HOCKET" signal "$id" go '"said"'; expect 0; signalled=$id
+left ask; run "$HOCKET" answer "$id" q1 answered; expect 0
+sleep "$limit"; worker 4 --runs 1
+ends "$signalled" said; ends "$id" answered
+finish

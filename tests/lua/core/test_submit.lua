@@ -1,0 +1,128 @@
+--- Runs that are handed in, as scripts of the host do it: each is there whole, or not at all, and nobody's.
+local t = require "harness"
+local fiber = require "hocket.internal.core.fiber"
+local store = require "hocket.internal.core.store"
+local system = require "hocket.internal.core.system"
+
+local POOL = "submitted"
+
+local function spec(more)
+  local made = { target = "a.lua", options = "{}", pool = POOL }
+  for key, value in pairs(more or {}) do made[key] = value end
+  return made
+end
+
+local function finish(row)
+  assert(store.finish(row.id, row.fence, "cancelled"))
+  assert(store.remove(row.id))
+end
+
+-- What a test that failed has left there.
+local function empty()
+  while true do
+    local row, err = store.take_next(POOL)
+    assert(not err, err)
+    if not row then break end
+    finish(row)
+  end
+end
+
+local function texts(generation)
+  local found = {}
+  for _, file in ipairs(assert(store.files(generation))) do found[file.path] = file.text end
+  return found
+end
+
+t.test("one that is handed in is there, with its files, and nobody's", function()
+  empty()
+  local id = assert(store.submit(spec { files = { ["a.lua"] = "return 1", b = "2" }, files_of = "travel-x" }))
+  local row = assert(store.find(id))
+  t.equal(row.state, "queued")
+  t.equal(row.owner, nil)
+  t.equal(row.generation, id .. ",travel-x")
+  t.same(texts "travel-x", { ["a.lua"] = "return 1", b = "2" })
+  local taken = assert(store.take_next(POOL))
+  t.equal(taken.id, id)
+  finish(taken)
+  t.same(texts "travel-x", {})
+end)
+
+t.test("an id that is there is an answer, and no more", function()
+  local id = assert(store.submit(spec()))
+  local ok, err = store.submit(spec { id = id, files = { x = "other" }, files_of = "travel-y" })
+  t.equal(ok, nil)
+  t.equal(err.code, "exists")
+  t.same(texts "travel-y", {})
+  finish(assert(store.take_next(POOL)))
+  t.equal(assert(store.submit(spec { id = id })), id, "it was removed")
+  finish(assert(store.take_next(POOL)))
+end)
+
+t.test("one that this process works on goes on", function()
+  local id = assert(store.submit(spec()))
+  local row = assert(store.take_next(POOL))
+  local _, err = store.submit(spec { id = id })
+  t.equal(err.code, "exists")
+  t.equal(assert(store.finish(row.id, row.fence, "queued")), id)
+  finish(assert(store.take_next(POOL)))
+  for _, one in ipairs(assert(store.runs { states = { "running" } })) do -- this script's own, which fails if it loses that
+    _, err = store.submit(spec { id = one.id })
+    t.equal(err.code, "exists")
+  end
+end)
+
+t.test("one whose asker is cancelled is there, and a worker's", function()
+  local id = system.run_id()
+  local asker = fiber.spawn(function() store.submit(spec { id = id }) end)
+  fiber.sleep(0)
+  asker:cancel()
+  local row
+  repeat
+    fiber.sleep(0.01)
+    row = store.find(id)
+  until row and not row.owner
+  finish(assert(store.take_next(POOL)))
+end)
+
+t.test("what was taken for one that is cancelled then is given back", function()
+  local id = assert(store.submit(spec()))
+  for i = 1, 2 do
+    local taker
+    -- Asked first, it hears first: then the other one's answer is there, and it has not run yet.
+    local first = fiber.spawn(function()
+      assert(store.find(id))
+      taker:cancel()
+    end)
+    taker = fiber.spawn(function() return i == 1 and store.take_next(POOL) or store.take(id) end)
+    first:join()
+    taker:join()
+    local row = store.take_next(POOL)
+    while not row do
+      fiber.sleep(0.01)
+      row = store.take_next(POOL)
+    end
+    t.equal(row.id, id)
+    t.equal(row.attempts, nil, "no worker was lost with it")
+    t.equal(assert(store.finish(row.id, row.fence, "queued")), id)
+  end
+  finish(assert(store.take_next(POOL)))
+end)
+
+t.test("an id that came from an export is an answer, too", function()
+  local id = assert(store.submit(spec()))
+  local row = assert(store.take_next(POOL))
+  local bytes = assert(store.export(id))
+  local _, err = store.import(bytes)
+  t.equal(err.code, "exists")
+  t.equal(assert(store.finish(row.id, row.fence, "queued")), id, "it is still ours")
+  finish(assert(store.take_next(POOL)))
+  t.equal(assert(store.import(bytes)), id)
+  assert(store.remove(id))
+  local asker = fiber.spawn(function() store.import(bytes) end)
+  repeat fiber.sleep(0) until store.find(id)
+  asker:cancel()
+  t.equal(assert(store.find(id)).owner, nil, "nobody has it from the beginning")
+  assert(store.remove(id))
+end)
+
+return t.finish()
