@@ -193,14 +193,28 @@ static int begin_life(hocket_host *h, const struct plan *p, struct life *l)
     return rc;
 }
 
+/* It may be put away while it waits, and on a slow machine is before it is answered: then it goes on at once. */
+static bool was_put_away(const struct plan *p)
+{
+    return seen->done && seen->status == HOCKET_EPARKED && !p->parks && p->way != REPLAY
+           && strstr(p->w->options, "\"park\":true");
+}
+
 static void live_muted(const struct plan *p, const volatile int *mute)
 {
+    struct plan on = *p;
     struct life l;
     life_init(&l, p->w);
     hocket_host *h = open_over_file();
     begin_life(h, p, &l);
     for (int i = 0; i < 6000 && !seen->done; i++) {
         hocket_wait(h, 10);
+        if (was_put_away(p)) {
+            seen->done = seen->status = 0;
+            memset(open_here, 0, sizeof(open_here));
+            on.way = RESUME;
+            begin_life(h, &on, &l);
+        }
         if (!p->parks && p->way != REPLAY && !seen->done && !*mute)
             answer_open(h, p, l.run);
     }

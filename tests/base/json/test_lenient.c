@@ -166,7 +166,7 @@ static void test_depth(void **state)
     }
 }
 
-/* What leads nowhere costs a small multiple of reading it. */
+/* What leads nowhere costs a small multiple of reading it: were it its square, it would be minutes. */
 static void test_hostile(void **state)
 {
     (void) state;
@@ -188,7 +188,7 @@ static void test_hostile(void **state)
         for (; hocket__lenient_next(&l, &out) == 1; values++)
             assert_int_equal(hocket__json_check(hocket__buf_str(&out), NULL), 0);
         double seconds = (double) (clock() - begin) / CLOCKS_PER_SEC;
-        if (seconds > 1)
+        if (seconds > 10)
             fail_msg("%s: %.1f s", parts[i], seconds);
         hocket__buf_deinit(&out);
     }
