@@ -502,13 +502,28 @@ local function kept_resume(bed, o)
 end
 
 -- The tool of "turns" may change the world, so that each call begins when what was handed over is secured.
+local function kept_turn(bed, o, rounds)
+  return kept_row(bed, o, "a tool turn, kept: CPU to one that is not", "µs", 1.25, { script = "turns", model = "tools-20", together = true }, function(job)
+    local short, long = bed.hocket(job, 10), bed.hocket(job, rounds)
+    return long.exit == 0 and short.exit == 0 and slope(long, short, (rounds - 10) * 21) or nil
+  end)
+end
+
+-- What keeping adds to that turn, beside what bare SQLite takes to write the rows that it left in the file of the last run.
+local function kept_rows(bed, turn, rounds)
+  local what = "what keeping adds to a tool turn, to its rows in bare SQLite"
+  local text, ok = bed.output(bed.build .. "/bench/bench_rows", bed.tmp .. "/kept.db", (rounds + 10) * 21)
+  local bare = ok and tonumber(text:match "([%d.]+) us")
+  if not bare or turn.failed then return failed(what, nil, nil, "bench_rows says nothing of it") end
+  return ratio_row(what, "µs", bare, turn.ours - turn.floor)
+end
+
 local function kept(bed, o)
   local rounds, many = o.quick and 40 or 110, o.quick and 300 or 1000
+  local turn = kept_turn(bed, o, rounds)
   return {
-    kept_row(bed, o, "a tool turn, kept: CPU to one that is not", "µs", 1.25, { script = "turns", model = "tools-20", together = true }, function(job)
-      local short, long = bed.hocket(job, 10), bed.hocket(job, rounds)
-      return long.exit == 0 and short.exit == 0 and slope(long, short, (rounds - 10) * 21) or nil
-    end),
+    turn,
+    kept_rows(bed, turn, rounds),
     kept_row(bed, o, ("%d agents at once, kept: time to the same that are not"):format(many), "ms", 1.05,
       { script = "agents", model = "tools-0-delay-1000-gap-100000" }, function(job)
         local seen = bed.hocket(job, many)
