@@ -131,7 +131,11 @@ void cli_store_options(struct hocket_options *o, const char *store, const char *
 void cli_store_for_runs(struct hocket_options *o, const char *store, const char *durability)
 {
     cli_store_options(o, store, durability);
-    o->store_optional = !store && !getenv("HOCKET_STORE");
+    o->store_optional = !store && !set_variable("HOCKET_STORE");
+    if (o->store_optional && !o->store)
+        fputs("warning: runs are not kept: there is no home for them: set HOME, or name a file with "
+              "--store (off: none)\n",
+            stderr);
 }
 
 const char *cli_store_for_others(

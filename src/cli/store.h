@@ -24,7 +24,8 @@ void cli_store_show(struct cli_buf *out, const char *store);
  * relative to the current directory, so ask before that changes. Nothing is made: the store makes its directory and
  * its file, for the user alone, when it is opened to keep the first run. */
 void cli_store_options(struct hocket_options *o, const char *store, const char *durability);
-/* The same for commands that make runs: a store that nobody named is done without where it cannot be used. */
+/* The same for commands that make runs: a store that nobody named is done without where it cannot be used; where there is no
+ * place for one, a line on stderr says so. */
 void cli_store_for_runs(struct hocket_options *o, const char *store, const char *durability);
 
 /* The same for a command whose runs other processes do: NULL, or what is wrong: there is no store, or one that ends with this

@@ -7,6 +7,8 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "store/path.h"
+
 #pragma weak hocket__store_sqlite
 #pragma weak hocket__store_postgres
 
@@ -15,30 +17,9 @@ struct component {
     const char *library, *symbol, *what;
 };
 
-static bool is_postgres(const char *path)
-{
-    return strncasecmp(path, "postgres://", 11) == 0 || strncasecmp(path, "postgresql://", 13) == 0;
-}
-
-/* The letters of "word:/…", which is no path, whatever may be meant; 0. */
-static int scheme_of(const char *path)
-{
-    size_t n = strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.");
-    return n > 1 && path[n] == ':' && path[n + 1] == '/' ? (int) n : 0;
-}
-
-int hocket__store_check_path(const char *path, struct hocket_error *err)
-{
-    int n = scheme_of(path);
-    if (n == 0 || is_postgres(path))
-        return 0;
-    return hocket__error(err, HOCKET_EINVAL,
-        "runs cannot be kept in a '%.*s:…': name a file, or postgres://…", n, path);
-}
-
 static struct component component_of(const char *path)
 {
-    if (path && is_postgres(path))
+    if (path && hocket__store_is_postgres(path))
         return (struct component){ &hocket__store_postgres ? &hocket__store_postgres : NULL,
             "libhocket-postgres.so.0", "hocket__store_postgres", "in PostgreSQL" };
     return (struct component){ &hocket__store_sqlite ? &hocket__store_sqlite : NULL,

@@ -16,9 +16,6 @@ struct hocket__store_driver {
 HOCKET__PRIVATE extern const struct hocket__store_driver hocket__store_sqlite;
 HOCKET__PRIVATE extern const struct hocket__store_driver hocket__store_postgres;
 
-/* EINVAL: a URL ("word:/…") of nothing that a store can be in. What may be a password in it is not told. */
-int hocket__store_check_path(const char *path, struct hocket_error *err);
-
 /* Opens a store in the file o->path (see store/sqlite/sqlite.h), or in the database of that URL
  * (store/postgres/postgres.h). EUNSUPPORTED: there is no component, or one of another build. */
 int hocket__store_file_open(

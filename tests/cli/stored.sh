@@ -327,4 +327,21 @@ run hocket runs --store "Postgres://u:secret@127.0.0.1:1/x"; expect 1; has err "
 run hocket runs --store ""; expect 2; has err "the store has no name"
 same "$(ls -A | grep -vc -e '^out$' -e '^err$')" 0
 cd ..
+
+# What is no store is seen before anything is done; what is seen later is said in the result, too.
+what=named; echo "no database at all" >text; mkdir folder
+echo 'io.open("ran", "w"):close() return "done"' >touch.lua
+refused() { # STORE EXIT_CODE TEXT
+  rm -f ran; run hocket run --json touch.lua --store "$1"; expect $2; empty out; has err "$3"; [ ! -e ran ] || fail "it ran"
+  run hocket runs --store "$1"; expect $2; has err "$3"
+}
+refused text 1 "is no database"; refused folder 2 "is a folder: name a file in it"; refused folder/ 2 "is a folder: name a file in it"
+run hocket run --json touch.lua --store /proc/x.db; expect 1; has out '"ok":false'; has out '"text":"done"'; has out 'cannot make'; hasnt out '"error":null'
+: >empty.db; chmod 600 empty.db; run hocket run touch.lua --store empty.db; expect 0
+# Nobody has named one, and there is no place for one.
+unset HOCKET_STORE
+for home in "" relative /nonexistent/home; do
+  HOME=$home run hocket run touch.lua; expect 0; has out done; has err "runs are not kept: there is no home"
+  HOME=$home run hocket run touch.lua --store off; expect 0; hasnt err "not kept"
+done
 finish

@@ -10,6 +10,7 @@
 #include "bind/fiber/fiber.h"
 #include "bind/life.h"
 #include "store/load.h"
+#include "store/path.h"
 
 #define DAY_MS INT64_C(86400000)
 
@@ -55,7 +56,10 @@ int hocket__runtime_set_store(
         return hocket__error(err, HOCKET_EINVAL,
             !*o->store ? "the store has no name: a file, \"memory\", or postgres://…"
                        : "the option store_days cannot be negative");
-    if ((rc = hocket__store_check_path(o->store, err)) < 0)
+    rc = hocket__store_check_path(o->store, err);
+    if (rc == 0 && !o->store_optional)
+        rc = hocket__store_look(o->store, err);
+    if (rc < 0)
         return rc;
     size_t n = strlen(o->store) + 1;
     rt->store = hocket__zero(rt->alloc, sizeof(*rt->store) + n);

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/json/json.h"
 #include "bind/fiber/fiber.h"
 #include "core/log/log.h"
 #include "host/run/stored.h"
@@ -115,13 +116,52 @@ bool hocket__run_log_failed(const struct hocket__run *r)
     return r->kept && hocket__log_error(hocket__kept_log(r->kept));
 }
 
+static void write_error(struct hocket__buf *out, const struct hocket_error *err)
+{
+    hocket__jw_open(out, '{');
+    hocket__jw_key(out, "code");
+    hocket__jw_cstring(out, hocket_status_word(err->status));
+    hocket__jw_key(out, "message");
+    hocket__jw_cstring(out, err->message);
+    hocket__jw_close(out, '}');
+}
+
+/* Another value of a member of an object. */
+static void amend(struct hocket__buf *json, const char *member, struct hocket__str value)
+{
+    struct hocket__buf out;
+    struct hocket__str was, all = hocket__buf_str(json);
+    if (!hocket__json_find(all, member, &was))
+        return;
+    hocket__buf_init(&out, json->a, 0);
+    hocket__buf_add(&out, all.p, (size_t) (was.p - all.p));
+    hocket__buf_addstr(&out, value);
+    hocket__buf_add(&out, was.p + was.n, (size_t) (all.p + all.n - was.p) - was.n);
+    hocket__buf_move(json, &out);
+}
+
+void hocket__run_fail_late(struct hocket__run *r, const struct hocket_error *why)
+{
+    struct hocket__str ok;
+    struct hocket__buf error;
+    r->err = *why;
+    r->status = why->status;
+    if (!hocket__json_find(hocket__buf_str(&r->json), "ok", &ok) || !hocket__str_is(ok, "true"))
+        return;
+    hocket__buf_init(&error, &r->host->alloc, 0);
+    write_error(&error, why);
+    amend(&r->json, "error", hocket__buf_str(&error));
+    amend(&r->json, "ok", HOCKET__STR("false"));
+    if (error.status < 0 || r->json.status < 0)
+        r->status = hocket__error_nomem(&r->err);
+    hocket__buf_deinit(&error);
+}
+
 void hocket__run_kept_ended(struct hocket__run *r)
 {
     const struct hocket_error *why = r->kept ? hocket__log_error(hocket__kept_log(r->kept)) : NULL;
-    if (!why)
-        return;
-    r->err = *why;
-    r->status = why->status;
+    if (why)
+        hocket__run_fail_late(r, why);
 }
 
 void hocket__run_unkeep(struct hocket__run *r)

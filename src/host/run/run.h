@@ -76,6 +76,8 @@ void hocket__run_tell_end(struct hocket__run *r);
 bool hocket__run_is_replayed(const struct hocket__run *r);
 /* Its fiber has ended: what ended its log comes before what Lua said. */
 void hocket__run_kept_ended(struct hocket__run *r);
+/* It was done, and cannot be kept: its result says so, and has what the run came to all the same. */
+void hocket__run_fail_late(struct hocket__run *r, const struct hocket_error *why);
 void hocket__run_unkeep(struct hocket__run *r);
 /* Whether its log ended with an error: what it did since is not in it. */
 bool hocket__run_log_failed(const struct hocket__run *r);

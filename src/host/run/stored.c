@@ -440,10 +440,8 @@ static void let_end(struct hocket__stored *s, int status, const struct hocket_er
 {
     struct hocket__run *r = s->run;
     let_go(s);
-    if (status < 0 && !s->off && (r->status == 0 || s->parked)) {
-        r->err = *err;
-        r->status = err->status;
-    }
+    if (status < 0 && !s->off && (r->status == 0 || s->parked))
+        hocket__run_fail_late(r, err);
     hocket__run_mark_due(r);
     r->host->rt->undelivered = true; /* no fiber has run that would lead to it */
     hocket__fibers_settle(r->host->rt);
