@@ -29,6 +29,8 @@ void hocket__refuse_reserved(lua_State *L, struct hocket__str name);
 void hocket__journal_keep(struct hocket__lua_journal *j, struct hocket__kept *k);
 /* Whoever waits for a line looks again. */
 void hocket__journal_wake(struct hocket__lua_journal *j);
+/* The same for who is outside of its run: what wakes those inside is in the log of one that is kept. */
+void hocket__journal_wake_others(struct hocket__lua_journal *j);
 /* What a record that is written now has for its time. */
 int64_t hocket__journal_now_ms(const struct hocket__lua_journal *j);
 

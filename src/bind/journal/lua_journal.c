@@ -27,6 +27,23 @@ void hocket__journal_wake(struct hocket__lua_journal *j)
     j->n_waiting = 0;
 }
 
+static bool is_of_run(const struct hocket__lua_journal *j, uint64_t fiber)
+{
+    const struct hocket__fiber *f = hocket__map_get(&j->rt->fibers, fiber);
+    return f && f->kept && f->kept == j->kept;
+}
+
+void hocket__journal_wake_others(struct hocket__lua_journal *j)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < j->n_waiting; i++)
+        if (is_of_run(j, j->waiting[i]))
+            j->waiting[left++] = j->waiting[i];
+        else
+            hocket__fiber_wake(j->rt, j->waiting[i]);
+    j->n_waiting = left;
+}
+
 static void on_wake(void *ud)
 {
     struct hocket__lua_journal *j = ud;

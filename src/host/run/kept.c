@@ -78,7 +78,7 @@ static void on_live(void *ud)
     hocket__run_mark_due(r);
     if (r->stored)
         hocket__hearing_live(r->stored);
-    hocket__journal_wake(r->lua_journal); /* it can be spoken to */
+    hocket__journal_wake_others(r->lua_journal); /* it can be spoken to */
 }
 
 static bool owes(void *ud)

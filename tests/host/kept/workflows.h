@@ -143,6 +143,7 @@ static const struct workflow workflows[] = {
         HERE "/scripts/flows.lua",
         "{\"deltas\":true}",
         .loose = true /* what lost a race was under way, or not */ },
+    { .name = "listeners", HERE "/scripts/listen.lua", NULL, "{}" },
     { .name = "at once", HERE "/scripts/once.lua", NULL, "{}" },
     { .name = "talk", HERE "/scripts/talk.lua", NULL, "{}" },
     { .name = "signals",
