@@ -124,7 +124,7 @@ static void say_next(const char *command, const struct cli_result *result, const
     const char *id = hocket_json_text(hocket_json_get(answer, "id"), "", NULL);
     const char *state = hocket_json_text(hocket_json_get(answer, "state"), "", NULL);
     struct cli_buf line = { 0 };
-    bool is_running = strcmp(state, "running") == 0;
+    bool is_running = strcmp(state, "running") == 0 || hocket_json_get(answer, "owner");
     const char *pool = hocket_json_text(hocket_json_get(answer, "pool"), NULL, NULL);
     if (is_running)
         cli_buf_addf(&line, "%s: kept for %s, whose process takes it", command, id);

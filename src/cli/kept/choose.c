@@ -75,6 +75,15 @@ static void tell_folder(const hocket_json *run, const char *here)
     cli_buf_free(&line);
 }
 
+static void tell_held(const hocket_json *run)
+{
+    const hocket_json *held = hocket_json_get(run, "held");
+    if (held)
+        fprintf(stderr, "hocket chat: going on with %s: process %lld has %s, which was left later\n",
+            cli_member(run, "id"), (long long) hocket_json_int(hocket_json_get(held, "pid"), 0),
+            cli_member(held, "id"));
+}
+
 /* In a pipe the list is shown too: whoever wrote the script sees what could be named. */
 static int choose(
     const struct cli_run_args *args, const hocket_json *runs, const char *here, size_t *which)
@@ -85,8 +94,10 @@ static int choose(
         fprintf(stderr, "hocket chat: there is no conversation that could go on\n");
         return CLI_EXIT_FAILED;
     }
-    if (*args->resume == 0)
+    if (*args->resume == 0) {
+        tell_held(hocket_json_at(runs, 0));
         tell_folder(hocket_json_at(runs, 0), here);
+    }
     if (strcmp(args->resume, "?") != 0)
         return CLI_GO_ON;
     list(runs, here);

@@ -279,7 +279,10 @@ static void say_change(struct watch *w, const char *before, const hocket_json *r
     struct cli_buf line = { 0 };
     const hocket_json *owner = hocket_json_get(run, "owner");
     const char *id = cli_buf_text(&w->command);
-    if (is(w->state, "parked") || is(w->state, "forked"))
+    if (owner && is(w->state, "parked"))
+        cli_buf_addf(&line, "process %lld on %s has the run, and asks there too",
+            (long long) hocket_json_int(hocket_json_get(owner, "pid"), 0), text_of(owner, "host"));
+    else if (is(w->state, "parked") || is(w->state, "forked"))
         cli_buf_addf(&line, "nobody has the run now; hocket resume %s goes on", id);
     else if (is(w->state, "cut_off"))
         cli_buf_addf(

@@ -136,5 +136,5 @@ return function(args)
   if not ok then return nil, wrong end
   ok, wrong = put(row, args.question, tostring(args.text))
   if not ok then return nil, wrong end
-  return { id = row.id, question = args.question, state = stored.state(row), pool = row.pool }
+  return { id = row.id, question = args.question, state = stored.state(row), owner = row.owner, pool = row.pool }
 end

@@ -17,20 +17,28 @@ local function told(run)
     conversation = options.conversation == true }
 end
 
--- All that have not ended; conversations, or the others. A run of an evaluation that was cut off is nobody's to go on with,
--- unless he says so: its folder may be gone. Nor is one of a pool: that is a worker's.
+-- Whether it goes on without being named. A run of an evaluation that was cut off is nobody's to go on with, unless he says so: its
+-- folder may be gone. Nor is one of a pool: that is a worker's. Nor is a fork that nobody has gone on with yet: it would be paid for.
+local function is_left(run, conversation)
+  if run.owner or run.pool or stored.eval(run) then return false end
+  return conversation or stored.state(run) ~= "forked"
+end
+
+-- All that have not ended; conversations, or the others.
 local function open_ones(conversation)
-  local list, before = {}, nil
+  local list, held, before = {}, {}, nil
   repeat
     local page, more = store.runs { states = OPEN, before = before }
     if not page then return nil, more end
     for _, run in ipairs(page) do
       local one = told(run)
-      if one.conversation == conversation and not run.owner and not run.pool and not stored.eval(run) then list[#list + 1] = one end
+      local fits = one.conversation == conversation
+      if fits and is_left(run, conversation) then list[#list + 1] = one end
+      if fits and run.owner then held[#held + 1] = { id = run.id, pid = run.owner.pid, cwd = one.cwd, updated_ms = run.updated_ms } end
       before = run.id
     end
   until not more
-  return list
+  return list, held
 end
 
 -- Those that were left last come first; all that were left here before those of other folders, where `here` is said.
@@ -42,6 +50,19 @@ local function sort(list, here)
     return a.id > b.id
   end
   table.sort(list, is_before)
+end
+
+-- One that another process has, and that would have come before: whoever goes on with another one is told.
+local function note_held(list, held, here)
+  local first = list[1]
+  sort(held, here)
+  for _, one in ipairs(first and held or {}) do
+    local nearer = not here or one.cwd == here or first.cwd ~= here
+    if nearer and one.updated_ms >= first.updated_ms then
+      first.held = { id = one.id, pid = one.pid }
+      return
+    end
+  end
 end
 
 --- `id`: that one, which may be shortened; else all runs that have not ended, newest first, or the `most` conversations that
@@ -57,8 +78,13 @@ return function(args)
     run, err = stored.find(args.id)
     list = run and { told(run) }
   else
-    list, err = open_ones(args.conversation == true)
-    if list and args.conversation then sort(list, args.here) end
+    local held
+    list, held = open_ones(args.conversation == true)
+    err = not list and held or nil
+    if list and args.conversation then
+      sort(list, args.here)
+      note_held(list, held, args.here)
+    end
   end
   if not list then return nil, err end
   for i = #list, (args.most or #list) + 1, -1 do list[i] = nil end

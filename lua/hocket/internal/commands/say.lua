@@ -38,5 +38,5 @@ return function(args)
   if #text > MAX_TEXT then return stored.failure("limit", "what is said to an agent at work has at most %d bytes", MAX_TEXT) end
   ok, wrong = store.message(row.id, { id = "say " .. system.run_id(), json = json.encode { wish = "say", to = to, text = text } })
   if not ok then return nil, wrong end
-  return { id = row.id, to = to ~= "" and to or nil, state = stored.state(row) }
+  return { id = row.id, to = to ~= "" and to or nil, state = stored.state(row), owner = row.owner, pool = row.pool }
 end

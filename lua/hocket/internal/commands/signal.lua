@@ -23,5 +23,5 @@ return function(args)
   if #said > MAX_VALUE then return stored.failure("limit", "a signal's value has at most %d bytes", MAX_VALUE) end
   local ok, wrong = store.message(row.id, { id = "signal " .. system.run_id(), json = said })
   if not ok then return nil, wrong end
-  return { id = row.id, name = args.name, state = stored.state(row), pool = row.pool }
+  return { id = row.id, name = args.name, state = stored.state(row), owner = row.owner, pool = row.pool }
 end
