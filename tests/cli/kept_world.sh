@@ -108,4 +108,13 @@ X
   run "$HOCKET" fork "$id" --at "$at"; expect 0; fork=$(id_in out)
   HOCKET_MODEL=sim HOCKET_TRUST=1 run "$HOCKET" resume --events ev "$fork"; expect 0; same "$(wc -l <posted)" 2; hasnt ev "is not known"
 fi
+
+# Wherever a fork leaves, also between model calls that begin side by side: it tells what comes behind with its own times.
+HOCKET_MODEL=sim; HOCKET_TRUST=1; export HOCKET_MODEL HOCKET_TRUST
+rm -f ev; run "$HOCKET" run -q --events ev "$ROOT/examples/advisors/agents" Move; expect 0; id=$(id_in ev)
+for at in $(seq 9 20); do
+  run "$HOCKET" fork "$id" --at "$at"; expect 0; fork=$(id_in out)
+  run "$HOCKET" resume -q "$fork"; expect 0
+  run "$HOCKET" replay "$fork"; expect 0
+done
 finish

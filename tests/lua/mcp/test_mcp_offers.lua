@@ -61,7 +61,7 @@ end
 
 -- Lets an agent answer whose server is the script; and gives its events.
 local function run(reply, dir, more, options)
-  local one = { command = process.launcher(), args = { "run", "-q", dir.path .. "/shop.lua", "plain" } }
+  local one = { command = process.launcher(), args = { "run", "-q", "--store", "off", dir.path .. "/shop.lua", "plain" } }
   for key, value in pairs(more or {}) do one[key] = value end
   local events = {}
   options = options or {}
@@ -73,7 +73,7 @@ end
 
 local function many(dir, more)
   more = more or {}
-  more.args = { "run", "-q", dir.path .. "/shop.lua", "many" }
+  more.args = { "run", "-q", "--store", "off", dir.path .. "/shop.lua", "many" }
   return more
 end
 
@@ -221,7 +221,7 @@ test("a tool's pictures and files, in every protocol, for models that take them 
     local base = protocol:find "openai" and served.base or protocol == "gemini" and served.root .. "/v1beta" or served.root
     hocket.provider("eye_" .. protocol, { protocol = protocol, base = base })
     local clerk = hocket.agent { name = "clerk", model = ("eye_%s/%s"):format(protocol, name), prompt = "You look.",
-      mcp = { shop = { command = process.launcher(), args = { "run", "-q", dir.path .. "/shop.lua", "plain" } } } }
+      mcp = { shop = { command = process.launcher(), args = { "run", "-q", "--store", "off", dir.path .. "/shop.lua", "plain" } } } }
     t.equal(assert(hocket.run(clerk, "go", { approve = "allow" })).text, "Seen.")
     local words = {}
     for _, message in ipairs(seen.messages) do words[#words + 1] = message.text end

@@ -42,17 +42,17 @@ end
 -- The last entry that is of that moment or before: n; and the effects that begin behind all else of it.
 local function entry_at(row, time, back, beyond)
   local n, began, before, gone_back, is_beyond = 0, nil, 0, 0, false
-  local last = {} -- numbers of these effects' entries, and their places
+  local last = {} -- of these effects: where, and what time it had been until then
   local ok, err = stored.each(row.id, function(entry)
     if is_beyond then return beyond(entry, last) end
     if entry.kind == LIFE then began = math.tointeger(tonumber(entry.value)) or began end
     local ms = began and began + entry.at_ms or 0
     if ms < before then gone_back = gone_back + 1 end
-    before = ms
     is_beyond = gone_back > back or gone_back == back and ms > time
     if is_beyond then return beyond(entry, last) end
     n = entry.n
-    if entry.kind ~= BEGIN then last = {} else last[#last + 1] = { place = place_of(entry) } end
+    if entry.kind ~= BEGIN then last = {} else last[#last + 1] = { place = place_of(entry), before = before } end
+    before = ms
     return false
   end, store.entries)
   if not ok then return nil, err end
@@ -60,7 +60,7 @@ local function entry_at(row, time, back, beyond)
 end
 
 -- What had begun there and came to its end behind it the fork begins itself, as all that is behind it: whether the first of it was
--- logged in the same millisecond is chance. What has no end stays: nobody knows whether it was done.
+-- logged in the same millisecond is chance. What has no end stays: nobody knows whether it was done. The moment is earlier then.
 local function entries_at(row, time, back)
   local n, last = entry_at(row, time, back, function(entry, begun)
     local left = false
@@ -73,9 +73,21 @@ local function entries_at(row, time, back)
   if not n then return nil, last end
   for i = #last, 1, -1 do
     if not last[i].ended then break end
-    n = n - 1
+    n, time = n - 1, last[i].before
   end
-  return n
+  return n, time
+end
+
+-- The last record up to `seq` that is of that time or before.
+local function record_until(row, seq, time)
+  local last = 0
+  local ok, err = stored.each(row.id, function(record)
+    if record.seq > seq then return true end
+    local ms = stored.ms(record.json:match '"time":"([^"]*)"')
+    if ms and ms <= time then last = record.seq end
+  end)
+  if not ok then return nil, err end
+  return last
 end
 
 -- Its parent's part: how many records, how many entries.
@@ -90,8 +102,13 @@ local function part_of(row, at)
   end
   local seq, time, back = moment_of(row, at)
   if not seq then return nil, time end
-  local n, err = entries_at(row, time, back)
-  if not n then return nil, err end
+  local n, moment = entries_at(row, time, back)
+  if not n then return nil, moment end
+  if moment < time then -- the fork tells by itself what was told behind them
+    local err
+    seq, err = record_until(row, seq, moment)
+    if not seq then return nil, err end
+  end
   return seq, n
 end
 
