@@ -137,7 +137,8 @@ struct hocket__store_drawn {
     int64_t hungry;     /* others of these that have less than they want */
 };
 
-/* How many runs of a pool are what: "queued" (due, for any worker), "later" (at a time), "running", "waiting", "parked". */
+/* How many runs of a pool are what: "queued" (due, for any worker), "later" (at a time), "running", "waiting" and
+ * "parked" (for somebody, with a limit or without). */
 struct hocket__store_pool {
     struct hocket__str pool, what;
     struct hocket__str
@@ -176,6 +177,9 @@ struct hocket__store_row {
         struct hocket__store_pool pool;
     };
 };
+
+/* How `waiting_for` begins where nothing else is waited for; 15 bytes, as statements have it that compare it. */
+#define HOCKET__STORE_WAITS_FOR_TIME "[{\"kind\":\"time\""
 
 /* Appends why a worker could not go on with a run, as its `waiting_for`: [{"kind":"worker","code":"auth","why":"…"}]. */
 void hocket__store_write_why(struct hocket__buf *b, const struct hocket_error *why);

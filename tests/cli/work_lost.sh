@@ -12,6 +12,13 @@ end 3 KILL; for n in 1 2 3 4 5 6; do : >world$n.go; done; worker 5 --runs 3
 done_with $ids; same "$(grep -c all out)" 6; once world1 world2 world3 world4 world5 world6
 end 4 TERM; expect 0; end 5 TERM; expect 0
 
+# One that is alone, and gone: that is seen at once, and what it had waits for another.
+steps gone; worker 3; until_true test -s gone
+run "$HOCKET" workers --json; has out '"unserved":false'; has out '"state":"working"'
+end 3 KILL; run "$HOCKET" workers --json; has out '"state":"lost"'; hasnt out '"state":"working"'
+has out '"queued":1'; has out '"running":0'; has out '"unserved":true'
+: >gone.go; worker 4; done_with "$id"; once gone; end 4 TERM; expect 0
+
 # ---- Drained -----------------------------------------------------------------------------------------
 # Calls of models that are under way end, and are not made again; whoever has its answer first does not go on meanwhile.
 mkdir calls

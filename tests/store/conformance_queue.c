@@ -795,6 +795,36 @@ static void what_lies_in_pools_is_counted(void **state)
     assert_pool(f, 1, "a", "queued", 1, NOW - 5);
 }
 
+/* It is due at a time, and yet it waits: for somebody, and not for the time alone. */
+static void a_limit_of_a_wait_is_no_time_to_wait_for(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim c;
+    struct hocket__store_run limited = { .state = HOCKET__STORE_WAITING,
+        .pool = STR("a"),
+        .due_ms = NOW + 1000,
+        .waiting_for =
+            STR("[{\"kind\":\"signal\",\"id\":\"s1\"},{\"kind\":\"time\",\"until_ms\":7}]") };
+    unsigned set =
+        HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR | HOCKET__STORE_SET_QUEUE;
+    for (int i = 0; i < 2; i++) {
+        submit(f, i ? RUN_2 : RUN_1, "a", 0);
+        next(f, "a", &c);
+        assert_int_equal(hocket__store_update(f->s, &c, set, &limited), 0);
+        assert_int_equal(hocket__store_release(f->s, &c), 0);
+        limited.waiting_for = STR("[{\"kind\":\"time\",\"until_ms\":7}]");
+    }
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(blocked(f, 10), 1);
+    assert_string_equal(fixture_row(f, 0).run.id, RUN_1);
+    assert_int_equal(pools(f), 2);
+    assert_pool(f, 0, "a", "later", 1, NOW + 1000);
+    assert_pool(f, 1, "a", "waiting", 1, -1);
+    f->now += 1000;
+    assert_int_equal(pools(f), 1);
+    assert_pool(f, 0, "a", "queued", 2, NOW + 1000);
+}
+
 static void who_waits_for_whom_is_listed(void **state)
 {
     struct fixture *f = *state;
@@ -954,6 +984,7 @@ int conformance_queue(const struct store_kind *kind)
         TEST(an_item_keeps_its_files),
         TEST(items_have_names),
         TEST(what_lies_in_pools_is_counted),
+        TEST(a_limit_of_a_wait_is_no_time_to_wait_for),
         TEST(who_waits_for_whom_is_listed),
         TEST(long_keys_spoil_nothing),
         TEST(who_waits_for_a_time_is_no_rubbish),

@@ -1,8 +1,7 @@
 /* The part of hocket.internal.core.store that is about items: what belongs to no run, as schedules and workers. */
 #include "bind/store/store_impl.h"
 
-#include <unistd.h>
-
+#include "base/self.h"
 #include "bind/util.h"
 
 static int give_version(lua_State *L, int status, lua_KContext at)
@@ -99,14 +98,28 @@ int hocket__l_store_blocked(lua_State *L)
     return hocket__store_ask_wait(L, a, rc, -1, hocket__store_give_list);
 }
 
-/* process() -> the machine's name, the process's number: as owners of runs are told */
+/* process() -> the machine's name and the process's number, as owners of runs are told; where that number means something, and when
+ * the process began: for has_ended */
 int hocket__l_store_process(lua_State *L)
 {
-    char host[256] = "";
-    gethostname(host, sizeof(host) - 1);
-    lua_pushstring(L, host);
-    lua_pushinteger(L, getpid());
-    return 2;
+    struct hocket__self self = { 0 };
+    hocket__self_init(&self);
+    lua_pushstring(L, self.host);
+    lua_pushinteger(L, self.pid);
+    lua_pushstring(L, self.place);
+    lua_pushinteger(L, self.start);
+    return 4;
+}
+
+/* has_ended(place, pid, start) -> whether that process is known to be gone: of another machine nothing is */
+int hocket__l_store_has_ended(lua_State *L)
+{
+    struct hocket__self self = { 0 };
+    struct hocket__str place = hocket__check_str(L, 1);
+    hocket__self_init(&self);
+    lua_pushboolean(
+        L, hocket__self_sees_end(&self, place, luaL_checkinteger(L, 2), luaL_checkinteger(L, 3)));
+    return 1;
 }
 
 /* items_due(kind, ahead_ms, limit) -> list as of items, more: those that are due within so many milliseconds by the store's clock,

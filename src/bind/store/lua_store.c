@@ -492,6 +492,7 @@ static const luaL_Reg functions[] = {
     { "pools", hocket__l_store_pools },
     { "blocked", hocket__l_store_blocked },
     { "process", hocket__l_store_process },
+    { "has_ended", hocket__l_store_has_ended },
     { "items_due", hocket__l_store_items_due },
     { "export", hocket__l_store_export },
     { "import", hocket__l_store_import },

@@ -79,6 +79,7 @@ int hocket__l_store_items(lua_State *L);
 int hocket__l_store_pools(lua_State *L);
 int hocket__l_store_blocked(lua_State *L);
 int hocket__l_store_process(lua_State *L);
+int hocket__l_store_has_ended(lua_State *L);
 int hocket__l_store_items_due(lua_State *L);
 int hocket__l_store_export(lua_State *L);
 int hocket__l_store_import(lua_State *L);

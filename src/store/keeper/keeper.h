@@ -10,23 +10,10 @@
 #pragma once
 
 #include "base/map.h"
+#include "base/self.h"
 #include "store/store_impl.h"
 
 #include <stdatomic.h>
-
-/* ---- Processes ----------------------------------------------------------------------------- */
-
-/* Who this process is to others. */
-struct hocket__self {
-    int64_t pid, start, store;
-    char host[256], place[400];
-};
-
-void hocket__self_init(struct hocket__self *self);
-/* Whether the process of this number, of that start, has ended: asked where the number means something (the same
- * machine, boot and pid namespace); false elsewhere, where only its lease tells. */
-bool hocket__self_sees_end(
-    const struct hocket__self *self, struct hocket__str place, int64_t pid, int64_t start);
 
 /* ---- Claims -------------------------------------------------------------------------------- */
 
@@ -252,13 +239,20 @@ void hocket__claims_taken(
 #define HOCKET__QUEUE_SLEEPS_INDEX                                                                 \
     "CREATE INDEX runs_asleep ON runs(pool) WHERE " HOCKET__QUEUE_SLEEPS ";"
 
+/* One that waits for somebody, until a time at most. */
+#define HOCKET__QUEUE_LIMITED                                                                      \
+    "state IN ('waiting', 'parked') AND owner_pid = 0 AND due_ms > 0"                              \
+    " AND substr(waiting_for, 1, 15) <> '" HOCKET__STORE_WAITS_FOR_TIME "'"
+
 #define HOCKET__QUEUE_HELD "owner_pid <> 0 AND lease_ms >= t.now"
 #define HOCKET__QUEUE_PIECE                                                                        \
     "SELECT pool, CASE WHEN " HOCKET__QUEUE_HELD " THEN owner_host ELSE '' END AS host,"           \
     " CASE WHEN " HOCKET__QUEUE_HELD " THEN owner_pid ELSE 0 END AS pid,"                          \
     " CASE WHEN " HOCKET__QUEUE_HELD " THEN 'running' WHEN " HOCKET__QUEUE_SLEEPS " THEN state"    \
-    " WHEN " HOCKET__QUEUE_AT " <= t.now THEN 'queued' ELSE 'later' END AS what,"                  \
+    " WHEN " HOCKET__QUEUE_AT " <= t.now THEN 'queued' WHEN " HOCKET__QUEUE_LIMITED " THEN state"  \
+    " ELSE 'later' END AS what,"                                                                   \
     " CASE WHEN " HOCKET__QUEUE_HELD " THEN owner_since_ms"                                        \
+    " WHEN " HOCKET__QUEUE_LIMITED " AND due_ms > t.now THEN updated_ms"                           \
     " WHEN " HOCKET__QUEUE_AT " > 0 THEN " HOCKET__QUEUE_AT " ELSE updated_ms END AS since"        \
     " FROM runs, t WHERE "
 /* The columns of struct hocket__store_pool. `now` is a row with one value, the time. */
@@ -270,7 +264,7 @@ void hocket__claims_taken(
 /* Which runs are blocked, as numbers. */
 #define HOCKET__QUEUE_BLOCKED                                                                      \
     "(SELECT no FROM runs WHERE " HOCKET__QUEUE_SLEEPS " UNION SELECT no FROM runs"                \
-    " WHERE caller IS NOT NULL AND " HOCKET__QUEUE_OPEN ")"
+    " WHERE " HOCKET__QUEUE_OPEN " AND (caller IS NOT NULL OR " HOCKET__QUEUE_LIMITED "))"
 
 /* ---- What is ahead of the database (ahead.h) ------------------------------------------------- */
 

@@ -17,6 +17,15 @@ static bool sleeps(const struct hocket__memory_run *r)
            && (r->state == HOCKET__STORE_WAITING || r->state == HOCKET__STORE_PARKED);
 }
 
+/* The same until a time at most. */
+static bool is_limited(const struct hocket__memory_run *r, const struct hocket__store_run *row)
+{
+    struct hocket__str open = row->waiting_for, time = HOCKET__STR(HOCKET__STORE_WAITS_FOR_TIME);
+    bool for_somebody = open.n > 0 && (open.n < time.n || memcmp(open.p, time.p, time.n) != 0);
+    return !r->owned && r->due_ms > 0 && for_somebody
+           && (r->state == HOCKET__STORE_WAITING || r->state == HOCKET__STORE_PARKED);
+}
+
 static struct hocket__store_pool pool_of(
     const struct hocket__memory *m, const struct hocket__memory_run *r)
 {
@@ -31,10 +40,9 @@ static struct hocket__store_pool pool_of(
         p.since_ms = r->since_ms;
         return p;
     }
-    p.what = hocket__cstr(sleeps(r)          ? hocket__store_state_word(r->state)
-                          : r->due_ms <= now ? "queued"
-                                             : "later");
-    p.since_ms = r->due_ms > 0 ? r->due_ms : r->updated_ms;
+    bool is_due = !sleeps(r) && r->due_ms <= now, waits = sleeps(r) || is_limited(r, &row.run);
+    p.what = hocket__cstr(is_due ? "queued" : waits ? hocket__store_state_word(r->state) : "later");
+    p.since_ms = r->due_ms > 0 && (is_due || !waits) ? r->due_ms : r->updated_ms;
     return p;
 }
 
@@ -86,9 +94,11 @@ void hocket__memory_blocked(struct hocket__memory *m, struct hocket__store_call 
     for (size_t i = 0; i < m->n_runs && c->limit > 0; i++) {
         struct hocket__memory_run *r = m->runs[i];
         struct hocket__store_row row;
-        if (r->removed || !r->pooled || has_ended(r) || (!sleeps(r) && !r->caller[0]))
+        if (r->removed || !r->pooled || has_ended(r))
             continue;
         hocket__memory_row(m, r, &row);
+        if (!sleeps(r) && !r->caller[0] && !is_limited(r, &row.run))
+            continue;
         hocket__store_pack(&c->rows, &row);
         c->limit--;
     }

@@ -1,8 +1,9 @@
 --- That a worker is there: an item of the store, written again and again as long as it lives.
 ---
----     start ──> item {host, pid, since_ms, pools, runs, version}, due in a minute ──> again, every 20 s
+---     start ──> item {host, pid, place, start, since_ms, pools, runs, version}, due in a minute ──> again, every 20 s
 ---       │         draining()  it takes nothing more, and says so at once
----       └─ stop() ──> no item. A worker that is killed leaves one behind, which is overdue: it is lost.
+---       └─ stop() ──> no item. A worker that is killed leaves one behind: it is lost, when it is overdue, or
+---                          for who sees that the process is gone.
 ---
 --- What it has at hand is not in it: those are the runs whose rows say so.
 local fiber = require "hocket.internal.core.fiber"
@@ -70,10 +71,10 @@ end
 ---@param options {pools: string[], runs: integer} runs: how many it does at once.
 ---@return hocket.Announced
 function announced.start(options)
-  local host, pid = store.process()
+  local host, pid, place, start = store.process()
   local since = math.floor(system.wall() * 1000)
   local self = setmetatable({ id = ("%s %d %d"):format(host, pid, since) }, Announced)
-  self.told = { host = host, pid = pid, since_ms = since, pools = json.array(options.pools), runs = options.runs, version = system.version() }
+  self.told = { host = host, pid = pid, place = place, start = start, since_ms = since, pools = json.array(options.pools), runs = options.runs, version = system.version() }
   self.fiber = fiber.spawn(tell, self)
   self.fiber:serve()
   return self

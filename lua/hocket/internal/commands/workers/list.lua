@@ -24,9 +24,14 @@ local function texts(list)
   return kept
 end
 
+-- On the machine where it was its process is known to be gone.
+local function has_ended(told)
+  return type(told.place) == "string" and math.tointeger(told.start) ~= nil and store.has_ended(told.place, math.tointeger(told.pid), math.tointeger(told.start))
+end
+
 -- What it said was on its way while the store was away: when it came counts, too.
-local function is_lost(item, now)
-  return math.max(item.due_ms, item.at_ms + SILENT) < now
+local function is_lost(item, told, now)
+  return math.max(item.due_ms, item.at_ms + SILENT) < now or has_ended(told)
 end
 
 -- What stands there was written by some version of hocket, or by somebody else.
@@ -36,7 +41,7 @@ local function worker(item, now)
   return {
     host = told.host, pid = math.tointeger(told.pid), since_ms = math.tointeger(told.since_ms) or json.null, seen_ms = item.at_ms, pools = texts(told.pools),
     max_runs = math.tointeger(told.runs) or json.null, runs = 0, version = type(told.version) == "string" and told.version or json.null,
-    state = is_lost(item, now) and "lost" or told.draining == true and "draining" or "working",
+    state = is_lost(item, told, now) and "lost" or told.draining == true and "draining" or "working",
   }
 end
 
@@ -56,6 +61,7 @@ local function workers_of(items, counts, now)
   for _, row in ipairs(counts) do
     local one = row.what == "running" and by[owner(row.host, row.pid)]
     if one then one.runs = one.runs + row.n end
+    if one and one.state == "lost" then row.what = "queued" end -- for whoever takes it over
   end
   table.sort(list, function(a, b)
     if a.host ~= b.host then return a.host < b.host end
@@ -84,7 +90,7 @@ local function pools_of(counts, workers)
   for _, row in ipairs(counts) do
     local one = need(row.pool)
     one[row.what] = (one[row.what] or 0) + row.n
-    if row.what == "queued" then one.oldest_ms = row.since_ms end
+    if row.what == "queued" then one.oldest_ms = math.min(one.oldest_ms == json.null and row.since_ms or one.oldest_ms, row.since_ms) end
   end
   for _, one in ipairs(workers) do
     for _, name in ipairs(one.pools) do
@@ -114,7 +120,10 @@ local function waits_for(row, children)
   for _, open in ipairs(stored.open(row)) do
     local run = called(open)
     if run and not known[run] then list[#list + 1] = { kind = "run", run = run } end
-    if not run then list[#list + 1] = { kind = type(open.kind) == "string" and open.kind or "signal", name = open.name, until_ms = open.until_ms } end
+    if not run then
+      list[#list + 1] = { kind = type(open.kind) == "string" and open.kind or "signal", name = open.name,
+        project = open.project, limit = open.limit, ["until"] = open["until"], until_ms = open.until_ms }
+    end
   end
   return list
 end

@@ -1,6 +1,4 @@
-/* Who a process is to others, and whether those are alive: a number alone says little, since numbers are used
- * again, and mean something in their own pid namespace only. */
-#include "store/keeper/keeper.h"
+#include "base/self.h"
 
 #include <errno.h>
 #include <signal.h>
