@@ -40,8 +40,8 @@ export function runLink(id) {
   return h("a", { href: address("run", format.text(id)), title: format.text(id) }, format.shortId(id));
 }
 
-/** Whether a run waits for another one: nobody has to answer it. */
-export const isForRun = (open) => open.kind === "run" || open.kind === "caller";
+/** Whether a run waits for no person, but for another run, or for more of a budget: nobody has to answer it. */
+export const isForNobody = (open) => open.kind === "run" || open.kind === "caller" || open.kind === "budget";
 
 export function empty(title, text, ...more) {
   return h("div.empty", null, h("p.empty-title", null, title), text ? h("p", null, text) : null, more);

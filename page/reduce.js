@@ -227,7 +227,7 @@ function awaitRun(words) {
     const id = text(record.id);
     if (!agent || !id) return void state.notes.push(record);
     agent.items.push(record);
-    agent.waits.set(id, span(agent, "wait", state.time, null, record, { name: text(record.pool) ?? "caller" }));
+    agent.waits.set(id, span(agent, "wait", state.time, null, record, { name: text(record.pool) ?? text(record.project) ?? "caller" }));
     agent.doing = words;
   };
 }
@@ -412,6 +412,8 @@ const takes = {
   run_returned: runReturned,
   caller_awaited: awaitRun("waits for its caller"),
   caller_returned: answered,
+  budget_awaited: awaitRun("waits for its project's budget"),
+  budget_returned: answered,
   input_received: answered,
   // What is said in a conversation is of several operations, one for each turn: it has a list of its own.
   conversation_started(state, agent, record) {

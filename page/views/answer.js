@@ -133,7 +133,12 @@ function otherRun(app, open) {
     open.pool ? [", of the pool ", h("b", null, format.text(open.pool))] : null, ".");
 }
 
-const bodies = new Map([["approval", approval], ["question", question], ["input", question], ["signal", signal], ["run", otherRun], ["caller", otherRun]]);
+function budget(app, open) {
+  return h("p", null, "The budget of the project ", h("b", null, format.text(open.project)), ` (${format.text(open.limit)}) is used up until ${format.text(open.until)}. It goes on then, or when there is more: `,
+    h("code", null, `hocket budget set ${format.text(open.project)}`));
+}
+
+const bodies = new Map([["approval", approval], ["question", question], ["input", question], ["signal", signal], ["run", otherRun], ["caller", otherRun], ["budget", budget]]);
 
 function body(app, open) {
   const show = bodies.get(open.kind);

@@ -1,7 +1,7 @@
 // All runs: state, who, what was asked, age, cost. Search and states narrow the list; arrows walk in it.
 import { Scroll, windowed } from "../list.js";
 import { address, go } from "../route.js";
-import { button, chip, empty, isForRun, who } from "../parts.js";
+import { button, chip, empty, isForNobody, who } from "../parts.js";
 import { h } from "../view.js";
 import * as format from "../format.js";
 
@@ -41,12 +41,14 @@ function tools(app) {
 }
 
 function row(app, run, i) {
-  const waiting = run.waiting_for?.filter((one) => one.kind !== "input" && !isForRun(one)).length ?? 0;
+  const waiting = run.waiting_for?.filter((one) => one.kind !== "input" && !isForNobody(one)).length ?? 0;
+  const budget = run.waiting_for?.find((one) => one.kind === "budget");
   return h("a.run-row", { href: address("run", run.id), class: i === chosen ? "chosen" : "", onfocus: () => { chosen = i; } },
     chip(run.state),
     h("span.run-main", null, h("span.run-input", null, format.line(run.input) || h("em", null, "no request")),
       h("span.run-under", null, who(runName(run)), run.simulated ? h("span.tag", null, "simulated") : null, run.parent ? h("span.tag", { title: "of " + run.parent }, "fork") : null,
-        waiting ? h("span.tag.attention", null, `${waiting} for you`) : null)),
+        waiting ? h("span.tag.attention", null, `${waiting} for you`) : null,
+        budget ? h("span.tag", null, `the budget of ${format.text(budget.project)} is used up until ${format.text(budget.until)}`) : null)),
     h("span.run-numbers", null, h("span.run-cost", null, format.cost(run.cost)), h("span.run-tokens", null, format.count(run.tokens), " tokens")),
     h("time.run-age", { title: new Date(run.created_ms).toLocaleString() }, format.age(Date.now() - run.created_ms)));
 }

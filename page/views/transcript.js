@@ -104,6 +104,8 @@ const shows = {
   run_returned: (app, agent, record) => note(record, "its run is ", h("b", { class: record.ended === "done" ? "" : "bad" }, text(record.ended)), ": ", runLink(record.child)),
   caller_awaited: (app, agent, record) => note(record, "asks its caller, the run ", runLink(record.caller)),
   caller_returned: (app, agent, record) => note(record, "has heard of its caller"),
+  budget_awaited: (app, agent, record) => note(record, "waits for the budget of the project ", h("b", null, text(record.project)), ` (${text(record.limit)}), used up until ${text(record.until)}`),
+  budget_returned: (app, agent, record) => note(record, "goes on within the budget"),
   team_message: (app, agent, record) => bubble("said", [who(text(record.member)), h("span.of", null, `round ${text(record.round)}`)], markdown(text(record.content))),
   team_vote: (app, agent, record) => note(record, who(text(record.member)), record.ready === true ? " is ready: " : " is not ready: ", text(record.reason)),
   labels_added: (app, agent, record) => note(record, "reads ", (Array.isArray(record.labels) ? record.labels : []).map((one) => h("span.tag", null, text(one))), " by ", h("code", null, text(record.tool))),

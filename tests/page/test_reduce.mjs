@@ -256,6 +256,15 @@ test("an agent that works in a run of its own", () => {
     assert.deepEqual([sum.calls, sum.toolCalls, sum.input, sum.output, sum.cached, sum.reasoning, sum.cost, sum.unpriced, sum.ms], [3, 2, 420, 61, 20, 5, 0.25, 1, 7200]);
 });
 
+test("an agent that waits for the budget of its project", () => {
+  const awaited = [1000, "budget_awaited", { ...o2, id: "b1", project: "travel", limit: "calls", until: "2026-11-24 00:00 UTC", until_ms: 1795478400000 }];
+  const waiting = all(numbered([[0, "agent_started", o2], awaited]));
+  assert.equal(waiting.open.size, 0, "nobody has to answer it");
+  assert.equal(waiting.agents[0].doing, "waits for its project's budget");
+  const state = all(numbered([[0, "agent_started", o2], awaited, [9000, "budget_returned", { ...o2, id: "b1", project: "travel" }]]));
+  assert.deepEqual(state.agents[0].spans.map((span) => [span.kind, span.name, span.to - began]), [["wait", "travel", 9000]]);
+});
+
 test("100,000 records of 1,000 agents", () => {
   const records = many(1000, 100000), state = all(records);
   assert.equal(state.at, 100000);
@@ -266,7 +275,7 @@ test("100,000 records of 1,000 agents", () => {
 
 test("whatever stands in a record, nothing breaks", () => {
   const bad = [null, 0, -1, 1e300, "", "__proto__", "constructor", [], [[]], {}, { length: -1 }, true, ["x", null, {}], { toString: null }, NaN];
-  const types = [...new Set(trip.map((record) => record.type)), "plan_started", "agent_cut", "tool_denied", "turn_finished", "input_requested", "team_message", "task_skipped", "run_awaited", "run_returned", "caller_awaited", "caller_returned", "toString", "__proto__", "hasOwnProperty", "constructor"];
+  const types = [...new Set(trip.map((record) => record.type)), "plan_started", "agent_cut", "tool_denied", "turn_finished", "input_requested", "team_message", "task_skipped", "run_awaited", "run_returned", "caller_awaited", "caller_returned", "budget_awaited", "budget_returned", "toString", "__proto__", "hasOwnProperty", "constructor"];
   const names = ["op", "agent", "caller", "board", "id", "tasks", "status", "usage", "slot", "version", "document", "content", "message", "questions", "model", "seconds", "first_seconds", "task", "result", "error", "time", "needs", "task_ids", "display_name"];
   const roll = dice(3), state = newState();
   for (let seq = 1; seq <= 20000; seq++) {

@@ -102,6 +102,26 @@ static void add_cost(struct cli_paper *p, const hocket_json *run)
     cli_paper_add(p, CLI_PLAIN, "  ");
 }
 
+static void add_budget(struct cli_paper *p, const hocket_json *open)
+{
+    const char *project = text(open, "project"), *until = text(open, "until");
+    cli_paper_add(p, CLI_WARN, "(the budget of ");
+    cli_paper_shown(p, CLI_WARN, project, strlen(project), 64);
+    cli_paper_add(p, CLI_WARN, " is used up until ");
+    cli_paper_shown(p, CLI_WARN, until, strlen(until), 64);
+    cli_paper_add(p, CLI_WARN, ")  ");
+}
+
+/* One that waits for its project's budget, whatever else it waits for. */
+static void add_open(struct cli_paper *p, const hocket_json *run)
+{
+    const hocket_json *one = hocket_json_first(hocket_json_get(run, "waiting_for"));
+    while (one && strcmp(text(one, "kind"), "budget") != 0)
+        one = hocket_json_next(one);
+    if (one)
+        add_budget(p, one);
+}
+
 /* What one waits for that nobody does: workers of its pool, a time, or another worker than had it. */
 static void add_wait(struct cli_paper *p, const hocket_json *run)
 {
@@ -142,6 +162,7 @@ static void say(struct cli_paper *p, const hocket_json *run, size_t id_len, size
     add_cost(p, run);
     cli_paper_shown(p, CLI_PLAIN, target, strlen(target), p->terminal ? cli_paper_left(p) / 2 : 0);
     cli_paper_add(p, CLI_PLAIN, "  ");
+    add_open(p, run);
     add_wait(p, run);
     cli_paper_shown(p, CLI_DIM, input, n, p->terminal ? cli_paper_left(p) : 80);
     cli_paper_line(p);

@@ -173,6 +173,17 @@ static void say_pools(struct cli_paper *p, const hocket_json *list)
 
 /* ---- What waits for whom ----------------------------------------------------------------------------- */
 
+/* " travel (calls) until 2026-11-24 00:00 UTC" */
+static void say_budget(struct cli_paper *p, const hocket_json *one)
+{
+    cli_paper_add(p, CLI_PLAIN, " ");
+    add_text(p, one, "project", 64);
+    cli_paper_add(p, CLI_PLAIN, " (");
+    add_text(p, one, "limit", 16);
+    cli_paper_add(p, CLI_PLAIN, ") until ");
+    add_text(p, one, "until", 64);
+}
+
 static void say_reason(struct cli_paper *p, const hocket_json *one)
 {
     const char *run = text(one, "run", NULL), *kind = text(one, "kind", NULL);
@@ -180,6 +191,8 @@ static void say_reason(struct cli_paper *p, const hocket_json *one)
     add_text(p, one, "kind", 0);
     if (strcmp(kind, "run") == 0)
         cli_paper_addf(p, CLI_PLAIN, " %s", run);
+    else if (strcmp(kind, "budget") == 0)
+        say_budget(p, one);
     else if (*text(one, "name", NULL)) {
         cli_paper_add(p, CLI_PLAIN, " ");
         add_text(p, one, "name", 40);

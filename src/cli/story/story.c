@@ -289,6 +289,13 @@ static void say_who(struct cli_paper *p, const hocket_json *one)
         cli_paper_add(
             p, CLI_DIM, is_kind(one, "run") ? "waits for the run " : "waits for its caller, ");
         cli_story_add(p, CLI_PLAIN, one, is_kind(one, "run") ? "child" : "caller", 64);
+    } else if (is_kind(one, "budget")) {
+        cli_paper_add(p, CLI_DIM, "waits for the budget of ");
+        cli_story_add(p, CLI_PLAIN, one, "project", 64);
+        cli_paper_add(p, CLI_DIM, " (");
+        cli_story_add(p, CLI_DIM, one, "limit", 16);
+        cli_paper_add(p, CLI_DIM, "), used up until ");
+        cli_story_add(p, CLI_PLAIN, one, "until", 64);
     } else if (is_kind(one, "input")) {
         cli_paper_add(p, CLI_DIM, "waits for its next input");
     } else {
@@ -329,6 +336,12 @@ static void say_how(struct cli_paper *p, const hocket_json *one, const char *id)
     if (is_run(one)) {
         cli_paper_add(p, CLI_DIM, "hocket show ");
         cli_story_add(p, CLI_DIM, one, is_kind(one, "run") ? "child" : "caller", 64);
+        cli_paper_line(p);
+        return;
+    }
+    if (is_kind(one, "budget")) {
+        cli_paper_add(p, CLI_DIM, "hocket budget set ");
+        cli_story_add(p, CLI_DIM, one, "project", 64);
         cli_paper_line(p);
         return;
     }

@@ -4,6 +4,7 @@
  *     {"wish":"signal","name":"n","value":…}
  *     {"wish":"say","to":"writer","text":"…"}       ──> one at work hears it as well
  *     {"wish":"stop"}
+ *     {"wish":"look"}                               ──> one that waits for its project's budget asks for it again
  *     {"wish":"cancel"}                             ──> heard also by one that is still being replayed; it stays until the run
  *                                                       has ended, so that whoever takes it over hears it, too
  *
@@ -21,8 +22,8 @@
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-/* What messages can wish, as what the run hears it, and their members; "stop" has none. `json`: the second as it stands,
- * and not its text. `logs`: it is Lua that has it in the log, where it is heard. */
+/* What messages can wish, as what the run hears it, and their members; "stop" and "look" have none. `json`: the second as it
+ * stands, and not its text. `logs`: it is Lua that has it in the log, where it is heard. */
 static const struct wish {
     const char *name, *heard_as, *first, *second;
     bool json, logs;
@@ -31,6 +32,7 @@ static const struct wish {
     { "signal", "left", "name", "value", true, true },
     { "say", "mail", "to", "text", false, false },
     { "stop", NULL, NULL, NULL, false, false },
+    { "look", "look", NULL, NULL, false, true },
 };
 
 bool hocket__hearing_member(
@@ -76,6 +78,8 @@ static int hear(struct hocket__stored *s, struct hocket__str json, struct hocket
     const struct wish *w = wish_of(json, &first);
     if (w && !w->heard_as)
         rc = hocket__run_stop(s->run, err);
+    else if (w && !w->first)
+        rc = tell(s, w, "", HOCKET__STR(""), err);
     else if (w && hocket__hearing_member(json, w->first, false, &first)
              && hocket__hearing_member(json, w->second, w->json, &second))
         rc = tell(s, w, first.len ? first.data : "", hocket__buf_str(&second), err);
@@ -157,6 +161,16 @@ static int on_message(void *ud, const struct hocket__store_row *row)
     return 0;
 }
 
+/* It goes on here for the first time: what it was refused in another process it may get by now. */
+static void look_once(struct hocket__stored *s)
+{
+    struct hocket_error err;
+    if (s->resumed && !s->heard && hears(s)
+        && hocket__run_wish(s->run, "look", "", HOCKET__STR(""), &err) < 0)
+        hocket__runtime_log(
+            s->run->host->rt, HOCKET_LOG_WARN, "run %s: %s", s->run->name, err.message);
+}
+
 static void on_messages(void *ud, int status, const struct hocket_error *err)
 {
     struct hocket__stored *s = ud;
@@ -170,6 +184,7 @@ static void on_messages(void *ud, int status, const struct hocket_error *err)
     }
     s->told_full &= s->full;
     s->read = true;
+    look_once(s);
     s->heard |= s->live;
     hocket__waiting_look(s);
 }

@@ -615,7 +615,7 @@ int hocket_run_park(hocket_host *h, uint64_t id)
     if (!r->stored || r->stored->off || r->stored->replays || !r->kept)
         return HOCKET_ESTATE;
     hocket__waiting_state(r->stored);
-    hocket__run_wish_park(r, hocket__list_empty(&r->stored->opens) ? r->stored->due : 0);
+    hocket__run_wish_park(r, hocket__waiting_until(r->stored));
     r->stored->parked = true;
     hocket__kept_leave(r->kept);
     struct hocket__fiber *f = hocket__map_get(&h->rt->fibers, r->fiber);

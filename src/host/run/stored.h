@@ -123,6 +123,8 @@ void hocket__waiting_look(struct hocket__stored *s);
 /* A fork goes on for the first time: it hears what is to be different. */
 void hocket__waiting_fork(struct hocket__stored *s);
 bool hocket__waiting_state(struct hocket__stored *s);
+/* The time of day that is all that it waits for, and with which its budget begins anew; 0: there is other. */
+int64_t hocket__waiting_until(const struct hocket__stored *s);
 void hocket__waiting_free(struct hocket__stored *s);
 
 /* ---- hearing.c ----------------------------------------------------------------------------- */

@@ -27,13 +27,15 @@ static const struct {
     { "signal_requested", "signal", false },
     { "run_awaited", "run", false },
     { "caller_awaited", "caller", false },
+    { "budget_awaited", "budget", false },
 };
 static const char *const closing[] = { "question_answered", "question_withdrawn",
-    "approval_answered", "input_received", "signal_received", "run_returned", "caller_returned" };
+    "approval_answered", "input_received", "signal_received", "run_returned", "caller_returned",
+    "budget_returned" };
 
 /* Members of an event that somebody needs who is to answer. */
 static const char *const shown[] = { "id", "agent", "questions", "tool", "arguments", "reason",
-    "always", "name", "child", "pool", "caller" };
+    "always", "name", "child", "pool", "caller", "project", "limit", "until", "until_ms" };
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
@@ -252,6 +254,14 @@ void hocket__waiting_fork(struct hocket__stored *s)
         give_input(s, hocket__buf_str(&text));
     hocket__buf_deinit(&text);
     hocket__buf_deinit(&fork);
+}
+
+int64_t hocket__waiting_until(const struct hocket__stored *s)
+{
+    for (struct hocket__list *l = s->opens.next; l != &s->opens; l = l->next)
+        if (!has_word(hocket__container_of(l, struct hocket__open, link), "\"kind\":\"budget\""))
+            return 0;
+    return s->due;
 }
 
 /* ---- Resting --------------------------------------------------------------------------------- */

@@ -87,6 +87,8 @@ local function check(row, question, text)
     return stored.failure("not_found", "run %s does not ask '%s'%s", row.id, question, #ids > 0 and (": it waits for " .. ids) or "")
   elseif one.kind == "signal" then
     return stored.failure("invalid", "'%s' is a signal: hocket signal %s %s", question, row.id, tostring(one.name))
+  elseif one.kind == "budget" then
+    return stored.failure("invalid", "'%s' waits for the budget of project %s: hocket budget set %s", question, tostring(one.project), tostring(one.project))
   elseif one.kind == "run" or one.kind == "caller" then
     return stored.failure("invalid", "'%s' waits for the run %s: that is what it hears of", question, tostring(one.child or one.caller))
   elseif one.kind == "approval" and one.tool and not is_decision(text) then

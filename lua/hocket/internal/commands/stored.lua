@@ -65,6 +65,17 @@ function stored.put_off(row)
   end
 end
 
+--- The day's budget that it waits for, where its project has used that up.
+---@param row table
+---@return {project: string, limit: string, until: string}?
+function stored.budget(row)
+  for _, one in ipairs(stored.open(row)) do
+    if one.kind == "budget" and type(one.project) == "string" then
+      return { project = one.project, limit = tostring(one.limit), ["until"] = tostring(one["until"]) }
+    end
+  end
+end
+
 --- Of a run of an evaluation, which case it was: `case`, `file`, `turn`, `seed`; or `judge_of`.
 ---@param row table
 ---@return table?

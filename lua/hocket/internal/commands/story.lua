@@ -186,6 +186,13 @@ local function come_back(self, agent, event)
   add(self, agent, "cost", number(usage.cost_known or usage.cost))
 end
 
+-- ---- Budgets ----------------------------------------------------------------------------------------------
+
+local function await_budget(self, _, event)
+  if not text(event.id) then return end
+  self.open[#self.open + 1] = { id = event.id, kind = "budget", project = text(event.project), limit = text(event.limit), ["until"] = text(event["until"]) }
+end
+
 -- ---- All events -----------------------------------------------------------------------------------------
 
 local takes = {
@@ -218,6 +225,8 @@ local takes = {
   signal_received = answer,
   run_awaited = await,
   run_returned = come_back,
+  budget_awaited = await_budget,
+  budget_returned = answer,
 }
 
 -- Those that say nothing which a transcript has not, or which stands elsewhere.
@@ -225,7 +234,7 @@ local silent = {
   workflow_started = true, workflow_finished = true, task_pending = true, task_running = true, task_completed = true, final_answer = true,
   model_request = true, agent_finished = true, tasks_created = true, task_updated = true, document_updated = true, input_requested = true,
   tool_started = true, tool_progress = true, task_progress = true, user_message_delivered = true, run_awaited = true, run_returned = true,
-  caller_awaited = true, caller_returned = true,
+  caller_awaited = true, caller_returned = true, budget_awaited = true, budget_returned = true,
 }
 
 local dropped = { run = true, op = true, agent = true, generation = true }

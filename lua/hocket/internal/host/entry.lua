@@ -140,11 +140,12 @@ local wishes = {
   left = function(run, name, value) return messages.left(run, name, (json.decode(value))) end,
   left_again = function(run) return messages.again(run) end,
   left_has_room = function(run) return messages.has_room(run) end,
+  look = function(run) return run:look() end,
   tree = function(run) return json.encode(run:tree()) end,
 }
 
 --- Passes a wish on to the run that writes a journal. See hocket_run_answer, _change, _interrupt.
----@param wish "answer"|"change"|"interrupt"|"left"|"left_again"|"left_has_room"|"mail"|"operator"|"say"|"signal"|"tree"
+---@param wish "answer"|"change"|"interrupt"|"left"|"left_again"|"left_has_room"|"look"|"mail"|"operator"|"say"|"signal"|"tree"
 ---@param journal userdata
 ---@param a? string
 ---@param b? string

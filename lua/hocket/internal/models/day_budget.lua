@@ -60,9 +60,13 @@ function day_budget.of(project)
   return nil, system.error { code = "invalid", message = ("the budget of project %s cannot be read: set it again (hocket budget set %s)"):format(project, project) }
 end
 
+local function is_fresh(one)
+  return one ~= nil and fiber.now() < one.at + FRESH
+end
+
 local function limits_of(project)
   local one = known[project]
-  if one and fiber.now() < one.at + FRESH then return one.spec end
+  if is_fresh(one) then return one.spec end
   local spec, err = day_budget.of(project)
   if err then return nil, err end
   known[project] = { spec = spec, at = fiber.now() }
@@ -117,9 +121,10 @@ end
 
 local function refused(self, kind, limit, left)
   local zone = timezone.open(self.spec.tz)
-  return system.error { code = "budget", kind = kind, resumes_at = self.next_day,
-    message = ("the budget of project %s for %s is used up: %s, %s left; it goes on at %s %s (or: hocket budget set %s)"):format(
-      self.project, self.date, amount(kind, limit), amount(kind, math.max(left, 0)), zone:text(self.next_day), zone.name, self.project) }
+  local resumes = zone:text(self.next_day) .. " " .. zone.name
+  return system.error { code = "budget", kind = kind, project = self.project, resumes_at = self.next_day, resumes = resumes,
+    message = ("the budget of project %s for %s is used up: %s, %s left; it goes on at %s (or: hocket budget set %s)"):format(
+      self.project, self.date, amount(kind, limit), amount(kind, math.max(left, 0)), resumes, self.project) }
 end
 
 -- What a call may need, and what it needs at least: its question.
@@ -217,15 +222,7 @@ local function begin(self, model, history, request)
   return self
 end
 
---- Holds what a call may need of its project's day. Nothing where the project has no budget.
----@async
----@param project string
----@param model string "provider/model"
----@param history hocket.History
----@param request table
----@return hocket.DayHold? hold To be settled, or closed.
----@return hocket.Error?
-function day_budget.hold(project, model, history, request)
+local function try(project, model, history, request)
   local spec, err = patient(limits_of, project)
   if not spec then return nil, err end
   local self = setmetatable({ project = project, spec = spec, id = system.run_id(), held = {} }, Hold)
@@ -237,6 +234,23 @@ function day_budget.hold(project, model, history, request)
   end })
   held, err = begin(self, model, history, request)
   return held, err
+end
+
+--- Holds what a call may need of its project's day. Nothing where the project has no budget. Nobody is refused by limits that were
+--- changed meanwhile.
+---@async
+---@param project string
+---@param model string "provider/model"
+---@param history hocket.History
+---@param request table
+---@return hocket.DayHold? hold To be settled, or closed.
+---@return hocket.Error?
+function day_budget.hold(project, model, history, request)
+  local believed = is_fresh(known[project])
+  local held, err = try(project, model, history, request)
+  if held or not believed or not (err and err.resumes_at) then return held, err end
+  known[project] = nil
+  return try(project, model, history, request)
 end
 
 return day_budget

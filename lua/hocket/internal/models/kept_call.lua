@@ -158,24 +158,35 @@ local function attempt(asker, one, history, how)
   return nil, err, setmetatable({ asker = asker, delay = result.delay, reason = result.reason, open = result.open }, Failed)
 end
 
--- A project that has used up its day: where nobody waits for the run, it goes on tomorrow.
-local function may_wait(asker, err)
-  return err and err.code == "budget" and err.resumes_at and asker.run and asker.run.options.park
+-- A project that has used up its day.
+local function refusal(call, err, failed)
+  return not call and not failed and err and err.code == "budget" and err.resumes_at and err or nil
 end
 
---- Returns as calls.lua's own attempt does.
+local function may_be_put_away(run)
+  return run.options.park == true
+end
+
+--- Returns as calls.lua's own attempt does. Where nobody waits for the run, one that is refused for today goes on tomorrow, or when
+--- there is more, also when somebody does by then.
 ---@async
 ---@param asker hocket.Asker
 ---@param one hocket.Model
 ---@param history hocket.History
 ---@param how {request: hocket.Request, again: boolean, made: integer, left?: number}
 function kept_call.attempt(asker, one, history, how)
-  while true do
-    local call, err, failed = attempt(asker, one, history, how)
-    if call or failed or not may_wait(asker, err) then return call, err, failed end
-    asker.emit("warning", { code = "budget", message = err.message })
-    asker.run:sleep_until(err.resumes_at)
+  local run, said = asker.run, nil
+  local looks = run and run.looks
+  local call, err, failed = attempt(asker, one, history, how)
+  local refused = refusal(call, err, failed)
+  if not refused or not run or not effects.value("park", {}, may_be_put_away, run) then return call, err, failed end
+  local function tell(what)
+    if what and what.message ~= said then asker.emit("warning", { code = "budget", message = what.message }) end
+    said = what and what.message
+    return what
   end
+  return run:await_budget(tell(refused), looks, function() return attempt(asker, one, history, how) end,
+    function(...) return tell(refusal(...)) end)
 end
 
 return kept_call

@@ -109,8 +109,8 @@ end
 --- A wait that whoever looks at the run is shown (`waiting_for`), until the handle is closed: events `KIND_awaited`, and
 --- `KIND_returned` with what the handle has by then as `more`.
 ---@param run hocket.Run
----@param kind "run"|"caller"
----@param about table For the events: whom it waits for.
+---@param kind "run"|"caller"|"budget"
+---@param about table For the events: what it waits for.
 ---@param agent? string
 ---@param op? string
 ---@return table handle To be closed.

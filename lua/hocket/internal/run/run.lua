@@ -1,5 +1,6 @@
 --- A run: one journal, and what belongs to it: boards, documents, usage, operations.
 local account = require "hocket.internal.models.account"
+local budget_wait = require "hocket.internal.base.lazy" "hocket.internal.run.budget_wait"
 local caught = require "hocket.internal.base.caught"
 local accounts = require "hocket.internal.core.account"
 local fiber = require "hocket.internal.core.fiber"
@@ -27,11 +28,12 @@ end
 ---@field journal userdata
 ---@field options table What the caller asked for: model, models, max_turns, timeout, variables …
 ---@field files hocket.Media[] What was given with the request: for scripts, which hand it on.
+---@field looks integer How often it was told that its project's budget may be another one: see Run:look. No part of its log.
 ---@field package sessions? table<string, hocket.Session> By operation, where somebody wants to see what is said to models.
 ---@field package observer hocket.Observer|false Who notes what its trace needs (internal/telemetry); nearly always nobody.
 local Run = {}
 Run.__index = Run
-Run.files, Run.observer = {}, false
+Run.files, Run.observer, Run.looks = {}, false, 0
 
 --- Boards, and documents, of agents that have ended, which a result tells of.
 local RESTED = 200
@@ -376,12 +378,20 @@ function Run:tree()
   return self.accounts:tree()
 end
 
---- See hocket.sleep_until.
+--- See budget_wait.ask.
 ---@async
----@param time number
 ---@internal
-function Run:sleep_until(time)
-  require("hocket.broker").shared():aside(fiber.sleep_until, time)
+function Run:await_budget(...)
+  return budget_wait.ask(self, run.operation(), ...)
+end
+
+--- There may be more in the budget of its project than there was: whoever waits for it asks again. It is called from outside of the run.
+---@return true
+---@internal
+function Run:look()
+  self.looks = self.looks + 1
+  for resting in pairs(self.budget_waits or {}) do resting:wake() end
+  return true
 end
 
 --- Lets the run finish what it is at, and answer: every agent makes one more call at most, without

@@ -96,14 +96,14 @@ names.events = {
   user_message_received = { 9, "id" }, user_message_dropped = { 13, "id" }, task_failed = { 13, "task" },
 }
 
---- Records that begin a wait for a person, a message or another run, what it is for, and those that end one.
+--- Records that begin a wait for a person, a message, another run or a budget, what it is for, and those that end one.
 names.waits = {
   question_asked = "question", approval_requested = "approval", input_requested = "input", signal_requested = "signal", run_awaited = "run",
-  caller_awaited = "caller",
+  caller_awaited = "caller", budget_awaited = "budget",
 }
 names.waits_end = {
   question_answered = "answered", approval_answered = "answered", input_received = "answered", signal_received = "answered", question_withdrawn = "withdrawn",
-  run_returned = "answered", caller_returned = "answered",
+  run_returned = "answered", caller_returned = "answered", budget_returned = "answered",
 }
 
 local function over(base, changes)

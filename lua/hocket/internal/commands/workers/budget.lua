@@ -5,6 +5,9 @@ local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 local timezone = require "hocket.internal.base.timezone"
 
+--- Runs that may wait for it: those that are queued look by themselves when they go on.
+local OPEN = { "running", "waiting", "parked" }
+
 local words = {}
 
 local function failure(code, message, ...)
@@ -76,6 +79,37 @@ local function answer(project, spec)
   return one
 end
 
+-- ---- Who waits for it ---------------------------------------------------------------------------------
+
+-- They look again: one of a worker's is queued by that, and a process that has one hears it. One that nobody has looks when
+-- somebody goes on with it.
+local function tell(row)
+  if not row.owner and not row.pool then return true end
+  local ok, err = store.message(row.id, { id = "look " .. system.run_id(), json = '{"wish":"look"}' })
+  if ok or err.code == "not_found" then return true end
+  return nil, err
+end
+
+local function tell_all(project)
+  local before, page, more
+  repeat
+    page, more = store.runs { project = project, states = OPEN, before = before }
+    if not page then return nil, more end
+    for _, row in ipairs(page) do
+      local ok, err = tell(row)
+      if not ok then return nil, err end
+      before = row.id
+    end
+  until not more
+  return true
+end
+
+local function tell_changed(project, what)
+  local ok, err = tell_all(project)
+  if ok then return true end
+  return failure(err.code, "the budget is %s, but runs that wait for it could not be told: %s. Say it again, or hocket resume ID", what, err.message)
+end
+
 -- ---- The words --------------------------------------------------------------------------------------------
 
 local function changed(old, args)
@@ -104,7 +138,11 @@ function words.set(args)
     if not spec then return nil, err end
     if not (spec.cost or spec.tokens or spec.calls) then return failure("invalid", "a budget has --cost USD, --tokens N or --calls N (hocket budget rm %s removes it)", args.project) end
     done, err = store.item_put { kind = "project", id = args.project, json = json.encode(spec), expected = rows[1] and rows[1].version or 0 }
-    if done then return answer(args.project, spec) end
+    if done then
+      ok, err = tell_changed(args.project, "set")
+      if not ok then return nil, err end
+      return answer(args.project, spec)
+    end
     if err.code ~= "state" and err.code ~= "not_found" then return nil, err end
   end
   return failure("state", "the budget of %s is changed by others all the time: try again", args.project)
@@ -133,6 +171,7 @@ end
 -- What was used today stays counted, for one that is set again.
 function words.rm(args)
   local ok, err = store.item_del("project", args.project)
+  if ok then ok, err = tell_changed(args.project, "removed") end
   if ok then return { project = args.project, text = "" } end
   if err.code ~= "not_found" then return nil, err end
   return failure("not_found", "project '%s' has no budget (hocket budget list says which have one)", args.project)

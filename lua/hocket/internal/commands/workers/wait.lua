@@ -62,8 +62,14 @@ local function failed(found)
   return nil, { code = tostring(err.code), message = tostring(err.message) }, found
 end
 
+local function used_up(budget)
+  return ("the budget of project %s (%s) is used up until %s"):format(budget.project, budget.limit, budget["until"])
+end
+
 -- For what it waits that nobody may do anything about, unless somebody says so.
-local function why_queued(row)
+local function why(row)
+  local budget = stored.budget(row)
+  if budget then return (", as %s"):format(used_up(budget)) end
   if stored.state(row) ~= "queued" then return "" end
   local put_off = stored.put_off(row)
   if put_off then return (", as no worker could go on with it: %s"):format(put_off.why) end
@@ -71,11 +77,15 @@ local function why_queued(row)
 end
 
 local function warn(row, warned)
-  local put_off = stored.put_off(row)
-  if put_off and put_off.why ~= warned then
-    system.log("warn", ("run %s is queued again, as a worker could not go on with it: %s"):format(row.id, put_off.why))
+  local put_off, budget = stored.put_off(row), stored.budget(row)
+  local why_not = put_off and put_off.why or budget and used_up(budget)
+  if not why_not or why_not == warned then return warned end
+  if put_off then
+    system.log("warn", ("run %s is queued again, as a worker could not go on with it: %s"):format(row.id, why_not))
+  else
+    system.log("warn", ("run %s waits: %s (or: hocket budget set %s)"):format(row.id, why_not, budget.project))
   end
-  return put_off and put_off.why or warned
+  return why_not
 end
 
 local function left(self)
@@ -95,8 +105,8 @@ local function again(self, ask, ...)
 end
 
 local function too_long(row, timeout)
-  return nil, { code = "timeout", message = ("run %s is still %s after %g seconds%s"):format(row.id, stored.state(row), timeout, why_queued(row)) },
-    { id = row.id, state = stored.state(row) }
+  return nil, { code = "timeout", message = ("run %s is still %s after %g seconds%s"):format(row.id, stored.state(row), timeout, why(row)) },
+    { id = row.id, state = stored.state(row), waiting_for = stored.open(row) }
 end
 
 -- What is to be said of it; false: it goes on.
