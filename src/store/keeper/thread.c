@@ -361,7 +361,7 @@ static bool serve(struct hocket__keeper_store *q, struct round *r)
     answer_all(q, &r->questions);
     give_hint(q, r->watching);
     do_chores(q, r->watching);
-    return true;
+    return !q->k->gone;
 }
 
 /* Nothing more is kept: everything ends with the reason, until the store is closed. */

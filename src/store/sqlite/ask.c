@@ -46,5 +46,6 @@ int hocket__sqlite_answer(struct hocket__keeper *base, struct hocket__store_call
         [HOCKET__STORE_NOTES] = hocket__sqlite_notes,
         [HOCKET__STORE_DRAW] = hocket__sqlite_draw,
     };
-    return answers[call->kind](hocket__sqlite_of(base), call);
+    int rc = hocket__sqlite_there(hocket__sqlite_of(base));
+    return rc < 0 ? rc : answers[call->kind](hocket__sqlite_of(base), call);
 }

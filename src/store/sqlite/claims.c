@@ -195,7 +195,8 @@ static int let_go(struct hocket__sqlite_keeper *k, const char *id)
 int hocket__sqlite_release(struct hocket__keeper *base)
 {
     struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
-    if (hocket__list_empty(&k->base.claims) && !k->has_noted) {
+    bool nothing = hocket__list_empty(&k->base.claims) && !k->has_noted;
+    if (nothing || hocket__sqlite_there(k) < 0) {
         unlink(hocket__ahead_file(base)); /* another may have made it */
         return 0;
     }

@@ -23,6 +23,7 @@
     X(errmsg)                                                                                      \
     X(exec)                                                                                        \
     X(extended_errcode)                                                                            \
+    X(file_control)                                                                                \
     X(finalize)                                                                                    \
     X(get_autocommit)                                                                              \
     X(last_insert_rowid)                                                                           \

@@ -38,12 +38,30 @@ static int open_file(struct hocket__keeper *base)
     return rc;
 }
 
+int hocket__sqlite_there(struct hocket__sqlite_keeper *k)
+{
+    struct hocket__db *d = &k->db;
+    int moved = 0;
+    if (!k->base.gone)
+        d->lib->file_control(d->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    k->base.gone |= moved != 0;
+    if (!k->base.gone)
+        return 0;
+    return hocket__error(&d->error, HOCKET_ENOTFOUND,
+        "%s: the file was removed or moved, or another one is in its place: what goes on in it is "
+        "kept no more. "
+        "Begin again with the file that is to be used",
+        d->path);
+}
+
 /* data_version changes when another connection has written, which is asked without touching the
  * file's pages. */
 static int look(struct hocket__keeper *base)
 {
     struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
-    int rc;
+    int rc = hocket__sqlite_there(k);
+    if (rc < 0)
+        return rc;
     int64_t version = hocket__db_ask(&k->db, "PRAGMA data_version", &rc);
     if (rc < 0 || version == k->data_version)
         return rc;

@@ -93,7 +93,9 @@ int hocket__sqlite_write(struct hocket__sqlite_keeper *k, struct hocket__str wor
 {
     if (work.n == 0 && k->unsynced == 0)
         return 0;
-    int rc = write_once(k, work, sync);
+    int rc = hocket__sqlite_there(k);
+    if (rc == 0)
+        rc = write_once(k, work, sync);
     if (rc < 0) {
         k->sync_failed |= is_sync_failure(k->db.code);
         return rc;
