@@ -1,9 +1,7 @@
 --- `hocket wait`: what a run came to, once it has ended, whoever does it.
----
---- A run that was submitted keeps its result as a file of its own; of others the records tell what there is.
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
-local result_of = require "hocket.internal.run.result_of"
+local outcome = require "hocket.internal.commands.workers.outcome"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 local system = require "hocket.internal.core.system"
@@ -15,40 +13,10 @@ local nobodys = { cut_off = "was cut off", forked = "has only been forked" }
 
 local over = { done = true, failed = true, cancelled = true }
 
-local function kept_result(id)
-  local text, err = result_of(id)
-  if not text then return nil, err end
-  local result = json.decode(text)
-  return type(result) == "table" and result or nil
-end
-
--- What it has told: its last words, and what its script has printed.
-local function told(row)
-  local result, output = { run = row.id, ok = row.state == "done", text = "", output = json.array {} }, {}
-  local ok, err = stored.each(row.id, function(record)
-    local kind = record.json:match '"type":"([%w_]+)"'
-    if kind ~= "output" and kind ~= "final_answer" and kind ~= "error" then return end
-    local event = json.decode(record.json)
-    if type(event) ~= "table" then return end
-    if kind == "output" then output[#output + 1] = tostring(event.text) end
-    if kind == "final_answer" then result.text = tostring(event.content) end
-    if kind == "error" then result.error = { code = tostring(event.code), message = tostring(event.message) } end
-  end)
-  if not ok then return nil, err end
-  return result, output
-end
-
 local function result_of(row)
-  local said, output = told(row)
-  if not said then return nil, output end
-  local result, err = kept_result(row.id)
-  if err then return nil, err end
-  result = result or said
-  result.run, result.state = row.id, row.state
-  if row.state ~= "done" and type(result.error) ~= "table" then
-    result.error = { code = row.state == "cancelled" and "cancelled" or "state", message = row.state }
-  end
-  return { id = row.id, state = row.state, result = result, json = json.encode(result), output = json.array(output) }
+  local said, err = outcome(row, true)
+  if not said then return nil, err end
+  return { id = row.id, state = row.state, result = said.result, json = json.encode(said.result), output = said.output }
 end
 
 -- It waits for a person, and for how long nobody knows.

@@ -4,6 +4,7 @@ local fork = require "hocket.internal.commands.fork"
 local json = require "hocket.json"
 local list_runs = require "hocket.internal.commands.runs"
 local models = require "hocket.model"
+local outcome = require "hocket.internal.commands.workers.outcome"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 local system = require "hocket.internal.core.system"
@@ -275,11 +276,19 @@ end
 
 -- ---- One run -------------------------------------------------------------------------------------------
 
+local over = { done = true, failed = true, cancelled = true }
+
 local function show(server, request, response)
   local one, err = api_runs.find(server, request.params.id)
   if not one then return response:fail(err) end
   local run = server.desk:find(one.id)
-  if run and run.outcome then one.result = json.decode(run.outcome.result) end
+  if run and run.outcome then
+    one.result = json.decode(run.outcome.result)
+  elseif over[one.state] then
+    local told, wrong = outcome(one)
+    if not told then return response:fail(wrong) end
+    one.result = told.result
+  end
   return response:json(200, one)
 end
 
