@@ -35,6 +35,16 @@ run "$HOCKET" answer "$id" b1 yes; expect 2; has err "'b1' waits for the budget 
 budget set travel --calls 2; spent_2() { [ "$(used travel)" = 2 ] && is "$id" waiting; }; until_true spent_2
 budget set travel --calls 3; done_with -t 60 "$id"; has out "snow snow snow"; same "$(used travel)" 3
 run "$HOCKET" replay "$id"; expect 0; same "$(used travel)" 3
+# Several agents of one run wait, and each looks.
+cat >team/many.lua <<'L'
+local hocket = require "hocket"
+local poet = hocket.agent { name = "poet", prompt = "You write.", max_tokens = 100 }
+return table.concat(hocket.flow.map({ "a", "b", "c", "d" }, function(name) return assert(hocket.run(poet, name)).text end), " ")
+L
+budget set many --calls 1; detach --project many team/many.lua; until_true is "$id" waiting
+run "$HOCKET" workers --json; same "$(grep -o '"kind":"budget"' out | wc -l)" 1
+for n in 2 3 4; do budget set many --calls $n; done; done_with -t 60 "$id"; has out "snow snow snow snow"; same "$(used many)" 4
+run "$HOCKET" replay "$id"; expect 0
 # So it does without one, with several that wait, and in a zone whose day is another one.
 detach --project travel team 1; a=$id; detach --project travel team 1; b=$id; until_true is "$a" waiting; until_true is "$b" waiting
 budget rm travel; done_with -t 60 "$a" "$b"
@@ -49,7 +59,7 @@ worker 2; done_with -t 60 "$id"; end 2 TERM; expect 0
 # ---- One that is nobody's looks again when somebody goes on with it ------------------------------------------
 budget set mine --calls 1
 run "$HOCKET" run -q --project mine team 2; expect 75; says err "the run waits until 20"; id=$("$HOCKET" runs --limit 1 --json | grep -o '"id":"01[^"]*"' | head -n 1 | cut -d'"' -f4)
-run "$HOCKET" resume -q "$id"; expect 75; says err "the run waits until 20"
+run "$HOCKET" resume -q "$id"; expect 75; says err "the run waits until 20.*Z, for the budget of project mine (or: hocket budget set mine)"
 run "$HOCKET" runs --limit 1; says out "(the budget of mine is used up until $DAY)"
 budget set mine --calls 2
 run "$HOCKET" resume -q "$id"; expect 0; has out "snow snow"; same "$(used mine)" 2

@@ -172,6 +172,9 @@ function host.park(journal, time)
   local run = require("hocket.internal.run.run").by_journal(journal)
   if not run then return end
   run.parked = time ~= 0 and os.date("!%Y-%m-%dT%H:%M:%SZ", time) or "it is resumed"
+  if run.budget_waits and next(run.budget_waits) then
+    run.parked = ("%s, for the budget of project %s (or: hocket budget set %s)"):format(run.parked, run.options.project, run.options.project)
+  end
   if run.observer then run.observer:park() end
 end
 

@@ -110,7 +110,15 @@ local function called(open)
   return open.kind == "run" and type(open.run) == "string" and open.run or open.kind == "signal" and tostring(open.name):match "^run (%w+)$" or nil
 end
 
--- For persons, signals and times; for the runs that it has called in any case.
+-- Several of its agents may wait for the same budget.
+local function is_known_budget(list, open)
+  for _, one in ipairs(list) do
+    if open.kind == "budget" and one.project == open.project and one.limit == open.limit then return true end
+  end
+  return false
+end
+
+-- For persons, signals, times and budgets; for the runs that it has called in any case.
 local function waits_for(row, children)
   local list, known = json.array {}, {}
   for _, child in ipairs(children or {}) do
@@ -120,7 +128,7 @@ local function waits_for(row, children)
   for _, open in ipairs(stored.open(row)) do
     local run = called(open)
     if run and not known[run] then list[#list + 1] = { kind = "run", run = run } end
-    if not run then
+    if not run and not is_known_budget(list, open) then
       list[#list + 1] = { kind = type(open.kind) == "string" and open.kind or "signal", name = open.name,
         project = open.project, limit = open.limit, ["until"] = open["until"], until_ms = open.until_ms }
     end
