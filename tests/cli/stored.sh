@@ -338,6 +338,16 @@ refused() { # STORE EXIT_CODE TEXT
 refused text 1 "is no database"; refused folder 2 "is a folder: name a file in it"; refused folder/ 2 "is a folder: name a file in it"
 run hocket run --json touch.lua --store /proc/x.db; expect 1; has out '"ok":false'; has out '"text":"done"'; has out 'cannot make'; hasnt out '"error":null'
 : >empty.db; chmod 600 empty.db; run hocket run touch.lua --store empty.db; expect 0
+# A disk that is full is told as that, also where SQLite does not say so.
+if unshare -m true 2>/dev/null; then
+  mkdir tiny
+  cat >tiny.sh <<'X'
+mount -t tmpfs -o size=1500k,mode=700 none tiny && "$HOCKET" run -q touch.lua --store tiny/r.db && cat /dev/zero >tiny/fill 2>/dev/null
+for command in "run -q touch.lua" runs "store check"; do "$HOCKET" $command --store tiny/r.db; done
+rm tiny/fill; "$HOCKET" runs --store tiny/r.db
+X
+  run unshare -m sh tiny.sh; same "$(grep -c "the disk is full" err)" 3; has out " done "
+fi
 # Nobody has named one, and there is no place for one.
 unset HOCKET_STORE
 for home in "" relative /nonexistent/home; do

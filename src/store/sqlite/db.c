@@ -7,8 +7,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #define BUSY_MS 2000
+/* Bytes of a page of the shared-memory file: https://www.sqlite.org/walformat.html, 2.2. */
+#define SHM_PAGE 32768
 
 static int fail_with(struct hocket__db *d, int status, bool retryable, const char *what)
 {
@@ -25,6 +28,20 @@ static int cannot_open(struct hocket__db *d)
     snprintf(what, sizeof(what), "it cannot be opened%s%s", code ? ": " : "",
         code ? strerror(code) : "");
     return fail_with(d, HOCKET_EIO, true, what);
+}
+
+/* Not so much is left as the shared-memory file of the log grows by: then SQLite says no more than that something failed
+ * (https://www.sqlite.org/rescode.html#ioerr_shmsize). */
+static bool is_full(const char *path)
+{
+    struct statvfs v;
+    return statvfs(path, &v) == 0 && (uint64_t) v.f_bavail * v.f_frsize < SHM_PAGE;
+}
+
+static int io_failed(struct hocket__db *d)
+{
+    return fail_with(
+        d, HOCKET_EIO, true, is_full(d->path) ? "the disk is full" : d->lib->errmsg(d->db));
 }
 
 /* By SQLite's words, which say less than a person needs. */
@@ -50,7 +67,8 @@ int hocket__db_fail(struct hocket__db *d)
             "it cannot be written: give another file to keep runs in, or keep none");
     case SQLITE_CANTOPEN: return cannot_open(d);
     case SQLITE_TOOBIG: return fail_with(d, HOCKET_ELIMIT, false, "a value is too large");
-    default: return fail_with(d, HOCKET_EIO, (code & 0xff) == SQLITE_IOERR, d->lib->errmsg(d->db));
+    case SQLITE_IOERR: return io_failed(d);
+    default: return fail_with(d, HOCKET_EIO, false, d->lib->errmsg(d->db));
     }
 }
 
