@@ -78,6 +78,8 @@ int cli_out_end(void)
 {
     if (failure == 0)
         return CLI_EXIT_DONE;
+    if (failure == EPIPE) /* head, or a pager that was left: as if the signal had ended it */
+        return CLI_EXIT_UNREAD;
     fprintf(stderr, "hocket: cannot write to stdout: %s\n", strerror(failure));
     return CLI_EXIT_FAILED;
 }

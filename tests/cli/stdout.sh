@@ -28,6 +28,12 @@ expect 0; has out "##"; kept
 what="run 0<&-"; hocket run -q t - <&- >out 2>err; code=$?
 expect 2; has err "stdin"
 
+# Whoever reads a list may stop: nothing is said of it, as of any other program.
+for n in 1 2 3; do run hocket run -q --store "$PWD/runs.db" prints.lua; done; chmod 700 .
+what="show | true"; { hocket show --store "$PWD/runs.db" "$(hocket runs --store "$PWD/runs.db" | head -n 1 | cut -d' ' -f1)" 2>err; echo $? >code; } | true; code=$(cat code)
+expect 141; empty err
+what="--help | true"; { hocket --help 2>err; echo $? >code; } | true; code=$(cat code); expect 141; empty err
+
 # In order, and nothing but the answer.
 echo 'print("one", 1) print("two") return "three"' >order.lua
 run hocket run order.lua
