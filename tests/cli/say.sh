@@ -70,4 +70,9 @@ run hocket say "$id"; expect 2
 run hocket say "$id" --to; expect 2
 run hocket say 01ZZZZ hello; expect 1
 run hocket say "$id" " "; expect 1
+# As many wait as the run is going to keep: one more is refused and not dropped later.
+echo 'return tostring(require("hocket").ask "Which town?")' >ask.lua
+run "$HOCKET" run ask.lua; expect 75; id=$(id_in err)
+for n in $(seq 100); do run "$HOCKET" say "$id" "$n"; [ $code = 0 ] || fail "message $n"; done
+run "$HOCKET" say "$id" 101; expect 5; has err "100 messages wait for run $id, and no more can"
 finish

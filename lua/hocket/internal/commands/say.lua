@@ -6,7 +6,7 @@ local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 local system = require "hocket.internal.core.system"
 
-local MAX_TEXT, MAX_NAME = 64 * 1024, 1024
+local MAX_TEXT, MAX_NAME, MAX_WAITING = 64 * 1024, 1024, 100
 
 local ended = { done = true, failed = true, cancelled = true }
 
@@ -25,6 +25,18 @@ local function check(row, to, text)
   return true
 end
 
+-- As many as a run keeps for its agents: what comes behind them it would drop.
+local function has_room(row)
+  local messages, err = store.messages(row.id)
+  if not messages then return nil, err end
+  local waiting = 0
+  for _, message in ipairs(messages) do
+    if message.id:find("say ", 1, true) == 1 then waiting = waiting + 1 end
+  end
+  if waiting >= MAX_WAITING then return stored.failure("limit", "%d messages wait for run %s, and no more can: it has to hear them first", waiting, row.id) end
+  return true
+end
+
 ---@async
 ---@param args {id: string, to?: string, text: string}
 return function(args)
@@ -36,6 +48,8 @@ return function(args)
   local input = to == "" and open_input(row)
   if input then return answer { id = row.id, question = input, text = text } end
   if #text > MAX_TEXT then return stored.failure("limit", "what is said to an agent at work has at most %d bytes", MAX_TEXT) end
+  ok, wrong = has_room(row)
+  if not ok then return nil, wrong end
   ok, wrong = store.message(row.id, { id = "say " .. system.run_id(), json = json.encode { wish = "say", to = to, text = text } })
   if not ok then return nil, wrong end
   return { id = row.id, to = to ~= "" and to or nil, state = stored.state(row), owner = row.owner, pool = row.pool }
