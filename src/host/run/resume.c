@@ -90,11 +90,8 @@ bool hocket__resume_cancel(struct hocket__run *r)
     struct hocket_error err;
     if (!r->resuming || r->ended)
         return false;
-    if (r->stored->call)
-        hocket__store_cancel(r->stored->store, r->stored->call);
-    r->stored->call = NULL;
     hocket__error(&err, HOCKET_ECANCELLED, "cancelled");
-    fail(r->resuming, HOCKET_ECANCELLED, &err);
+    hocket__resume_end(r, HOCKET_ECANCELLED, &err);
     return true;
 }
 
@@ -335,8 +332,13 @@ void hocket__resume_read(struct hocket__run *r)
         fail(r->resuming, rc, NULL);
 }
 
+/* What is under way for it, a look for messages, too, would come to one that has ended. */
 void hocket__resume_end(struct hocket__run *r, int status, const struct hocket_error *err)
 {
+    struct hocket__stored *s = r->stored;
+    if (s->call)
+        hocket__store_cancel(s->store, s->call);
+    s->call = NULL;
     fail(r->resuming, status, err);
 }
 

@@ -32,8 +32,16 @@ void hocket__stored_break(struct hocket__stored *s, const struct hocket_error *e
 {
     s->claimed = false;
     s->off = hocket__host_may_do_without(s->run->host);
-    if (!s->off && s->run->kept)
-        hocket__kept_fail(s->run->kept, err);
+    if (!s->off)
+        hocket__stored_fail(s, err);
+}
+
+void hocket__stored_fail(struct hocket__stored *s, const struct hocket_error *why)
+{
+    if (s->run->kept)
+        hocket__kept_fail(s->run->kept, why);
+    else if (s->run->resuming)
+        hocket__resume_end(s->run, why->status, why);
 }
 
 /* ---- What is handed over -------------------------------------------------------------------- */

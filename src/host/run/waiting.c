@@ -359,16 +359,18 @@ static struct hocket__stored *stored_of(struct hocket__list *l)
     return hocket__container_of(l, struct hocket__run, link)->stored;
 }
 
-/* Another process has it: what this one does is not the run any more. Or it may not be kept at all, as why says. */
+/* Another process has it: what this one does is not the run any more. Or it may not be kept at all, as why says. Of one that
+ * is not ours (it is only replayed, or still to be taken) nothing is lost: that was an earlier claim. */
 static void lose(struct hocket__stored *s, const struct hocket_error *why)
 {
     struct hocket_error err = *why;
+    if (!s->claimed)
+        return;
     if (err.status == HOCKET_ESTATE)
         hocket__error(&err, HOCKET_ESTATE,
             "another process has taken the run over: what is done here is not kept any more");
     s->claimed = false;
-    if (s->run->kept)
-        hocket__kept_fail(s->run->kept, &err);
+    hocket__stored_fail(s, &err);
 }
 
 static void on_news(

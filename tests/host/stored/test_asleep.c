@@ -1,0 +1,217 @@
+/* Runs that sleep, or are still being read, over a file: they end when another process takes them over, and what is said to
+ * one that sleeps is there when it has woken, whatever the disk does meanwhile. */
+
+#include <hocket/hocket.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "host/stored/asking.h"
+#include "store/disk.h"
+#include "store/sqlite/lib.h"
+#include "support/temp.h"
+
+static char folder[TEST_TEMP_PATH], file[TEST_TEMP_PATH + 16];
+
+/* ---- A life ------------------------------------------------------------------------------- */
+
+struct life {
+    char name[32], error[512], log[512];
+    int done, status, asked, asleep, answers;
+    uint64_t run;
+};
+
+static void on_log(enum hocket_log_level level, const char *text, void *ud)
+{
+    struct life *l = ud;
+    (void) level;
+    snprintf(l->log, sizeof(l->log), "%s", text);
+}
+
+static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    struct life *l = ud;
+    (void) h, (void) run;
+    l->asleep += strcmp(e->type, "run_asleep") == 0;
+    l->asked += strcmp(e->type, "input_requested") == 0 && !e->again;
+    l->answers += strcmp(e->type, "turn_finished") == 0 && !e->again;
+}
+
+static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
+{
+    struct life *l = ud;
+    (void) h, (void) run;
+    l->done++;
+    l->status = r->status;
+    snprintf(l->error, sizeof(l->error), "%s", r->error ? r->error->message : "");
+}
+
+static const char *variables(const char *name, void *ud)
+{
+    const char *lease = ud;
+    return strcmp(name, "HOCKET_MODEL") == 0   ? "sim/default"
+           : strcmp(name, "HOCKET_TRUST") == 0 ? "1"
+           : strcmp(name, "HOCKET_LEASE") == 0 ? lease
+                                               : NULL;
+}
+
+static hocket_host *open_host(const char *lease, struct life *l)
+{
+    struct hocket_error err;
+    hocket_host *h = NULL;
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
+    o.getenv_cb = variables;
+    o.getenv_ud = (void *) lease;
+    o.log_cb = on_log;
+    o.log_ud = l;
+    o.store = file;
+    if (hocket_open(&o, &h, &err) < 0 || hocket_serve_attach(h, &err) < 0)
+        fail_msg("%s", err.message);
+    return h;
+}
+
+static void until(hocket_host *h, const struct life *l, const int *what, int count)
+{
+    for (int i = 0; i < 1000 && *what < count; i++)
+        hocket_wait(h, 10);
+    if (*what < count)
+        fail_msg("%d and not %d; %s; %s", *what, count, l->error, l->log);
+}
+
+/* A conversation that waits for its next input, and that nobody has. */
+static void leave_one(char name[32])
+{
+    struct life l = { .run = 0 };
+    struct hocket_error err;
+    struct hocket_run_spec spec = { .size = sizeof(spec),
+        .target = EXAMPLES "/chat/agents",
+        .input = "A table for four, please",
+        .options = "{\"conversation\":true}" };
+    hocket_host *h = open_host(NULL, &l);
+    assert_int_equal(hocket_run_start(h, &spec, &l.run, on_event, on_done, &l, &err), 0);
+    snprintf(name, 32, "%s", hocket_run_name(h, l.run));
+    until(h, &l, &l.asked, 1);
+    assert_int_equal(hocket_run_park(h, l.run), 0);
+    until(h, &l, &l.done, 1);
+    hocket_close(h, NULL, NULL);
+}
+
+static void resume(hocket_host *h, const char *name, struct life *l)
+{
+    struct hocket_error err;
+    if (hocket_run_resume(h, name, "{\"lazy\":true}", &l->run, on_event, on_done, l, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+/* ---- Its claim is lost -------------------------------------------------------------------- */
+
+/* Another process has it, as the store says from here on. */
+static void steal(const char *name)
+{
+    struct hocket_error err;
+    sqlite3 *db = NULL;
+    char sql[160];
+    const struct hocket__sqlite *lib = hocket__sqlite_load(&err);
+    assert_non_null(lib);
+    snprintf(sql, sizeof(sql), "UPDATE runs SET fence = fence + 1 WHERE id = '%s'", name);
+    assert_int_equal(lib->open_v2(file, &db, SQLITE_OPEN_READWRITE, "unix"), SQLITE_OK);
+    lib->busy_timeout(db, 60000);
+    assert_int_equal(lib->exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    lib->close_v2(db);
+}
+
+static void assert_lost(hocket_host *h, struct life *l)
+{
+    struct hocket_error err;
+    until(h, l, &l->done, 1);
+    assert_int_equal(l->status, HOCKET_ESTATE);
+    assert_non_null(strstr(l->error, "another process has taken the run over"));
+    assert_int_equal(hocket_run_answer(h, l->run, "i1", "Thank you", 0, &err), HOCKET_ENOTFOUND);
+}
+
+/* It sleeps, and hears so with the next renewal. */
+static void test_lost_asleep(void **state)
+{
+    struct life l = { .run = 0 };
+    char name[32];
+    (void) state;
+    leave_one(name);
+    hocket_host *h = open_host("0.3", &l);
+    resume(h, name, &l);
+    until(h, &l, &l.asleep, 1);
+    steal(name);
+    assert_lost(h, &l);
+    hocket_close(h, NULL, NULL);
+    assert_int_equal(l.done, 1);
+}
+
+/* Its messages are being looked for, its files or its log are being read. */
+static void test_lost_while_read(void **state)
+{
+    static const enum hocket__store_call_kind kinds[] = { HOCKET__STORE_MESSAGES,
+        HOCKET__STORE_FILES, HOCKET__STORE_ENTRIES };
+    char name[32];
+    (void) state;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        struct life l = { .run = 0 };
+        struct hocket_error err;
+        leave_one(name);
+        hocket_host *h = open_host("0.3", &l);
+        asking_begin(h, kinds[i]);
+        asking.holds = true;
+        resume(h, name, &l);
+        if (i > 0) {
+            until(h, &l, &l.asleep, 1);
+            assert_int_equal(hocket_run_change(h, l.run, "{}", &err), HOCKET_ESTATE); /* it wakes */
+        }
+        for (int n = 0; n < 1000 && !asking.held; n++)
+            hocket_wait(h, 10);
+        assert_non_null(asking.held);
+        steal(name);
+        assert_lost(h, &l);
+        asking_end();
+        for (int n = 0; n < 3; n++)
+            hocket_wait(h, 10);
+        hocket_close(h, NULL, NULL);
+        assert_int_equal(l.done, 1);
+        assert_int_equal(l.asked, 0);
+    }
+}
+
+/* ---- All --------------------------------------------------------------------------------------- */
+
+static int set_up(void **state)
+{
+    (void) state;
+    disk_install();
+    if (!test_temp_dir(folder))
+        return -1;
+    snprintf(file, sizeof(file), "%s/runs.db", folder);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    static const char *const endings[] = { "", "-wal", "-shm" };
+    char path[TEST_TEMP_PATH + 32];
+    (void) state;
+    disk_forget();
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof(path), "%s%s", file, endings[i]);
+        unlink(path);
+    }
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_lost_asleep),
+        cmocka_unit_test(test_lost_while_read) };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
