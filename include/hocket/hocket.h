@@ -366,8 +366,8 @@ HOCKET_API const char *hocket_run_name(hocket_host *host, uint64_t id);
  * without a model, a tool or a person being asked, its events are told from the first one on, and where the log
  * ends it goes on. `options`: NULL, or a JSON object with options that replace those that it began with:
  * "interactive", "park", "deltas". With "lazy": true one that waits for an answer, an input or a signal sleeps: nothing of
- * it is read or told but the event run_asleep, until somebody says something to it: an answer and a signal are taken
- * when it has woken, every other wish wakes it and has ESTATE. What is wrong with it is told by on_done: ENOTFOUND, ESTATE (it has ended,
+ * it is read or told but the event run_asleep, until somebody says something to it: an answer and a signal are kept as all that
+ * it writes (ELIMIT: too much waits to be written), and taken when it has woken, every other wish wakes it and has ESTATE. What is wrong with it is told by on_done: ENOTFOUND, ESTATE (it has ended,
  * a process that lives has it, or another has taken it over), EREPLAY (its files or this program do not do what they did). */
 HOCKET_API int hocket_run_resume(hocket_host *host, const char *name, const char *options,
     uint64_t *id, hocket_event_cb on_event, hocket_done_cb on_done, void *ud,

@@ -13,7 +13,7 @@ enum hocket__store_command_kind {
     HOCKET__STORE_APPEND,
     HOCKET__STORE_RECORD,
     HOCKET__STORE_FILE,        /* belongs to no run: no claim */
-    HOCKET__STORE_MESSAGE_PUT, /* of an imported run */
+    HOCKET__STORE_MESSAGE_PUT, /* by who has the run: an imported one, or one that sleeps */
     HOCKET__STORE_MESSAGE_DEL,
     HOCKET__STORE_RELEASE,
 };

@@ -117,6 +117,9 @@ int hocket__store_record(struct hocket__store *s, const struct hocket__store_cla
 int hocket__store_file(struct hocket__store *s, const struct hocket__store_file *file);
 /* The next of such names; false: there is none. */
 bool hocket__store_next_generation(struct hocket__str *rest, struct hocket__str *name);
+/* A message for a run that is ours, by whoever has it. One of an id that it has had is passed over. */
+int hocket__store_message_put(struct hocket__store *s, const struct hocket__store_claim *claim,
+    const struct hocket__store_message *message);
 /* A message that was taken is no more: with the entry that says so, in the same turn. */
 int hocket__store_message_del(struct hocket__store *s, const struct hocket__store_claim *claim,
     struct hocket__str message_id);

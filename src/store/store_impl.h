@@ -119,9 +119,6 @@ int hocket__store_new(
 
 /* In the loop's next round, at once: an idle handle keeps it from sleeping before. */
 void hocket__store_next_turn(struct hocket__store *s);
-/* Of an imported run. */
-int hocket__store_message_put(struct hocket__store *s, const struct hocket__store_claim *claim,
-    const struct hocket__store_message *message);
 /* Takes back what this turn has handed over since the batch had this length. */
 void hocket__store_rewind(struct hocket__store *s, size_t len);
 /* Whether a backend that has an index of such names takes this one. */

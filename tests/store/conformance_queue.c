@@ -283,6 +283,30 @@ static void a_message_for_one_that_is_had_is_not_lost(void **state)
     assert_string_equal(next(f, "default", &c), "");
 }
 
+/* The same, by who has it. */
+static void what_is_said_to_ones_own_run_is_not_lost(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim c;
+    struct hocket__store_message m = { STR("here 1"), 17, STR("{}") };
+    submit(f, RUN_1, "default", 0);
+    assert_string_equal(next(f, "default", &c), RUN_1);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(hocket__store_message_put(f->s, &c, &m), 0);
+    assert_int_equal(spoken(f), 1);
+    struct hocket__store_reply reply = fixture_reply(f);
+    assert_int_equal(fixture_answer(f, hocket__store_messages(f->s, STR(RUN_1), &reply, NULL)), 0);
+    assert_int_equal(f->count, 1);
+    assert_str(fixture_row(f, 0).message.id, "here 1");
+    give_back(f, &c, HOCKET__STORE_WAITING, "default", NOW + 100000);
+    assert_int_equal(state_of(f, RUN_1), HOCKET__STORE_QUEUED);
+    assert_string_equal(next(f, "default", &c), RUN_1);
+    hocket__store_message_del(f->s, &c, STR("here 1"));
+    assert_int_equal(hocket__store_message_put(f->s, &c, &m), 0); /* it was taken */
+    give_back(f, &c, HOCKET__STORE_WAITING, "default", 0);
+    assert_int_equal(state_of(f, RUN_1), HOCKET__STORE_WAITING);
+}
+
 static void runs_of_nobodys_pool_stay_as_they_are(void **state)
 {
     struct fixture *f = *state;
@@ -967,6 +991,7 @@ int conformance_queue(const struct store_kind *kind)
         TEST(one_that_waits_for_a_time_is_taken_then),
         TEST(a_message_queues_one_that_waits),
         TEST(a_message_for_one_that_is_had_is_not_lost),
+        TEST(what_is_said_to_ones_own_run_is_not_lost),
         TEST(runs_of_nobodys_pool_stay_as_they_are),
         TEST(a_caller_hears_of_the_end),
         TEST(runs_that_belong_together_stay),

@@ -5,7 +5,8 @@
  *                                     │ yes                                                 │ an answer, a signal, any wish
  *                                     └────────────> it is read, and replayed <──────────────┘
  *
- * What is said to one that sleeps is a message of the store, which it takes when it waits again. */
+ * What is said to one that sleeps is a message of the store, which it takes when it waits again. It is handed over as all that
+ * the run writes: nothing of it is lost while the disk is full or the server away, and the run wakes after that. */
 #include "host/run/stored.h"
 
 #include <stdio.h>
@@ -130,14 +131,6 @@ static bool asks(const struct hocket__stored *s, const char *question)
            && has(hocket__buf_str(&s->waits_for), id);
 }
 
-static void on_said(void *ud, int status, const struct hocket_error *err)
-{
-    struct hocket_host *h = ud;
-    if (status < 0)
-        hocket__runtime_log(
-            h->rt, HOCKET_LOG_WARN, "what was said to a run that sleeps is lost: %s", err->message);
-}
-
 /* As hearing.c reads them. */
 static void write_message(
     struct hocket__buf *b, const char *wish, const char *a, struct hocket__str text)
@@ -156,11 +149,11 @@ static void write_message(
     hocket__jw_close(b, '}');
 }
 
+/* With what its claim writes: it is tried until it is there, and before anything of the run is read. */
 static int put_message(
     struct hocket__stored *s, const char *wish, const char *a, struct hocket__str text)
 {
     struct hocket_host *h = s->run->host;
-    struct hocket__store_reply reply = { NULL, on_said, h };
     struct hocket__buf json;
     char id[64];
     snprintf(id, sizeof(id), "here %lld %llu", (long long) hocket__wall_ms(),
@@ -170,9 +163,7 @@ static int put_message(
     struct hocket__store_message m = {
         .id = hocket__cstr(id), .at_ms = hocket__wall_ms(), .json = hocket__buf_str(&json)
     };
-    int rc = json.status < 0
-                 ? json.status
-                 : hocket__store_message(s->store, hocket__cstr(s->run->name), &m, &reply, NULL);
+    int rc = json.status < 0 ? json.status : hocket__store_message_put(s->store, &s->claim, &m);
     hocket__buf_deinit(&json);
     return rc;
 }
@@ -191,7 +182,10 @@ int hocket__asleep_say(struct hocket__run *r, const char *wish, const char *a,
     }
     int rc = put_message(s, wish, a, text);
     if (rc < 0)
-        return hocket__error(err, rc, "it cannot be said: %s", hocket_status_text(rc));
+        return hocket__error(err, rc, "it cannot be said: %s",
+            rc == HOCKET_ELIMIT
+                ? "too much waits to be written: say it again when the store takes it"
+                : hocket_status_text(rc));
     wake(s);
     return 0;
 }

@@ -186,6 +186,7 @@ static int message_put(
 {
     if (hocket__memory_message(r, row->message.id) != SIZE_MAX)
         return 0;
+    r->spoken = true;
     return hocket__memory_insert(m, &r->messages, r->messages.count, row, 0);
 }
 

@@ -136,6 +136,19 @@ int hocket__pg_send_message(
         "INSERT INTO messages(run, id, at_ms, json) VALUES($1, $2, $3, $4) ON CONFLICT DO NOTHING");
 }
 
+static int say(struct hocket__pg *d, int64_t run, const struct hocket__store_message *m)
+{
+    hocket__pg_new(d);
+    hocket__pg_int(d, run);
+    hocket__pg_text(d, m->id);
+    hocket__pg_int(d, m->at_ms);
+    hocket__pg_text(d, m->json);
+    return hocket__pg_send(d, PG_SAY,
+        "WITH said AS (INSERT INTO messages(run, id, at_ms, json) VALUES($1, $2, $3, $4)"
+        " ON CONFLICT DO NOTHING RETURNING run)"
+        " UPDATE runs SET " HOCKET__QUEUE_SPEAK " WHERE no IN (SELECT run FROM said)");
+}
+
 /* Its id stays, so that it is not put again. */
 static int message_del(struct hocket__pg *d, int64_t run, struct hocket__str id)
 {
@@ -158,8 +171,7 @@ static int write_to(
     case HOCKET__STORE_UPDATE: return hocket__pg_update_run(k, c, cmd);
     case HOCKET__STORE_APPEND: return append(k, c, &cmd->row.entry);
     case HOCKET__STORE_RECORD: return record(k, c, &cmd->row.record);
-    case HOCKET__STORE_MESSAGE_PUT:
-        return hocket__pg_send_message(&k->db, c->no, &cmd->row.message);
+    case HOCKET__STORE_MESSAGE_PUT: return say(&k->db, c->no, &cmd->row.message);
     case HOCKET__STORE_MESSAGE_DEL: return message_del(&k->db, c->no, cmd->message_id);
     case HOCKET__STORE_RELEASE: c->released = true; return 0;
     default: return 0;

@@ -198,6 +198,7 @@ enum {
     PG_FILE_SHARE,
     PG_FILE_LOCK,
     PG_MESSAGE,
+    PG_SAY,
     PG_MESSAGE_DEL,
     PG_LET_GO,
     PG_GROWN,

@@ -23,6 +23,13 @@ static int touch(struct hocket__sqlite_keeper *k, struct hocket__claimed *c, boo
     return hocket__keeper_touch(&k->base, c) && !is_new ? hocket__sqlite_load_run(k, c) : 0;
 }
 
+static int say(struct hocket__sqlite_keeper *k, const struct hocket__claimed *c,
+    const struct hocket__store_message *m)
+{
+    int rc = hocket__message_put(k, c->no, m);
+    return rc == 0 && k->db.lib->changes(k->db.db) > 0 ? hocket__message_heard(k, c->no) : rc;
+}
+
 /* `dirty`: its row is written once at the end, with the last numbers and the time. */
 static int write_to(struct hocket__sqlite_keeper *k, struct hocket__claimed *c,
     const struct hocket__store_command *cmd)
@@ -33,7 +40,7 @@ static int write_to(struct hocket__sqlite_keeper *k, struct hocket__claimed *c,
     case HOCKET__STORE_UPDATE: return hocket__sqlite_update_run(k, c, cmd);
     case HOCKET__STORE_APPEND: return hocket__sqlite_append(k, c, &cmd->row.entry);
     case HOCKET__STORE_RECORD: return hocket__sqlite_record(k, c, &cmd->row.record);
-    case HOCKET__STORE_MESSAGE_PUT: return hocket__message_put(k, c->no, &cmd->row.message);
+    case HOCKET__STORE_MESSAGE_PUT: return say(k, c, &cmd->row.message);
     case HOCKET__STORE_MESSAGE_DEL: return hocket__sqlite_message_del(k, c, cmd->message_id);
     case HOCKET__STORE_RELEASE: return hocket__sqlite_release_run(k, c);
     default: return 0;

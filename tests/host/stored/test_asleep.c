@@ -151,6 +151,25 @@ static void test_lost_asleep(void **state)
     assert_int_equal(l.done, 1);
 }
 
+/* It is spoken to before that: nothing of it is done here, and nothing told to who has it now. */
+static void test_lost_said(void **state)
+{
+    struct life l = { .run = 0 };
+    struct hocket_error err;
+    char name[32];
+    (void) state;
+    leave_one(name);
+    hocket_host *h = open_host(NULL, &l);
+    resume(h, name, &l);
+    until(h, &l, &l.asleep, 1);
+    steal(name);
+    assert_int_equal(hocket_run_answer(h, l.run, "i1", "Thank you", 0, &err), 0);
+    assert_lost(h, &l);
+    hocket_close(h, NULL, NULL);
+    assert_int_equal(l.answers, 0);
+    assert_int_equal(l.done, 1);
+}
+
 /* Its messages are being looked for, its files or its log are being read. */
 static void test_lost_while_read(void **state)
 {
@@ -184,6 +203,38 @@ static void test_lost_while_read(void **state)
     }
 }
 
+/* ---- What is said to it ------------------------------------------------------------------- */
+
+/* The disk is full meanwhile: it wakes when that is written. Nothing more is taken of what would be too much. */
+static void test_said_on_full_disk(void **state)
+{
+    struct life one = { .run = 0 }, other = { .run = 0 };
+    struct hocket_error err;
+    char names[2][32];
+    (void) state;
+    leave_one(names[0]);
+    leave_one(names[1]);
+    hocket_host *h = open_host(NULL, &one);
+    resume(h, names[0], &one);
+    resume(h, names[1], &other);
+    until(h, &one, &one.asleep, 1);
+    until(h, &other, &other.asleep, 1);
+    struct hocket__store *store = hocket__runtime_store(h->rt, NULL);
+    size_t max_pending = store->o.max_pending;
+    disk_begin(DISK_FULL, 1, 4);
+    assert_int_equal(hocket_run_answer(h, one.run, "i1", "Thank you", 0, &err), 0);
+    store->o.max_pending = 0;
+    assert_int_equal(hocket_run_answer(h, other.run, "i1", "?", 0, &err), HOCKET_ELIMIT);
+    assert_non_null(strstr(err.message, "too much waits to be written"));
+    store->o.max_pending = max_pending;
+    until(h, &one, &one.answers, 1);
+    assert_true(disk_struck());
+    disk_begin(DISK_WELL, 0, 0);
+    assert_int_equal(hocket_run_answer(h, other.run, "i1", "Thank you", 0, &err), 0);
+    until(h, &other, &other.answers, 1);
+    hocket_close(h, NULL, NULL);
+}
+
 /* ---- All --------------------------------------------------------------------------------------- */
 
 static int set_up(void **state)
@@ -212,6 +263,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_lost_asleep),
-        cmocka_unit_test(test_lost_while_read) };
+        cmocka_unit_test(test_lost_said), cmocka_unit_test(test_lost_while_read),
+        cmocka_unit_test(test_said_on_full_disk) };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
