@@ -87,7 +87,11 @@ struct hocket__store_claim {
 #define HOCKET__STORE_RESULT "=result %" PRIu64
 
 /* All these: 0, ENOMEM, EINVAL, ELIMIT (too much is pending: commit, and go on when it is done; in PostgreSQL also a name of
- * more than 600 bytes) or ECLOSED; on an error nothing was taken. Texts are copied. */
+ * more than 600 bytes) or ECLOSED; on an error nothing was taken. Texts are copied. What a run's state is, and that it is let go of,
+ * is never too much. */
+
+/* Whether so much is pending that ELIMIT is said for that, and not for what is handed over. */
+bool hocket__store_is_full(const struct hocket__store *s);
 
 /* A new run, claimed by us. The fields that are the store's are passed over, but that last_n is at_n. Its id is new: whoever cannot
  * know that asks first, as the refusal of one that is there is the end of the claim that this store may have of it. */

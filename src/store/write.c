@@ -30,6 +30,19 @@ static bool has_fair_names(const struct hocket__store *s, const struct hocket__s
     return hocket__store_is_fair(s, one) && hocket__store_is_fair(s, two);
 }
 
+bool hocket__store_is_full(const struct hocket__store *s)
+{
+    return s->handed - s->written > s->o.max_pending;
+}
+
+/* A few bytes: without them nobody would take the run, or know what it has come to. There is another one only where the run has
+ * gone on, which takes an entry. */
+static bool is_last_word(const struct hocket__store_command *c)
+{
+    return c->kind == HOCKET__STORE_RELEASE
+           || (c->kind == HOCKET__STORE_UPDATE && (c->set & HOCKET__STORE_SET_STATE));
+}
+
 /* Bounds both ways: the memory of what waits for a slow disk, and a row that no backend could take.
  * The run that is refused here goes on, and is told by its caller. */
 static int hand_over(struct hocket__store *s, const struct hocket__store_command *c)
@@ -38,9 +51,8 @@ static int hand_over(struct hocket__store *s, const struct hocket__store_command
         return HOCKET_ECLOSED;
     if (s->broken)
         return s->error.status;
-    /* A few bytes once for each claim: without them nobody would ever take the run. */
-    bool unlimited = s->unlimited || c->kind == HOCKET__STORE_RELEASE;
-    if ((s->handed - s->written > s->o.max_pending && !unlimited) || !has_fair_names(s, c))
+    bool limited = !s->unlimited && !is_last_word(c);
+    if ((limited && hocket__store_is_full(s)) || !has_fair_names(s, c))
         return HOCKET_ELIMIT;
     size_t before = s->batch.len;
     int rc = hocket__store_command_pack(&s->batch, c);

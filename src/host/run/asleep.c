@@ -183,7 +183,7 @@ int hocket__asleep_say(struct hocket__run *r, const char *wish, const char *a,
     int rc = put_message(s, wish, a, text);
     if (rc < 0)
         return hocket__error(err, rc, "it cannot be said: %s",
-            rc == HOCKET_ELIMIT
+            rc == HOCKET_ELIMIT && hocket__store_is_full(s->store)
                 ? "too much waits to be written: say it again when the store takes it"
                 : hocket_status_text(rc));
     wake(s);

@@ -58,9 +58,11 @@ static void put_back(struct hocket__stored *s, const struct hocket_error *err)
     hocket__buf_deinit(&waiting);
 }
 
-static void let_go(struct hocket__stored *s, const struct hocket_error *err)
+/* What was taken as the next is of a pool, also where its row could not be read. */
+static void let_go(const struct hocket__resuming *g, const struct hocket_error *err)
 {
-    if (s->claimed && s->pool.len > 0)
+    struct hocket__stored *s = g->stored;
+    if (s->claimed && (s->pool.len > 0 || g->fence))
         put_back(s, err);
     if (s->claimed)
         hocket__store_release(s->store, &s->claim);
@@ -78,7 +80,7 @@ static void fail(struct hocket__resuming *g, int status, const struct hocket_err
         hocket__error(&r->err, status, "%s", hocket_status_text(status));
     r->status = r->err.status;
     r->ended = true;
-    let_go(g->stored, &r->err);
+    let_go(g, &r->err);
     free_resuming(g);
     hocket__run_mark_due(r);
     r->host->rt->undelivered = true; /* no fiber has run that would lead to it */

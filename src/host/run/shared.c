@@ -52,14 +52,15 @@ static void keep_result(struct hocket__stored *s)
     hocket__buf_deinit(&made);
 }
 
-/* A key that is missing here another worker may have, or somebody puts it in place: that is waited for as long as it takes.
- * What is wrong with its log is likely to be wrong everywhere, but for a program of another version: it stays at work, so
- * that those who take it are counted (worker's ATTEMPTS), with pauses the last of which is a lease. */
+/* A key that is missing here another worker may have, or somebody puts it in place; a store that is away, or is behind, comes
+ * back: that is waited for as long as it takes. What is wrong with its log is likely to be wrong everywhere, but for a program
+ * of another version: it stays at work, so that those who take it are counted (worker's ATTEMPTS), with pauses the last of
+ * which is a lease. */
 void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error *why,
     struct hocket__buf *waiting, struct hocket__store_run *row, unsigned *set)
 {
     int64_t lease = hocket__store_lease_ms(s->store), pause = lease / 4;
-    bool lacks = why->status == HOCKET_EAUTH;
+    bool lacks = why->status == HOCKET_EAUTH || why->retryable;
     if (!lacks)
         pause = lease >> (s->attempts < 3 ? 2 * (3 - s->attempts) : 0);
     hocket__store_write_why(waiting, why);
@@ -67,7 +68,9 @@ void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error 
     row->waiting_for = hocket__buf_str(waiting);
     row->pool = hocket__buf_str(&s->pool);
     row->due_ms = hocket__wall_ms() + pause;
-    *set |= HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR | HOCKET__STORE_SET_QUEUE;
+    *set |= HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR;
+    if (s->pool.len > 0) /* else it stays as it is, and it is due at once */
+        *set |= HOCKET__STORE_SET_QUEUE;
 }
 
 void hocket__shared_end(struct hocket__stored *s, bool over, struct hocket__buf *waiting,

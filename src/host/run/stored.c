@@ -51,8 +51,11 @@ static int taken(const struct hocket__stored *s, int status, struct hocket_error
 {
     if (status >= 0 || s->off)
         return 0;
-    return hocket__error(err, status, "the run cannot be kept: %s",
-        status == HOCKET_ELIMIT ? "too much waits to be written" : hocket_status_text(status));
+    bool full = status == HOCKET_ELIMIT && hocket__store_is_full(s->store);
+    hocket__error(err, status, "the run cannot be kept: %s",
+        full ? "too much waits to be written" : hocket_status_text(status));
+    err->retryable = full;
+    return status;
 }
 
 static int on_entry(void *ud, const struct hocket__log_entry *e, struct hocket_error *err)

@@ -27,7 +27,6 @@ static bool is_taking(const struct hocket__store_call *c)
     return c->kind == HOCKET__STORE_TAKE || c->kind == HOCKET__STORE_TAKE_NEXT;
 }
 
-/* Where too much is pending it stays RUNNING, and nobody's: a worker takes it all the same, and counts one that was lost. */
 void hocket__store_give_back(
     struct hocket__store *s, const struct hocket__store_run *run, bool was_next)
 {

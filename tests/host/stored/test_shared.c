@@ -1,0 +1,208 @@
+/* Runs of a pool that could not go on here, for a reason that is no part of them: they are given back, and it does not count. */
+
+#include <hocket/hocket.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "host/stored/asking.h"
+
+#define RUN "01KANC3V0QZJ9E4W2X6T8B5M7R"
+
+/* More than may be lost with one run. */
+enum { TIMES = 7 };
+
+struct life {
+    char error[512], text[512];
+    int done, status;
+};
+
+static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
+{
+    struct life *l = ud;
+    (void) h, (void) run;
+    l->done++;
+    l->status = r->status;
+    snprintf(l->text, sizeof(l->text), "%s", r->text);
+    snprintf(l->error, sizeof(l->error), "%s", r->error ? r->error->message : "");
+}
+
+static const char *variables(const char *name, void *ud)
+{
+    (void) ud;
+    return strcmp(name, "HOCKET_MODEL") == 0   ? "sim/default"
+           : strcmp(name, "HOCKET_TRUST") == 0 ? "1"
+           : strcmp(name, "HOCKET_LEASE") == 0 ? "0.2"
+                                               : NULL;
+}
+
+static hocket_host *open_host(void)
+{
+    struct hocket_error err;
+    hocket_host *h = NULL;
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
+    o.getenv_cb = variables;
+    o.store = "memory";
+    if (hocket_open(&o, &h, &err) < 0 || hocket_serve_attach(h, &err) < 0)
+        fail_msg("%s", err.message);
+    return h;
+}
+
+static struct hocket__store *store_of(hocket_host *h)
+{
+    return hocket__runtime_store(h->rt, NULL);
+}
+
+/* ---- What the store says ------------------------------------------------------------------ */
+
+struct seen {
+    struct hocket__store_run run;
+    char waiting[512];
+    int rows, done;
+};
+
+static int on_row(void *ud, const struct hocket__store_row *row)
+{
+    struct seen *s = ud;
+    s->run = row->run;
+    snprintf(s->waiting, sizeof(s->waiting), "%.*s", (int) row->run.waiting_for.n,
+        row->run.waiting_for.p);
+    s->rows++;
+    return 0;
+}
+
+static void on_rows(void *ud, int status, const struct hocket_error *err)
+{
+    struct seen *s = ud;
+    (void) err;
+    assert_int_equal(status, 0);
+    s->done = 1;
+}
+
+static void until_seen(hocket_host *h, const struct seen *s, int rc)
+{
+    assert_int_equal(rc, 0);
+    for (int i = 0; i < 1000 && !s->done; i++)
+        hocket_wait(h, 10);
+    assert_true(s->done);
+}
+
+static struct seen look(hocket_host *h)
+{
+    struct seen s = { .rows = 0 };
+    struct hocket__store_reply r = { on_row, on_rows, &s };
+    until_seen(h, &s, hocket__store_find(store_of(h), hocket__cstr(RUN), &r, NULL));
+    return s;
+}
+
+static void submit(hocket_host *h)
+{
+    struct seen s = { .rows = 0 };
+    struct hocket__store_reply r = { on_row, on_rows, &s };
+    struct hocket__store_run run = { .id = RUN,
+        .target = HOCKET__STR(HERE "/scripts/small.lua"),
+        .input = HOCKET__STR("one"),
+        .options = HOCKET__STR("{}"),
+        .generation = HOCKET__STR(RUN),
+        .version = HOCKET__STR(HOCKET_VERSION),
+        .pool = HOCKET__STR("default"),
+        .state = HOCKET__STORE_QUEUED,
+        .cost = -1,
+        .tokens = -1,
+        .created_ms = 1 };
+    until_seen(h, &s, hocket__store_submit(store_of(h), &run, HOCKET__STR(""), &r, NULL));
+}
+
+/* As soon as it is due. */
+static struct hocket__store_run take(hocket_host *h)
+{
+    for (int i = 0; i < 1000; i++) {
+        struct seen s = { .rows = 0 };
+        struct hocket__store_reply r = { on_row, on_rows, &s };
+        until_seen(h, &s, hocket__store_take_next(store_of(h), HOCKET__STR("default"), &r, NULL));
+        if (s.rows > 0)
+            return s.run;
+        hocket_wait(h, 10);
+    }
+    fail_msg("it is never due");
+    return (struct hocket__store_run){ .id = "" };
+}
+
+static struct life go_on(hocket_host *h, uint64_t fence)
+{
+    struct life l = { .done = 0 };
+    struct hocket_error err;
+    uint64_t id;
+    if (hocket__run_go_on(h, RUN, fence, "{\"park\":true}", &id, on_done, &l, &err) < 0)
+        fail_msg("%s", err.message);
+    for (int i = 0; i < 1000 && !l.done; i++)
+        hocket_wait(h, 10);
+    assert_int_equal(l.done, 1);
+    return l;
+}
+
+static void assert_put_off(hocket_host *h, const char *why)
+{
+    struct seen s = look(h);
+    assert_int_equal(s.run.state, HOCKET__STORE_QUEUED);
+    assert_int_equal(s.run.attempts, 0);
+    assert_int_equal(s.run.owner.pid, 0);
+    assert_non_null(strstr(s.waiting, why));
+}
+
+/* ---- Cases ----------------------------------------------------------------------------------- */
+
+/* The server is away while it is read, at each of its questions. */
+static void test_away(void **state)
+{
+    static const enum hocket__store_call_kind kinds[] = { HOCKET__STORE_FIND, HOCKET__STORE_FILES,
+        HOCKET__STORE_ENTRIES };
+    (void) state;
+    hocket_host *h = open_host();
+    submit(h);
+    for (int i = 0; i < TIMES; i++) {
+        uint64_t fence = take(h).fence;
+        asking_begin(h, kinds[i % 3]);
+        asking.fails = 1;
+        struct life l = go_on(h, fence);
+        assert_int_equal(asking.failed, 1);
+        asking_end();
+        assert_int_equal(l.status, HOCKET_EIO);
+        assert_put_off(h, "the server does not answer");
+    }
+    struct life l = go_on(h, take(h).fence);
+    assert_int_equal(l.status, 0);
+    hocket_close(h, NULL, NULL);
+}
+
+/* So much waits to be written that it can say nothing more; but that it is given back. */
+static void test_full(void **state)
+{
+    (void) state;
+    hocket_host *h = open_host();
+    submit(h);
+    size_t max_pending = store_of(h)->o.max_pending;
+    for (int i = 0; i < TIMES; i++) {
+        uint64_t fence = take(h).fence;
+        store_of(h)->o.max_pending = 0;
+        struct life l = go_on(h, fence);
+        store_of(h)->o.max_pending = max_pending;
+        assert_int_equal(l.status, HOCKET_ELIMIT);
+        assert_put_off(h, "too much waits to be written");
+    }
+    struct life l = go_on(h, take(h).fence);
+    assert_int_equal(l.status, 0);
+    assert_int_equal(look(h).run.state, HOCKET__STORE_DONE);
+    hocket_close(h, NULL, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_away), cmocka_unit_test(test_full) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
