@@ -55,7 +55,9 @@ static void on_messages(void *ud, int status, const struct hocket_error *err)
     struct hocket__stored *s = ud;
     struct hocket__run *r = s->run;
     s->call = NULL;
-    if (status < 0) {
+    if (status < 0 && s->asleep && s->claimed) {
+        hocket__hearing_later(s);
+    } else if (status < 0) {
         hocket__resume_end(r, status, err);
     } else if (s->spoken_to) {
         wake(s);

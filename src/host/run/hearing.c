@@ -12,7 +12,9 @@
  * taken in the turn of the loop in which the run's log says so: it is heard once, whatever ends when.
  *
  * A signal that there is no room for stays in the store, and nothing of it is in the log; when fibers of the run have taken
- * some of those that wait, all are read again. What else is said to it is heard meanwhile. */
+ * some of those that wait, all are read again. What else is said to it is heard meanwhile.
+ *
+ * What could not be read was not read: until it was, a moment later, the run is not parked, and no limit of a time is over. */
 #include <string.h>
 
 #include "base/json/json.h"
@@ -21,6 +23,7 @@
 #include "host/run/stored.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
+#define LATER_MS    500
 
 /* What messages can wish, as what the run hears it, and their members; "stop" and "look" have none. `json`: the second as it
  * stands, and not its text. `logs`: it is Lua that has it in the log, where it is heard. */
@@ -171,13 +174,42 @@ static void look_once(struct hocket__stored *s)
             s->run->host->rt, HOCKET_LOG_WARN, "run %s: %s", s->run->name, err.message);
 }
 
+static void look(struct hocket__stored *s)
+{
+    if (s->asleep)
+        hocket__asleep_look(s);
+    else if (s->listening)
+        hocket__hearing_read(s);
+}
+
+static void on_later(struct hocket__deadline *d)
+{
+    struct hocket__stored *s = hocket__container_of(d, struct hocket__stored, later);
+    if (s->claimed && !s->run->ended)
+        look(s);
+}
+
+void hocket__hearing_later(struct hocket__stored *s)
+{
+    struct hocket__runtime *rt = s->run->host->rt;
+    s->later.passed = on_later;
+    if (!rt->closing)
+        hocket__deadline_set(&rt->deadlines, &s->later, hocket__deadlines_now() + LATER_MS);
+}
+
 static void on_messages(void *ud, int status, const struct hocket_error *err)
 {
     struct hocket__stored *s = ud;
     s->call = NULL;
-    if (status < 0 && status != HOCKET_ECLOSED)
+    if (status < 0 && status != HOCKET_ECLOSED && !s->unread)
         hocket__runtime_log(s->run->host->rt, HOCKET_LOG_WARN,
-            "run %s: what was said to it cannot be read: %s", s->run->name, err->message);
+            "run %s: what was said to it cannot be read, and is read again: %s", s->run->name,
+            err->message);
+    s->unread = status < 0;
+    if (s->unread) {
+        hocket__hearing_later(s);
+        return;
+    }
     if (s->read_again) {
         hocket__hearing_read(s);
         return;
@@ -207,7 +239,7 @@ void hocket__hearing_read(struct hocket__stored *s)
     s->read = false; /* what it waits for may be there: it is not parked before it has heard that */
     if (!s->call
         && hocket__store_messages(s->store, hocket__cstr(s->run->name), &reply, &s->call) < 0)
-        s->read = s->heard = true;
+        hocket__hearing_later(s);
 }
 
 void hocket__hearing_again(struct hocket__stored *s)
@@ -265,10 +297,7 @@ static int on_spoken(void *ud, const struct hocket__store_row *row)
         struct hocket__stored *s = r->stored;
         if (!s || !s->claimed || r->ended || strcmp(s->claim.id, row->run.id) != 0)
             continue;
-        if (s->asleep)
-            hocket__asleep_look(s);
-        else if (s->listening)
-            hocket__hearing_read(s);
+        look(s);
         return 0;
     }
     return 0;

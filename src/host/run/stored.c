@@ -121,6 +121,10 @@ void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state
 struct hocket__stored *hocket__stored_new(struct hocket__run *r, struct hocket__store *store)
 {
     struct hocket__stored *s = hocket__zero(&r->host->alloc, sizeof(*s));
+    if (s && hocket__deadlines_join(&r->host->rt->deadlines) < 0) {
+        hocket__free(&r->host->alloc, s, sizeof(*s));
+        s = NULL;
+    }
     if (!s)
         return NULL;
     s->run = r;
@@ -543,8 +547,11 @@ void hocket__stored_free(struct hocket__stored *s)
 {
     if (!s)
         return;
+    struct hocket__deadlines *deadlines = &s->run->host->rt->deadlines;
     if (s->call)
         hocket__store_cancel(s->store, s->call);
+    hocket__deadline_clear(deadlines, &s->later);
+    hocket__deadlines_leave(deadlines);
     hocket__hearing_end(s);
     hocket__buf_deinit(&s->pool);
     if (s->held) {

@@ -51,6 +51,7 @@ struct hocket__stored {
     bool read;                       /* what was said to it was taken since it began to wait */
     bool off;                        /* the store cannot be used, and it goes on without */
     struct hocket__store_call *call; /* under way: loading, or reading what was said to it */
+    struct hocket__deadline later;   /* what could not be read is read again (hearing.c) */
     struct hocket__store_wait opening;
     bool held;               /* it has ended, and the store is not open yet */
     struct hocket__buf pool; /* whose workers may take it; empty: nobody but who goes on with it */
@@ -60,6 +61,8 @@ struct hocket__stored {
     bool read_again;   /* others may have said something since what is being read was asked for */
     bool cancel_heard; /* it is to end for good, also where it is being replayed */
     bool heard;        /* what was said to it before it went on here was read */
+    bool
+        unread; /* what was said to it could not be read last time, which is in the program's log */
     bool unheard;      /* something was said that could not be heard yet */
     bool full;         /* some of what was said waits in the store for room */
     bool was_full;     /* the same, before what is being read */
@@ -142,6 +145,8 @@ void hocket__hearing_live(struct hocket__stored *s);
 void hocket__hearing_read(struct hocket__stored *s);
 /* Whether there is room now for some of what waits in the store until there is. */
 bool hocket__hearing_has_room(struct hocket__stored *s);
+/* It could not be read: it is read again, a moment later. */
+void hocket__hearing_later(struct hocket__stored *s);
 /* Its journal has grown: what could not be heard before may be heard now. */
 void hocket__hearing_again(struct hocket__stored *s);
 void hocket__hearing_end(struct hocket__stored *s);
