@@ -149,7 +149,8 @@ struct hocket__store_wait {
     uint64_t seq;
     enum hocket__store_kept kept;
     bool
-        no_pause; /* set before: while writing is paused it ends with the reason; what was handed over may be kept later */
+        no_pause; /* set before: while writing is paused it ends with the reason; what was handed over may be kept later, and is not
+                     to be handed over again */
     char id[HOCKET__STORE_ID + 1];
     void (*done)(struct hocket__store_wait *w, int status, const struct hocket_error *err);
 };

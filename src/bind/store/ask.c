@@ -157,7 +157,6 @@ int hocket__store_ask_wait(
 int hocket__store_ask_commit(lua_State *L, struct hocket__store_ask *a, int at, lua_KFunction k)
 {
     a->done = false;
-    a->wait.no_pause = true; /* somebody waits who is to hear that a disk is full */
     hocket__store_commit(a->s, &a->claim, HOCKET__STORE_SYNCED, &a->wait);
     return hocket__store_ask_wait(L, a, 0, at, k);
 }

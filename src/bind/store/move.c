@@ -254,6 +254,7 @@ static int put(lua_State *L, int status, lua_KContext at)
 static int let_go(lua_State *L, struct hocket__store_ask *a, lua_KContext at)
 {
     hocket__store_release(a->s, &a->claim);
+    a->wait.no_pause = true; /* somebody waits who is to hear that a disk is full */
     return hocket__store_ask_commit(L, a, (int) at, put);
 }
 

@@ -97,8 +97,8 @@ static int finish(lua_State *L, struct hocket__store_ask *a)
     return rc < 0 ? hocket__error(&a->err, rc, "%s", hocket_status_text(rc)) : 0;
 }
 
-/* finish(id, fence, state?, result?) -> id, when it is on the disk: of a run that was taken, which nobody has from then on. Without a
- * state it stays in that which it has. */
+/* finish(id, fence, state?, result?) -> id, when it is on the disk, however long that takes: of a run that was taken, which nobody has
+ * from then on. Without a state it stays in that which it has. It is said once: the run is let go of, and another time refused. */
 int hocket__l_store_finish(lua_State *L)
 {
     struct hocket__str id = hocket__check_str(L, 1);

@@ -42,7 +42,7 @@ void hocket__store_ask_takes(lua_State *L, struct hocket__store_ask *a, bool nex
 /* Waits, after `rc` came of asking: then k finds the question at index `at` of the stack, done. */
 int hocket__store_ask_wait(
     lua_State *L, struct hocket__store_ask *a, int rc, int at, lua_KFunction k);
-/* The same for what was put so far; HOCKET__STORE_SYNCED. */
+/* The same for what was put so far; HOCKET__STORE_SYNCED. While writing is paused it waits, unless a->wait.no_pause was set. */
 int hocket__store_ask_commit(lua_State *L, struct hocket__store_ask *a, int at, lua_KFunction k);
 
 /* nil and why it failed; 0 when it has not. */

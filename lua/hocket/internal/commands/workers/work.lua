@@ -48,7 +48,7 @@ local function give_up(self, row)
     or ("the worker's process ended %d times in the middle of this run, at the same place: it is not tried again"):format(row.attempts)
   local result = { run = row.id, ok = false, text = "", finish = "error", error = { code = why and why.code or "state", message = message } }
   local ok, err = patient(cancel.calls, row.id)
-  if ok then ok, err = patient(store.finish, row.id, row.fence, "failed", json.encode(result)) end
+  if ok then ok, err = store.finish(row.id, row.fence, "failed", json.encode(result)) end
   self:tell("run_ended", { id = row.id, target = row.target, code = ok and "failed" or err.code, message = ok and message or err.message, seconds = 0 })
 end
 
