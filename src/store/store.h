@@ -350,6 +350,8 @@ bool hocket__store_secure(struct hocket__store *s, const struct hocket__store_cl
 
 /* Whether something that was handed over is not written yet; of a store that broke: never will be. */
 bool hocket__store_is_behind(const struct hocket__store *s);
+/* Why it cannot be used any more, as BROKEN has told; NULL: it can. */
+const struct hocket_error *hocket__store_broken(const struct hocket__store *s);
 
 /* While watched, CHANGED is told within half a second after another process has written; on PostgreSQL at once when a run was
  * queued, or spoken to, and of this store's own when it has done that. A hint: it may come for nothing. Counts. */

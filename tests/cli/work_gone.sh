@@ -23,4 +23,16 @@ steps first; worker 3; until_true test -s first
 mv state/runs.db state/first.db; rm -f state/runs.db-*; cp state/other.db state/runs.db
 cp state/runs.db before; gone 3; cmp -s state/runs.db before || fail "the other file was written to"
 worker 4; until_true test -s other; end 4 TERM; expect 0
+
+# ---- A server: it is not ready any more ---------------------------------------------------------------------
+if command -v curl >/dev/null; then
+  printf -- '---\nname: poet\n---\nYou write.\n' >poet.md
+  "$HOCKET" serve --no-token --listen 127.0.0.1:0 poet.md >serve.out 2>serving & server=$!; workers="$workers $server"
+  until_true grep -q '^serving' serving; url=$(sed -n 's/^serving //p' serving)
+  status() { curl -sS --max-time 60 -o body -w '%{http_code}' "$@"; }
+  same "$(status "$url/api/runs")" 200; same "$(status "$url/readyz")" 200
+  rm -f state/runs.db*; same "$(status "$url/api/runs")" 503; has body "the file was removed or moved"
+  same "$(status "$url/readyz")" 503; has body "its store cannot be used any more"
+  kill -TERM $server; wait $server
+fi
 finish

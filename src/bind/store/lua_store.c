@@ -457,6 +457,16 @@ static int l_is_shared(lua_State *L)
     return 1;
 }
 
+/* broken() -> why it cannot be used any more, or nothing */
+static int l_broken(lua_State *L)
+{
+    const struct hocket_error *why = hocket__runtime_store_broken(hocket__runtime(L));
+    if (!why)
+        return 0;
+    hocket__push_error(L, why);
+    return 1;
+}
+
 /* patient(): when it is opened and away it is waited for, as long as that takes */
 static int l_patient(lua_State *L)
 {
@@ -491,6 +501,7 @@ static const luaL_Reg functions[] = {
     { "items", hocket__l_store_items },
     { "pools", hocket__l_store_pools },
     { "blocked", hocket__l_store_blocked },
+    { "broken", l_broken },
     { "process", hocket__l_store_process },
     { "has_ended", hocket__l_store_has_ended },
     { "items_due", hocket__l_store_items_due },

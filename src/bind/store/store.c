@@ -93,6 +93,11 @@ bool hocket__runtime_shares_store(const struct hocket__runtime *rt)
     return rt->store && strcmp(rt->store->path, "memory") != 0;
 }
 
+const struct hocket_error *hocket__runtime_store_broken(const struct hocket__runtime *rt)
+{
+    return rt->store && rt->store->store ? hocket__store_broken(rt->store->store) : NULL;
+}
+
 enum hocket__store_kept hocket__runtime_durability(const struct hocket__runtime *rt)
 {
     return rt->store ? rt->store->durability : HOCKET__STORE_WRITTEN;

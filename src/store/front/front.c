@@ -145,6 +145,11 @@ bool hocket__store_secure(struct hocket__store *s, const struct hocket__store_cl
            && b->ops->secure(b, hocket__buf_str(&s->batch), s->handed);
 }
 
+const struct hocket_error *hocket__store_broken(const struct hocket__store *s)
+{
+    return s->broken ? &s->error : NULL;
+}
+
 bool hocket__store_is_behind(const struct hocket__store *s)
 {
     return s->handed > s->written;

@@ -114,7 +114,7 @@ struct hocket__keeper {
     uint64_t commits, syncs;
     int64_t next_renewal_ms, next_sweep_ms, next_watch_ms;
     bool more_to_sweep, has_refusals;
-    bool gone; /* the database is not where it was: nothing more is written, and the store is broken */
+    bool gone; /* the database is not where it was: nothing more is written, and the store breaks */
     bool hint; /* a run was queued, or spoken to: who watches is told at the end of the round */
     uint64_t pending; /* bytes; for those who ask */
     uint64_t

@@ -47,7 +47,7 @@ int hocket__sqlite_there(struct hocket__sqlite_keeper *k)
     k->base.gone |= moved != 0;
     if (!k->base.gone)
         return 0;
-    return hocket__error(&d->error, HOCKET_ENOTFOUND,
+    return hocket__error(&d->error, HOCKET_EIO,
         "%s: the file was removed or moved, or another one is in its place: what goes on in it is "
         "kept no more. "
         "Begin again with the file that is to be used",

@@ -28,7 +28,7 @@ static inline struct hocket__sqlite_keeper *hocket__sqlite_of(struct hocket__kee
 int64_t hocket__sqlite_now(const struct hocket__sqlite_keeper *k);
 
 /* Whether the file is still the one that its name stands for: what is written into one that was removed nobody ever reads, and beside
- * another one it would spoil that. 0; or ENOTFOUND, and it is gone for good. */
+ * another one it would spoil that. 0; or EIO, and it is gone for good. */
 int hocket__sqlite_there(struct hocket__sqlite_keeper *k);
 
 /* ---- write.c ---- */

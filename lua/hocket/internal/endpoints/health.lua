@@ -1,4 +1,6 @@
 --- For those who look after the process: is it there (/healthz), does it take work (/readyz).
+local store = require "hocket.internal.core.store"
+
 return function(server)
   server:make_public "/healthz"
   server:make_public "/readyz"
@@ -6,7 +8,7 @@ return function(server)
     response:send(200, "ok\n", { ["content-type"] = "text/plain", ["cache-control"] = "no-store" })
   end)
   server.router:on("GET", "/readyz", function(_, response)
-    local closing = server.desk.closing
-    response:send(closing and 503 or 200, closing and "ending\n" or "ready\n", { ["content-type"] = "text/plain", ["cache-control"] = "no-store" })
+    local why_not = server.desk.closing and "ending\n" or store.broken() and "its store cannot be used any more\n"
+    response:send(why_not and 503 or 200, why_not or "ready\n", { ["content-type"] = "text/plain", ["cache-control"] = "no-store" })
   end)
 end

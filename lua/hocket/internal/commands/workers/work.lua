@@ -115,9 +115,6 @@ local function note_store(self, err)
   self:tell(away and "store_away" or "store_back", { message = away })
 end
 
--- Who may not have this store has none; nor whose file was removed, or is damaged.
-local hopeless = { denied = true, not_found = true, parse = true }
-
 -- A run, if one is due and there is room for it.
 local function take(self)
   mail.is_full = self.n >= self.max
@@ -132,7 +129,7 @@ local function take(self)
     return
   end
   local row, err = store.take_next(self.pools)
-  self.refused = err and hopeless[err.code] and err
+  self.refused = err and (err.code == "denied" and err or store.broken()) or nil
   if self.refused then return end
   note_store(self, err)
   if row and self.stopping then return store.finish(row.id, row.fence, "queued") end
