@@ -391,6 +391,134 @@ static void what_was_taken_meanwhile_was_put(void **state)
     fixture_deinit(&direct);
 }
 
+/* ---- What is gone when it is asked for -------------------------------------------------------------------- */
+
+static void hand_in(struct fixture *f, const struct hocket__store_run *run)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(hocket__store_submit(f->s, run, STR(""), &r, NULL), 0);
+}
+
+static void put(struct fixture *f, const struct hocket__store_run *run)
+{
+    struct hocket__store_claim claim;
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(hocket__store_put(f->s, run, &claim), 0);
+    assert_int_equal(hocket__store_release(f->s, &claim), 0);
+    assert_int_equal(hocket__store_stats(f->s, &r, NULL), 0); /* written before it is answered */
+}
+
+static void put_with_item(struct fixture *f, const struct hocket__store_run *run)
+{
+    struct hocket__store_item item = {
+        .kind = STR("k"), .id = STR("i"), .json = hocket__cstr(run->id)
+    };
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(
+        hocket__store_item_put(f->s, &item, HOCKET__STORE_ANY, run, STR(""), &r, NULL), 0);
+}
+
+/* The one that is there is taken, ends, and is removed, with all that a sweep removes. */
+static void be_gone(struct fixture *f)
+{
+    struct hocket__store_claim claim;
+    struct hocket__store_run end = { .state = HOCKET__STORE_DONE };
+    assert_true(pg_take_next(f, &claim));
+    fixture_append(f, &claim, 1);
+    hocket__store_update(f->s, &claim, HOCKET__STORE_SET_STATE, &end);
+    hocket__store_release(f->s, &claim);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(fixture_answer(f, hocket__store_remove(f->s, STR(claim.id), &r, NULL)), 0);
+    assert_int_equal(pg_care(f, HOCKET__STORE_VACUUM), 0);
+    assert_int_equal(pg_count("SELECT 1 FROM entries"), 0);
+}
+
+/* Its answer is lost, the last of so many, and it is gone before anybody can ask for it: it is not put a second time. */
+static void is_put_once(struct fixture *f, struct fixture *direct, int answers,
+    void (*ask)(struct fixture *, const struct hocket__store_run *))
+{
+    static unsigned char n;
+    struct hocket__store_run run = fixture_run(RUN_1);
+    struct hocket__store_claim claim;
+    run.state = HOCKET__STORE_QUEUED;
+    run.pool = STR("default");
+    run.seed[0] = n++;
+    assert_int_equal(pg_find(f, RUN_1), HOCKET_ENOTFOUND);
+    pg_proxy.holds = true;
+    pg_proxy.answers = answers;
+    ask(f, &run);
+    while (!pg_proxy.is_holding)
+        uv_run(&f->loop, UV_RUN_NOWAIT);
+    be_gone(direct);
+    pg_proxy.is_holding = pg_proxy.holds = false;
+    fixture_until(f, &f->done);
+    assert_int_equal(f->status, 0);
+    assert_false(pg_take_next(direct, &claim));
+    assert_int_equal(pg_find(f, RUN_1), HOCKET_ENOTFOUND);
+}
+
+static void what_is_gone_meanwhile_was_put(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture direct;
+    fixture_init(&direct, &pg_kind);
+    fixture_open(&direct);
+    pg_proxy_start();
+    fixture_open(f);
+    for (int i = 0; i < 3; i++) {
+        is_put_once(f, &direct, 4, hand_in);
+        is_put_once(f, &direct, 1, put);
+        is_put_once(f, &direct, 6, put_with_item);
+    }
+    assert_int_equal(pg_proxy.cuts, 9);
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
+    /* Nothing of it stays for ever. */
+    assert_int_equal(pg_count("SELECT 1 FROM runs"), 9);
+    pg_sql("UPDATE runs SET updated_ms = updated_ms - 24 * 3600 * 1000 WHERE no % 2 = 0");
+    fixture_close(f);
+    fixture_deinit(&direct);
+    fixture_open(f);
+    assert_int_equal(pg_care(f, HOCKET__STORE_VACUUM), 0);
+    assert_true(pg_count("SELECT 1 FROM runs") < 9);
+    assert_int_equal(pg_count("SELECT 1 FROM runs WHERE no % 2 = 0"), 0);
+    fixture_close(f);
+    pg_proxy_end();
+}
+
+/* Whoever reads a run in that he had removed before wants it there. */
+static void what_was_removed_before_is_put_again(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture direct;
+    struct hocket__store_run run = fixture_run(RUN_1);
+    struct hocket__store_claim claim;
+    int64_t size = 0;
+    srandom(23);
+    run.state = HOCKET__STORE_QUEUED;
+    run.pool = STR("default");
+    fixture_init(&direct, &pg_kind);
+    fixture_open(&direct);
+    pg_proxy_start();
+    fixture_open(f);
+    for (int i = 0; i < 20; i++) {
+        int64_t before = pg_proxy.passed;
+        pg_proxy.left = i > 2 ? random() % size : -1;
+        hand_in(f, &run);
+        fixture_until(f, &f->done);
+        assert_int_equal(f->status, 0);
+        size = i > 2 ? size : pg_proxy.passed - before;
+        be_gone(&direct);
+        pg_sql("UPDATE runs SET updated_ms = updated_ms - 5000"); /* so long ago */
+    }
+    pg_proxy.left = -1;
+    assert_false(pg_take_next(&direct, &claim));
+    assert_true(pg_proxy.cuts > 10);
+    fixture_close(f);
+    pg_proxy_end();
+    fixture_deinit(&direct);
+}
+
 /* In one transaction with others that are kept: each hears its own, and once. */
 static void what_was_refused_is_refused_though_it_was_cut_off(void **state)
 {
@@ -502,6 +630,8 @@ int main(void)
         TEST(what_comes_late_changes_nothing_back),
         TEST(a_late_end_is_nobodys),
         TEST(what_was_taken_meanwhile_was_put),
+        TEST(what_is_gone_meanwhile_was_put),
+        TEST(what_was_removed_before_is_put_again),
         TEST(what_was_refused_is_refused_though_it_was_cut_off),
         TEST(what_is_not_ours_any_more_is_read),
     };

@@ -145,7 +145,7 @@ static void long_texts_are_shared_and_go_with_the_last(void **state)
     fixture_deinit(&other);
     assert_int_equal(pg_care(f, HOCKET__STORE_VACUUM), 0);
     pg_sql("DO $$ BEGIN ASSERT (SELECT count(*) FROM texts) = 0, 'texts are left';"
-           " ASSERT (SELECT count(*) FROM runs) = 0, 'runs are left'; END $$");
+           " ASSERT (SELECT count(*) FROM runs WHERE removed < 2) = 0, 'runs are left'; END $$");
 }
 
 /* ---- Connections ------------------------------------------------------------------------------------------- */

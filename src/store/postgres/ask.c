@@ -109,6 +109,7 @@ int hocket__pg_answer(struct hocket__keeper *base, struct hocket__store_call *c)
 {
     struct hocket__pg_keeper *k = hocket__pg_of(base);
     struct place place = place_of(c);
+    k->asked_ms = hocket__pg_now(k);
     int64_t end = hocket__keeper_clock() + PATIENCE_MS, gap = GAP_MIN_MS;
     int rc = attempt(k, c, false);
     while (rc < 0 && k->db.error.retryable && !atomic_load(&base->closing)

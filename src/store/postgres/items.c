@@ -59,8 +59,10 @@ static int lost(struct hocket__pg *d, struct hocket__store_call *c)
 }
 
 /* Whether it stands there as this call was to leave it. */
-static int is_done(struct hocket__pg *d, struct hocket__store_call *c, int64_t version, bool *done)
+static int is_done(
+    struct hocket__pg_keeper *k, struct hocket__store_call *c, int64_t version, bool *done)
 {
+    struct hocket__pg *d = &k->db;
     struct hocket__store_row row;
     int64_t expected = (int64_t) c->from;
     *done = false;
@@ -72,14 +74,16 @@ static int is_done(struct hocket__pg *d, struct hocket__store_call *c, int64_t v
     hocket__pg_text(d, c->message_id);
     hocket__pg_int(d, c->at_ms);
     hocket__pg_text(d, c->json);
-    hocket__pg_text(d, with_run ? hocket__cstr(row.run.id) : HOCKET__STR(""));
     int rc = hocket__pg_query(d, PG_ITEM_SAME,
-        "SELECT 1::bigint FROM items WHERE kind = $1 AND id = $2 AND due_ms = $3 AND json = $4"
-        " AND ($5 = '' OR EXISTS (SELECT 1 FROM runs WHERE runs.id = $5))");
+        "SELECT 1::bigint FROM items WHERE kind = $1 AND id = $2 AND due_ms = $3 AND json = $4");
     *done = rc == 0 && hocket__pg_rows(d) == 1;
+    if (*done && with_run) {
+        rc = hocket__pg_is_put(k, &row.run);
+        *done = rc == 1;
+    }
     if (*done)
         hocket__store_item_told(c, version);
-    return rc;
+    return rc < 0 ? rc : 0;
 }
 
 static int write_new(struct hocket__pg_keeper *k, struct hocket__store_call *c, int64_t version,
@@ -106,7 +110,7 @@ static int put(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool a
     bool done = false;
     int rc = find(&k->db, c, &version, generation);
     if (rc == 0 && again)
-        rc = is_done(&k->db, c, version, &done);
+        rc = is_done(k, c, version, &done);
     if (rc < 0 || done)
         return rc;
     if ((c->status = hocket__store_item_judge(c, version)) == 0)

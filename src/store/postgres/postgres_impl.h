@@ -12,8 +12,11 @@ struct hocket__pg_keeper {
     int64_t clock;     /* the server's, less that of the machine since its start */
     char snapshot[64]; /* what the server had seen when others were looked for last */
     bool heard;        /* others have said that there is something */
-    bool doubt;        /* nobody knows whether the last transaction is there */
-    bool unsure;       /* a run may be ours whose answer was lost */
+    int64_t
+        asked_ms; /* the server's time when what is asked or written was so for the first time */
+    int64_t next_traces_ms; /* when traces are looked through (sweep.c); keeper_clock */
+    bool doubt;             /* nobody knows whether the last transaction is there */
+    bool unsure;            /* a run may be ours whose answer was lost */
 };
 
 static inline struct hocket__pg_keeper *hocket__pg_of(struct hocket__keeper *base)
@@ -30,7 +33,7 @@ int hocket__pg_begin(struct hocket__pg *d);
 /* ---- write.c ---- */
 
 int hocket__pg_write(struct hocket__keeper *base, struct hocket__str work, bool sync);
-/* Whether an attempt whose answer was lost has put this run, whoever has it now: 1, 0, or a status. */
+/* Whether an attempt whose answer was lost has put this run, whoever has it now, or has removed it since: 1, 0, or a status. */
 int hocket__pg_is_put(struct hocket__pg_keeper *k, const struct hocket__store_run *r);
 /* Until standbys that are waited for have all that was committed before, also that whose answer was lost. */
 int hocket__pg_until_replicated(struct hocket__pg_keeper *k);
@@ -99,8 +102,9 @@ int hocket__pg_answer(struct hocket__keeper *base, struct hocket__store_call *c)
 
 /* ---- runs.c ---- */
 
-/* What the id of a removed run begins with, that it had, and its number. */
-#define HOCKET__PG_REMOVED "removed "
+/* What the id of a removed run begins with, that it had, and its number: above all others. */
+#define HOCKET__PG_REMOVED     "removed "
+#define HOCKET__PG_REMOVED_END "removed!" /* no id that begins so is as high */
 
 #define HOCKET__PG_RUN                                                                             \
     "SELECT " HOCKET__PG_RUN_COLUMNS " FROM runs r LEFT JOIN runs p ON p.no = r.parent"
@@ -227,6 +231,7 @@ enum {
     PG_PURGE_RECORDS,
     PG_PURGE_MESSAGES,
     PG_PURGE_RUN,
+    PG_TRACES,
     PG_OLDEST,
     PG_NOTE_LOCK,
     PG_NOTE_SUM,

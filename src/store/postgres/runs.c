@@ -125,7 +125,7 @@ int hocket__pg_runs(struct hocket__pg_keeper *k, struct hocket__store_call *c)
     char words[128];
     int n = c->limit > 0 && c->limit < RUNS_AT_ONCE ? (int) c->limit : RUNS_AT_ONCE;
     hocket__pg_new(d);
-    hocket__pg_text(d, c->before[0] ? hocket__cstr(c->before) : HOCKET__STR("~"));
+    hocket__pg_text(d, c->before[0] ? hocket__cstr(c->before) : HOCKET__STR(HOCKET__PG_REMOVED));
     add_states(d, c->states, words);
     hocket__pg_int(d, c->updated_before_ms);
     hocket__pg_text(d, c->parent);

@@ -1,5 +1,6 @@
 /* Runs that are handed in, and files that come along with a question: as in a file (sqlite/submit.c), but that an answer may be lost.
- * One that was asked for again, and whose run is there with the very seed, is what was asked for. */
+ * One that was asked for again, and whose run is there with the very seed, or was and has left its trace (sweep.c), is what was
+ * asked for. */
 #include "store/postgres/postgres_impl.h"
 
 static int put_files(struct hocket__pg *d, struct hocket__str rows)

@@ -1,9 +1,16 @@
 /* What was removed goes in small steps, and what is too old where somebody has said what that is. A step is a
  * transaction of a few milliseconds; of several stores that sweep at once each takes another run. Room is
- * given back by the server's own autovacuum. */
+ * given back by the server's own autovacuum.
+ *
+ *     removed 0 ──> 1: nobody finds it ──> 2: its rows are gone, but its own, the trace ──> gone, a day after it was removed
+ *
+ * A trace is for who has put a run and lost the answer: a worker may have taken it, ended it, and somebody removed it, before
+ * that can be asked again. */
 #include "store/postgres/postgres_impl.h"
 
-#define STEP_ROWS "500"
+#define STEP_ROWS     "500"
+#define TRACE_MS      (INT64_C(24) * 3600 * 1000)
+#define TRACES_GAP_MS (10 * 60 * 1000) /* they are found by reading all of them */
 
 /* ---- Removing -------------------------------------------------------------------------------- */
 
@@ -67,9 +74,11 @@ int hocket__pg_remove(struct hocket__pg_keeper *k, int64_t no)
     int rc = names_of(d, no, &names);
     hocket__pg_new(d);
     hocket__pg_int(d, no);
+    hocket__pg_int(d, hocket__pg_now(k));
     if (rc == 0)
         rc = hocket__pg_query(d, PG_REMOVE,
             "UPDATE runs SET removed = 1, id = '" HOCKET__PG_REMOVED "' || id || ' ' || no,"
+            " updated_ms = $2,"
             " owner_pid = 0, input = '', options = '', waiting_for = NULL WHERE no = $1");
     if (rc == 0)
         rc = hocket__pg_drop_files(d, hocket__buf_str(&names));
@@ -97,7 +106,7 @@ static int64_t removed_run(struct hocket__pg *d, int *rc)
         rc);
 }
 
-/* The first part that deletes anything ends the step. The run's own row is the last, since it is what leads here. */
+/* The first part that changes anything ends the step. The run's own row is the last, since it is what leads here. */
 static int purge(struct hocket__pg *d, int64_t no)
 {
     static const struct {
@@ -111,7 +120,9 @@ static int purge(struct hocket__pg *d, int64_t no)
         { PG_PURGE_MESSAGES,
             "DELETE FROM messages WHERE run = $1 AND no IN (SELECT no FROM messages"
             " WHERE run = $1 LIMIT " STEP_ROWS ")" },
-        { PG_PURGE_RUN, "DELETE FROM runs WHERE no = $1" },
+        { PG_PURGE_RUN,
+            "UPDATE runs SET removed = 2, parent = NULL, target = '', generation = NULL,"
+            " caller = NULL, project = NULL WHERE no = $1" },
     };
     int rc = 0;
     int64_t changed = 0;
@@ -148,6 +159,22 @@ static int64_t old_run(struct hocket__pg_keeper *k, int *rc)
         rc);
 }
 
+/* Some of those that are old enough: 1: there may be more. */
+static int drop_traces(struct hocket__pg_keeper *k)
+{
+    struct hocket__pg *d = &k->db;
+    hocket__pg_new(d);
+    hocket__pg_int(d, hocket__pg_now(k) - TRACE_MS);
+    int rc = hocket__pg_query(d, PG_TRACES,
+        "DELETE FROM runs WHERE no IN (SELECT no FROM runs WHERE removed = 2 AND updated_ms < $1"
+        " AND id >= '" HOCKET__PG_REMOVED "' AND id < '" HOCKET__PG_REMOVED_END "'"
+        " LIMIT " STEP_ROWS " FOR UPDATE SKIP LOCKED)");
+    bool more = rc == 0 && hocket__pg_changed(d) > 0;
+    if (rc == 0 && !more)
+        k->next_traces_ms = hocket__keeper_clock() + TRACES_GAP_MS;
+    return rc < 0 ? rc : more;
+}
+
 int hocket__pg_sweep(struct hocket__keeper *base)
 {
     struct hocket__pg_keeper *k = hocket__pg_of(base);
@@ -163,6 +190,8 @@ int hocket__pg_sweep(struct hocket__keeper *base)
         rc = purge(&k->db, removed);
     else if (rc == 0 && old)
         rc = hocket__pg_remove(k, old);
-    base->more_to_sweep = removed || old;
-    return k->db.conn ? hocket__pg_finish(&k->db, rc) : rc;
+    else if (rc == 0 && hocket__keeper_clock() >= k->next_traces_ms)
+        rc = drop_traces(k);
+    base->more_to_sweep = removed || old || rc == 1;
+    return k->db.conn ? hocket__pg_finish(&k->db, rc < 0 ? rc : 0) : rc;
 }

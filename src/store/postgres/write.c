@@ -216,13 +216,18 @@ static int write_read(struct hocket__pg_keeper *k, struct hocket__str work, bool
 
 /* ---- What nobody knows --------------------------------------------------------------------------------- */
 
+/* One that was removed before it was asked for is another: somebody may read a run in again that he has as a file. */
 int hocket__pg_is_put(struct hocket__pg_keeper *k, const struct hocket__store_run *r)
 {
     struct hocket__pg *d = &k->db;
     hocket__pg_new(d);
     hocket__pg_text(d, hocket__cstr(r->id));
     hocket__pg_bytes(d, hocket__str((const char *) r->seed, sizeof(r->seed)));
-    int rc = hocket__pg_query(d, PG_ONCE, "SELECT 1 FROM runs WHERE id = $1 AND seed = $2");
+    hocket__pg_int(d, k->asked_ms - CLOCK_MS);
+    int rc = hocket__pg_query(d, PG_ONCE,
+        "SELECT 1 FROM runs WHERE seed = $2 AND (id = $1 OR (updated_ms >= $3"
+        " AND id >= '" HOCKET__PG_REMOVED "' || $1 || ' '"
+        " AND id < '" HOCKET__PG_REMOVED "' || $1 || '!'))");
     return rc < 0 ? rc : hocket__pg_rows(d) > 0;
 }
 
@@ -338,6 +343,8 @@ int hocket__pg_write(struct hocket__keeper *base, struct hocket__str work, bool 
     struct hocket__pg_keeper *k = hocket__pg_of(base);
     if (work.n == 0)
         return 0;
+    if (!k->doubt)
+        k->asked_ms = hocket__pg_now(k);
     int rc = write_once(k, work);
     if (rc < 0)
         return rc;
