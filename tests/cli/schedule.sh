@@ -163,6 +163,14 @@ if [ -n "${HOCKET_TEST_POSTGRES:-}" ]; then
     has s.err "schedules are left to others"; hasnt s.err "cannot be run"
     same "$(grep -c schedule s.err)" 1
   done
+  # So does whoever may write, where the server is a standby; and who asks something meanwhile does not wait.
+  command -v curl >/dev/null || { echo "skipped: no curl"; exit 77; }
+  standby="$HOCKET_STORE&options=-c%20default_transaction_read_only%3Don"
+  HOME=$PWD "$HOCKET" serve --listen 127.0.0.1:0 --no-token --store "$standby" >s.out 2>s.err & server=$!
+  until_true grep -q "schedules" s.err; sleep 3
+  curl -sS --max-time 5 -o body "$(sed -n 's/^serving //p' s.err)/api/runs?limit=1"; code=$?; expect 0; has body '"state"'
+  kill $server; wait $server 2>/dev/null
+  has s.err "as a standby is"; same "$(grep -c schedule s.err)" 1
   worker 3; until_true is_last left done; until_true is_last too done; end 3 TERM; expect 0
 fi
 finish

@@ -169,6 +169,18 @@ int hocket__pg_item_del(struct hocket__pg_keeper *k, struct hocket__store_call *
 
 #define AT_ONCE 100
 
+/* Where nothing can be written, whoever this is: who would look for what is due to write of it is not to wait until he can. */
+static bool is_due_for_others(struct hocket__pg_keeper *k, struct hocket__store_call *c)
+{
+    if (!c->states || k->db.looks_only || hocket__pg_rows(&k->db) == 0
+        || !hocket__pg_int_of(&k->db, 0, 6))
+        return false;
+    c->status = hocket__error(&c->error, HOCKET_EDENIED,
+        "%s is read-only, as a standby is: what is due is for those who can write",
+        k->db.shown.data);
+    return true;
+}
+
 int hocket__pg_items(struct hocket__pg_keeper *k, struct hocket__store_call *c)
 {
     struct hocket__pg *d = &k->db;
@@ -181,9 +193,12 @@ int hocket__pg_items(struct hocket__pg_keeper *k, struct hocket__store_call *c)
     hocket__pg_int(d, AT_ONCE);
     hocket__pg_int(d, hocket__store_items_until(c, now));
     int rc = hocket__pg_query(d, PG_ITEMS,
-        "SELECT id, version, due_ms, at_ms, generation, json FROM items WHERE kind = $1"
+        "SELECT id, version, due_ms, at_ms, generation, json,"
+        " (current_setting('transaction_read_only') = 'on')::int::bigint FROM items WHERE kind = $1"
         " AND ($2 = '' OR id = $2) AND (due_ms, id) > ($3, $4) AND due_ms <= $6"
         " ORDER BY due_ms, id LIMIT $5");
+    if (rc == 0 && is_due_for_others(k, c))
+        return 0;
     for (int i = 0; rc == 0 && i < hocket__pg_rows(d); i++) {
         struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_ITEM };
         hocket__pg_begin_row(d, i);
