@@ -341,6 +341,8 @@ int hocket__store_draw(struct hocket__store *s, const struct hocket__store_draw 
 
 /* No callback of it will be called; what was asked for may be done all the same. */
 void hocket__store_cancel(struct hocket__store *s, struct hocket__store_call *call);
+/* The same, and where it was not begun it is not: who has waited long enough has been told that it failed. */
+void hocket__store_give_up(struct hocket__store *s, struct hocket__store_call *call);
 
 /* Whether all that was handed over for this claim survives the end of this process, now: what a commit of WRITTEN waits for. False
  * says nothing: then it has to be waited for by a commit, at the first time for each claim, too, since a claim may be refused. Costs

@@ -14,6 +14,8 @@
 #include "store/batch.h"
 #include "store/store.h"
 
+#include <stdatomic.h>
+
 #include <uv.h>
 
 #define HOCKET__STORE_PIECE   ((size_t) 256 * 1024)        /* of a long answer */
@@ -51,6 +53,7 @@ struct hocket__store_call {
     enum hocket__store_call_kind kind;
     struct hocket__store_reply reply;
     bool cancelled; /* the loop's thread's alone */
+    atomic_bool given_up;
     size_t size;
 
     /* The question. key: id, prefix or generation. */

@@ -239,6 +239,35 @@ static void closing_does_not_wait_for_the_server(void **state)
     pg_control("start");
 }
 
+static struct hocket__store_call *speak(struct fixture *f, const char *id)
+{
+    struct hocket__store_message m = { STR(id), 17, STR("{}") };
+    struct hocket__store_reply r = { 0 };
+    struct hocket__store_call *call;
+    assert_int_equal(hocket__store_message(f->s, STR(RUN_1), &m, &r, &call), 0);
+    return call;
+}
+
+/* Neither what was tried already nor what was next: who asked was told that it failed. */
+static void what_is_given_up_is_not_done_later(void **state)
+{
+    struct fixture *f = *state;
+    fixture_open(f);
+    fixture_put(f, RUN_1);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    pg_control("stop QUIT");
+    struct hocket__store_call *calls[] = { speak(f, "tried"), speak(f, "next") };
+    for (int i = 0; i < 100; i++) {
+        uv_run(&f->loop, UV_RUN_NOWAIT);
+        uv_sleep(1);
+    }
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+        hocket__store_give_up(f->s, calls[i]);
+    pg_control("start");
+    assert_int_equal(pg_message(f, RUN_1, "said", STR("{}")), 0);
+    assert_int_equal(pg_count("SELECT 1 FROM messages"), 1);
+}
+
 /* ---- Claims ----------------------------------------------------------------------------------------------- */
 
 /* One that was stopped past its lease writes nothing more. */
@@ -600,6 +629,7 @@ int main(void)
         TEST(a_session_that_was_ended_is_made_anew),
         TEST(a_server_may_be_away),
         TEST(closing_does_not_wait_for_the_server),
+        TEST(what_is_given_up_is_not_done_later),
         TEST(a_lost_claim_writes_nothing),
         TEST(what_no_standby_has_is_not_done),
         TEST(what_is_had_stays_through_an_outage),

@@ -131,6 +131,7 @@ struct hocket__fiber *hocket__fiber_spawn_under(
         hocket__list_add(&parent->children, &f->sibling);
         f->cancelled = parent->cancelled;
         f->service = parent->service;
+        f->patience_ms = parent->patience_ms;
     }
     rt->n_roots += hocket__fiber_is_root(f);
     if (rt->kept)

@@ -61,6 +61,7 @@ struct hocket__fiber {
     bool outside;   /* it waits for something that comes from outside, or for a time */
     bool stuck;     /* nothing can end its wait: it is to hear so */
     int cancel_raises, stuck_raises;
+    int64_t patience_ms; /* for answers of the store; 0: as long as it takes. Its children's, too */
     int nargs;
     int nresults;
     void (*unwait)(void *ud);

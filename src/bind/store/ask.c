@@ -32,6 +32,8 @@ static void finish(struct hocket__store_ask *a, int status, const struct hocket_
     a->call = NULL;
     a->done = true;
     a->status = status;
+    if (status >= 0 || (err && !err->retryable))
+        hocket__runtime_store_spoke(a->rt);
     if (status < 0 && err)
         a->err = *err;
     else if (status < 0)
@@ -132,14 +134,37 @@ void hocket__store_ask_takes(lua_State *L, struct hocket__store_ask *a, bool nex
     a->takes_next = next;
 }
 
+/* Its fiber has waited long enough. */
+static void give_up(struct hocket__store_ask *a)
+{
+    struct hocket_error err;
+    if (a->call)
+        hocket__store_give_up(a->s, a->call);
+    let_go(a);
+    hocket__runtime_store_silent(a->rt);
+    hocket__error(&err, HOCKET_EIO, "the store does not answer: it is away, or has too much to do");
+    err.retryable = true;
+    finish(a, HOCKET_EIO, &err);
+}
+
 /* A wake is a hint: whoever was woken looks again. */
 static int again(lua_State *L, int status, lua_KContext ctx)
 {
     (void) status;
     struct hocket__store_ask *a = lua_touserdata(L, (int) ctx);
+    uint64_t now = a->until && !a->done ? hocket__deadlines_now() : 0;
+    if (a->until && now >= a->until)
+        give_up(a);
     if (!a->done)
-        return hocket__await(L, -1, let_go, a, ctx, again);
+        return hocket__await(L, a->until ? (int64_t) (a->until - now) : -1, let_go, a, ctx, again);
     return a->next(L, LUA_YIELD, ctx);
+}
+
+static void set_patience(struct hocket__store_ask *a, const struct hocket__fiber *f)
+{
+    if (f->patience_ms > 0)
+        a->until = hocket__deadlines_now()
+                   + (uint64_t) hocket__runtime_store_patience(a->rt, f->patience_ms);
 }
 
 /* An `rc` below 0 is a question that was not even put; its fiber goes through the same end as all
@@ -149,6 +174,7 @@ int hocket__store_ask_wait(
 {
     at = lua_absindex(L, at);
     a->next = k;
+    set_patience(a, hocket__fiber_current(L));
     if (rc < 0)
         finish(a, rc, NULL);
     return again(L, LUA_OK, at);
@@ -164,4 +190,23 @@ int hocket__store_ask_commit(lua_State *L, struct hocket__store_ask *a, int at, 
 int hocket__store_ask_failed(lua_State *L, const struct hocket__store_ask *a)
 {
     return a->status < 0 ? hocket__fail(L, &a->err) : 0;
+}
+
+/* ---- In a hurry ------------------------------------------------------------------------------ */
+
+/* hurry(seconds): the running fiber, and those that it spawns from now on, wait so long for an answer, and hear then that the store is
+ * away; and not so long where others have waited in vain a moment ago. 0: as long as it takes */
+int hocket__l_store_hurry(lua_State *L)
+{
+    double seconds = luaL_checknumber(L, 1);
+    luaL_argcheck(L, seconds >= 0 && seconds < 1e6, 1, "seconds");
+    hocket__fiber_current(L)->patience_ms = (int64_t) (seconds * 1000);
+    return 0;
+}
+
+/* is_away() -> whether somebody in a hurry has waited in vain a moment ago, and nobody was answered since */
+int hocket__l_store_is_away(lua_State *L)
+{
+    lua_pushboolean(L, hocket__runtime_store_is_away(hocket__runtime(L)));
+    return 1;
 }

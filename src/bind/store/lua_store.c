@@ -504,6 +504,8 @@ static const luaL_Reg functions[] = {
     { "broken", l_broken },
     { "process", hocket__l_store_process },
     { "has_ended", hocket__l_store_has_ended },
+    { "hurry", hocket__l_store_hurry },
+    { "is_away", hocket__l_store_is_away },
     { "items_due", hocket__l_store_items_due },
     { "export", hocket__l_store_export },
     { "import", hocket__l_store_import },

@@ -12,7 +12,9 @@
 #include "store/load.h"
 #include "store/path.h"
 
-#define DAY_MS INT64_C(86400000)
+#define DAY_MS   INT64_C(86400000)
+#define AWAY_MS  5000 /* until one that asks may have all its patience again */
+#define BRIEF_MS 300
 
 /* One per runtime, from the first word on that the host keeps runs. */
 struct hocket__runtime_store {
@@ -26,10 +28,11 @@ struct hocket__runtime_store {
     void (*on_news)(
         void *ud, enum hocket__store_news news, const char *id, const struct hocket_error *err);
     void *news_ud;
-    uint64_t waiter; /* a fiber that wants to hear that something is new */
-    bool watched;    /* for it, from its first wait on */
-    bool patient;    /* who opens it waits */
-    char path[];     /* "memory", or a file's */
+    uint64_t waiter;     /* a fiber that wants to hear that something is new */
+    bool watched;        /* for it, from its first wait on */
+    bool patient;        /* who opens it waits */
+    uint64_t away_until; /* since somebody has asked in vain (hocket__deadlines_now) */
+    char path[];         /* "memory", or a file's */
 };
 
 /* ---- What the host was told ------------------------------------------------------------- */
@@ -86,6 +89,30 @@ void hocket__runtime_drop_store(struct hocket__runtime *rt)
 bool hocket__runtime_has_store(const struct hocket__runtime *rt)
 {
     return rt->store != NULL;
+}
+
+bool hocket__runtime_store_is_away(const struct hocket__runtime *rt)
+{
+    return rt->store && hocket__deadlines_now() < rt->store->away_until;
+}
+
+/* Many that ask one after the other would wait long, each for itself. */
+int64_t hocket__runtime_store_patience(const struct hocket__runtime *rt, int64_t patience_ms)
+{
+    bool brief = hocket__runtime_store_is_away(rt) && patience_ms > BRIEF_MS;
+    return brief ? BRIEF_MS : patience_ms;
+}
+
+void hocket__runtime_store_silent(struct hocket__runtime *rt)
+{
+    if (!hocket__runtime_store_is_away(rt))
+        rt->store->away_until = hocket__deadlines_now() + AWAY_MS;
+}
+
+void hocket__runtime_store_spoke(struct hocket__runtime *rt)
+{
+    if (rt->store)
+        rt->store->away_until = 0;
 }
 
 bool hocket__runtime_shares_store(const struct hocket__runtime *rt)

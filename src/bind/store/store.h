@@ -26,6 +26,13 @@ struct hocket__store *hocket__runtime_store(struct hocket__runtime *rt, struct h
 /* A store that is away when it is opened is waited for from then on: who asks it waits, and why is logged. Before that. */
 void hocket__runtime_store_patient(struct hocket__runtime *rt);
 
+/* For a host whose askers wait for so long at most, each `patience_ms` (a fiber's): how long the next one is to. One that has waited in
+ * vain says so: then the store is away for some seconds, for all that ask meanwhile; any answer ends that. */
+int64_t hocket__runtime_store_patience(const struct hocket__runtime *rt, int64_t patience_ms);
+void hocket__runtime_store_silent(struct hocket__runtime *rt);
+void hocket__runtime_store_spoke(struct hocket__runtime *rt);
+bool hocket__runtime_store_is_away(const struct hocket__runtime *rt);
+
 /* From now on this fiber is woken when something in the store is new. One at a time. 0, or why there is no store. */
 int hocket__runtime_store_hear(
     struct hocket__runtime *rt, uint64_t fiber, struct hocket_error *err);

@@ -22,6 +22,7 @@ struct hocket__store_ask {
     struct hocket__buf rows; /* packed */
     struct hocket__buf text; /* of a caller, as long as it lasts */
     lua_KFunction next;
+    uint64_t until; /* when its fiber waits no more (hocket__deadlines_now); 0: it does */
     bool done;
     bool takes,
         takes_next; /* a run that is given back when this ends before anybody has heard of it */
@@ -80,6 +81,8 @@ int hocket__l_store_pools(lua_State *L);
 int hocket__l_store_blocked(lua_State *L);
 int hocket__l_store_process(lua_State *L);
 int hocket__l_store_has_ended(lua_State *L);
+int hocket__l_store_hurry(lua_State *L);
+int hocket__l_store_is_away(lua_State *L);
 int hocket__l_store_items_due(lua_State *L);
 int hocket__l_store_export(lua_State *L);
 int hocket__l_store_import(lua_State *L);

@@ -135,6 +135,12 @@ void hocket__store_cancel(struct hocket__store *s, struct hocket__store_call *ca
     call->cancelled = true;
 }
 
+void hocket__store_give_up(struct hocket__store *s, struct hocket__store_call *call)
+{
+    hocket__store_cancel(s, call);
+    atomic_store(&call->given_up, true);
+}
+
 void hocket__front_end_calls(struct hocket__store *s)
 {
     while (!hocket__list_empty(&s->calls))

@@ -202,11 +202,22 @@ static int write_all(struct hocket__keeper_store *q, struct hocket__str work, bo
     return rc < 0 ? rc : hocket__keeper_tell_refusals(q);
 }
 
+/* Nobody waits for it any more. */
+static bool is_given_up(struct hocket__store_call *c)
+{
+    if (!atomic_load(&c->given_up))
+        return false;
+    c->status = hocket__error(&c->error, HOCKET_ECLOSED, "it was given up");
+    return true;
+}
+
 static int answer(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     if (!c->rows.a)
         hocket__buf_init(&c->rows, &hocket__malloc, 0);
     c->status = 0;
+    if (is_given_up(c))
+        return 0;
     int rc = k->ops->answer(k, c);
     hocket__leases_heard(k, rc);
     if (rc == 0 && c->rows.status < 0 && c->status == 0)

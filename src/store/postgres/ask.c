@@ -75,6 +75,8 @@ static int attempt(struct hocket__pg_keeper *k, struct hocket__store_call *c, bo
     c->status = 0;
     c->more = false;
     int rc = hocket__pg_connect(&k->db);
+    if (rc == 0 && atomic_load(&c->given_up)) /* while it was connected */
+        return c->status = hocket__error(&c->error, HOCKET_ECLOSED, "it was given up"), 0;
     if (rc == 0)
         rc = answer(k, c, again);
     return rc == 0 && again && c->status == 0 && is_acknowledged(c) ? hocket__pg_until_replicated(k)
@@ -113,7 +115,7 @@ int hocket__pg_answer(struct hocket__keeper *base, struct hocket__store_call *c)
     int64_t end = hocket__keeper_clock() + PATIENCE_MS, gap = GAP_MIN_MS;
     int rc = attempt(k, c, false);
     while (rc < 0 && k->db.error.retryable && !atomic_load(&base->closing)
-           && hocket__keeper_clock() < end) {
+           && !atomic_load(&c->given_up) && hocket__keeper_clock() < end) {
         uint64_t jitter = (uint64_t) base->self.store % (uint64_t) (gap / 2 + 1);
         hocket__pg_idle(&k->db, gap / 2 + (int64_t) jitter);
         gap = gap * 2 < GAP_MAX_MS ? gap * 2 : GAP_MAX_MS;

@@ -14,6 +14,7 @@ local desk_run = require "hocket.internal.endpoints.desk_run"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local runs = require "hocket.internal.run.run"
+local store = require "hocket.internal.core.store"
 local suggest = require "hocket.internal.base.suggest"
 local system = require "hocket.internal.core.system"
 
@@ -83,8 +84,15 @@ local function wait_for_place(self)
   return take_place(self)
 end
 
+-- Known to be so: what begins would only wait for it.
+local function away(self)
+  return self.kept and store.is_away() and { code = "io", message = "the store is away: nothing can be kept", retry_after = 5 }
+end
+
 local function admit(self)
   if self.closing then return nil, ending() end
+  local wrong = away(self)
+  if wrong then return nil, wrong end
   if #self.queue == 0 and at_work(self) < self.max_runs then return take_place(self) end
   if #self.queue < self.max_queue then return wait_for_place(self) end
   self.counts.refused = self.counts.refused + 1

@@ -11,6 +11,7 @@
 --- not cleans up by a close handler. A handler that returns without an answer, or raises, has the client told of an error.
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
+local store = require "hocket.internal.core.store"
 
 local response = {}
 
@@ -79,12 +80,21 @@ function response.status_of(err)
   return statuses[err.code] or 500
 end
 
+--- While the store is away nobody knows what is not there.
+---@param err hocket.Error
+---@return hocket.Error
+function Response:known(err)
+  local unknown = err.code == "not_found" and not err.status and self.server.desk.kept and store.is_away()
+  return unknown and { code = "io", message = "the store is away", retry_after = 5 } or err
+end
+
 --- Answers with an error. `err.retry_after` (seconds) becomes a header, `err.status` the status where the code says too little.
 ---@param err hocket.Error
 ---@param headers? table<string, any>
 ---@return boolean?
 ---@return hocket.Error?
 function Response:fail(err, headers)
+  err = self:known(err)
   local status = err.status or response.status_of(err)
   local body, more = self.server.router:form_of(self.request.path)(status, err, self.request)
   local all = joined(joined({}, more), headers)
@@ -117,6 +127,7 @@ function Response:stream(options)
     return stream
   end
   if options.ping ~= false then stream.ping = options.ping or ": at work\n\n" end
+  store.hurry(0) -- it goes on for as long as it takes
   self.stream_open = stream
   self.server.streams[self.id], self.server.n_streams = stream, self.server.n_streams + 1
   return stream

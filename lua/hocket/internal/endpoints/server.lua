@@ -12,6 +12,7 @@ local requests = require "hocket.internal.endpoints.request"
 local responses = require "hocket.internal.endpoints.response"
 local routers = require "hocket.internal.endpoints.router"
 local runs = require "hocket.internal.run.run"
+local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 local tracing = require "hocket.internal.base.tracing"
 
@@ -23,6 +24,8 @@ local ALIVE = 15
 local PACE, LEAST_PAUSE = 1e-4, 0.01
 --- Seconds that requests have to end when the server does.
 local PARTING = 2
+--- Seconds that a request waits for an answer of the store, which may be away.
+local PATIENCE = 4
 
 ---@class hocket.EndpointServer
 ---@field router hocket.Router
@@ -131,7 +134,7 @@ local function answer(self, request, response)
   if not handler and #params > 0 then
     return response:fail({ code = "method", message = ("%s is for %s"):format(request.path, table.concat(params, ", ")) }, { allow = table.concat(params, ", ") })
   elseif not handler then
-    return response:fail { code = "not_found", message = ("there is nothing at %s"):format(request.path:sub(1, 200)) }
+    return response:fail { code = "not_found", status = 404, message = ("there is nothing at %s"):format(request.path:sub(1, 200)) }
   end
   request.params = params
   return handler(request, response)
@@ -172,6 +175,7 @@ end
 
 local function serve(self, http)
   local began = fiber.now()
+  store.hurry(PATIENCE)
   local request = requests.new(http)
   local traced <close> = observe(self, request)
   local response = responses.new(self, request)
