@@ -156,8 +156,9 @@ end
 
 --- Bounds what a run that is kept has to do again in another process. A script calls it first without an argument, and at the end
 --- of each round of its loop with what the next round needs: data. In another process the script begins anew, what stands before the first
---- call is replayed, and that returns the newest state; only what came after it is replayed then. What is not in the state
---- (boards, documents, conversations) is as it was at the first call.
+--- call is replayed, and that returns the newest state; only what came after it is replayed then. Boards and documents that were made
+--- before the first call hold what they held at the newest; what else is not in the state (conversations, boards of a round) is as
+--- it was at the first call.
 ---
 ---     local hocket = require "hocket"
 ---     local state = hocket.checkpoint() or { round = 1 }

@@ -200,6 +200,19 @@ static int l_replay(lua_State *L)
 
 /* ---- Reading ------------------------------------------------------------------------ */
 
+/* d:record(version) -> the record that brought it, for d:replay */
+static int l_record(lua_State *L)
+{
+    struct document *d = check_document(L);
+    lua_Integer version = luaL_checkinteger(L, 2);
+    luaL_argcheck(L, hocket__document_entry(d->doc, version), 2, "no such version");
+    hocket__buf_reset(&d->rt->scratch);
+    if (hocket__document_record(d->doc, version, &d->rt->scratch) < 0)
+        return hocket__raise_nomem(L);
+    hocket__push_str(L, hocket__buf_str(&d->rt->scratch));
+    return 1;
+}
+
 struct beside {
     lua_State *L;
     int64_t version;
@@ -331,6 +344,7 @@ static const luaL_Reg methods[] = {
     { "append", l_append },
     { "consolidate", l_consolidate },
     { "replay", l_replay },
+    { "record", l_record },
     { "beside", l_beside },
     { "render", l_render },
     { "slots", l_slots },

@@ -130,4 +130,48 @@ return "done"
 E
 run "$HOCKET" run plan.lua; expect 75; id=$(id_in err)
 run "$HOCKET" answer "$id" q1 on; run "$HOCKET" resume "$id"; expect 0; has err "writer: it was never begun"
+run "$HOCKET" replay "$id"; expect 0
+
+# Boards and documents hold what they held, whoever made them, in a run that leaps over rounds: it tells what one tells that is not
+# cut, and a replay of all of it tells the same.
+cat >held.lua <<'E'
+local hocket = require "hocket"
+local board, document = hocket.board(), hocket.document { { "day", "integer" } }
+assert(board:create("lead", { { text = "Find the castle", assigned_to = "writer" }, { text = "Find a bed", assigned_to = "writer" } }))
+assert(board:start("writer", { 1 }))
+assert(board:fail("writer", 1, "it rained"))
+local state = hocket.checkpoint() or { n = 1 }
+while state.n <= 3 do
+  if ... == "ask" then hocket.ask "On?" end
+  local plan = hocket.board()
+  hocket.this_run():expect(plan)
+  assert(plan:create("lead", { { text = "Round " .. state.n, assigned_to = "round" .. state.n } }))
+  if state.n == 2 then assert(plan:complete("round2", { 1 }, 1, "found")) end
+  assert(board:create("lead", { { text = "More " .. state.n, assigned_to = "writer" } }))
+  if state.n == 1 then
+    assert(board:start("writer", { 1, 2 }))
+    assert(board:complete("writer", { 1, 2 }, 1, "on the hill"))
+  end
+  assert(document:append({ day = state.n }, "writer", "Day " .. state.n))
+  if state.n == 2 then assert(document:consolidate({ day = 1 }, "lead", "First day", document:version())) end
+  assert(hocket.document({ { "part", { "morning", "evening" } } }):append({ part = "evening" }, "writer", "Evening " .. state.n))
+  state.n = state.n + 1
+  hocket.checkpoint(state)
+end
+return board:status() .. ", " .. document:render() .. ", " .. document:render { version = 1 }
+E
+cat >told.lua <<'E'
+local hocket = require "hocket"
+local result = hocket.json.decode(io.open(...):read "a")
+print(hocket.json.encode { result.text, result.tasks, result.document, result.partial })
+E
+told() { "$HOCKET" run --store off told.lua "$1"; }
+run "$HOCKET" run --json held.lua; expect 0; cp out uncut; has uncut '"result":"on the hill"'; has uncut '"agent":"round3"'
+run "$HOCKET" run held.lua ask; expect 75; id=$(id_in err)
+for n in 1 2 3; do
+  run "$HOCKET" answer "$id" q$n on
+  run "$HOCKET" resume --json "$id"; [ $n = 3 ] || expect 75
+done
+expect 0; same "$(told out)" "$(told uncut)"
+run "$HOCKET" replay "$id"; expect 0; run "$HOCKET" show "$id"; has out "board 1: 1 of 5 done"; hasnt out "it rained"
 finish

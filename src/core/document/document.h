@@ -147,3 +147,7 @@ int hocket__document_history(
  * looked at: it has happened. */
 int hocket__document_replay(
     struct hocket__document *d, struct hocket__str record, struct hocket_error *err);
+
+/* Appends the record that brought a version, as it is read back. ENOTFOUND, or the buffer's status. */
+int hocket__document_record(
+    const struct hocket__document *d, int64_t version, struct hocket__buf *out);

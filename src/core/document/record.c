@@ -32,11 +32,10 @@ void hocket__document_write_number(const struct hocket__document *d, struct hock
     }
 }
 
-void hocket__document_write(
+static void write_members(
     const struct hocket__document *d, const struct hocket__entry *e, struct hocket__buf *out)
 {
     bool merged = e->base_version >= 0;
-    hocket__jw_open(out, '{');
     hocket__document_write_number(d, out);
     hocket__jw_key(out, "version");
     hocket__jw_int(out, e->born);
@@ -57,7 +56,28 @@ void hocket__document_write(
     }
     hocket__jw_key(out, "at");
     hocket__jw_int(out, e->at_ms);
+}
+
+void hocket__document_write(
+    const struct hocket__document *d, const struct hocket__entry *e, struct hocket__buf *out)
+{
+    hocket__jw_open(out, '{');
+    write_members(d, e, out);
     hocket__jw_close(out, '}');
+}
+
+int hocket__document_record(
+    const struct hocket__document *d, int64_t version, struct hocket__buf *out)
+{
+    const struct hocket__entry *e = hocket__document_entry(d, version);
+    if (!e)
+        return HOCKET_ENOTFOUND;
+    hocket__jw_open(out, '{');
+    hocket__jw_key(out, "type");
+    hocket__jw_cstring(out, "document_updated");
+    write_members(d, e, out);
+    hocket__jw_close(out, '}');
+    return out->status;
 }
 
 /* ---- Reading back -------------------------------------------------------- */

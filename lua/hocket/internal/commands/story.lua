@@ -116,7 +116,7 @@ end
 local function update_task(self, _, event)
   local task = task_of(self, event)
   task.status = text(event.status) or task.status
-  task.result, task.error = text(event.result) or task.result, text(event.error) or task.error
+  task.result, task.error = text(event.result), text(event.error)
 end
 
 -- "Day 1 — Morning", as the change says it, or the slot's values.

@@ -11,13 +11,13 @@ local broker = require "hocket.broker"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local file_labels = require "hocket.internal.run.file_labels"
+local holdings = require "hocket.internal.run.holdings"
 local kept = require "hocket.internal.core.kept"
 local labels = require "hocket.internal.base.labels"
 local memory = require "hocket.internal.base.memory"
 local messages = require "hocket.internal.run.messages"
 local pack = require "hocket.internal.base.pack"
 local runs = require "hocket.internal.run.run"
-local shortfall = require "hocket.internal.run.shortfall"
 local steering = require "hocket.internal.run.steering"
 local workdir = require "hocket.internal.run.workdir"
 
@@ -69,10 +69,9 @@ local function snapshot(run, own, state)
     messages = { waiting = said.waiting, n = said.n, n_ends = said.n_ends, asked = said.asked, settled = said.settled }, jobs = { broker.shared():numbers() },
     saved = run.saved and run.saved:counted(account.ROOT), boards = run.numbers[run.boards], documents = run.numbers[run.documents],
     labels = run.labels and run.labels.bits, files = run.root and file_labels.all(run.root), remembered = memory.given(),
-    steering = steering.waiting(run), wrote = run.wrote,
+    steering = steering.waiting(run), wrote = run.wrote, holdings = holdings.all(run, own.checkpoint.before),
   }
   for _, name in ipairs(plain_fields) do now[name] = run[name] end
-  now.failures = shortfall.so_far(run)
   return now
 end
 
@@ -105,6 +104,7 @@ local function go_on(run, own, was)
   memory.give(was.remembered)
   if was.jobs then broker.shared():numbers(table.unpack(was.jobs)) end
   run.numbers[run.boards], run.numbers[run.documents] = was.boards, was.documents
+  holdings.go_on(run, own.checkpoint.before, was.holdings)
   local said = messages.of(run)
   for _, name in ipairs { "waiting", "n", "n_ends", "asked", "settled" } do said[name] = was.messages[name] or said[name] end
   if was.steering then steering.go_on(run, was.steering) end
@@ -125,8 +125,8 @@ end
 local function first(run, own)
   settle()
   forget(run, own)
+  own.checkpoint = { before = holdings.before(run) }
   local text = kept.checkpoint ""
-  own.checkpoint = {}
   if not text then return nil end
   local was = pack.decode(text)
   go_on(run, own, was)

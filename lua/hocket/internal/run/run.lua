@@ -511,7 +511,10 @@ end
 ---@return table[]
 function Run:tasks()
   local tasks = json.array {}
-  for _, board in ipairs(self.boards) do table.move(board:tasks(), 1, #board, #tasks + 1, tasks) end
+  for _, board in ipairs(self.boards) do
+    local own = board:tasks()
+    table.move(own, 1, #own, #tasks + 1, tasks)
+  end
   return tasks
 end
 

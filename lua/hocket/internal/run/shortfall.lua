@@ -115,17 +115,6 @@ local function of_boards(run, list)
   end
 end
 
---- What has failed so far, as data, for whoever goes on without the boards.
----@param run hocket.Run
----@return table[]?
----@internal
-function shortfall.so_far(run)
-  if not run.plans then return run.failures end
-  local list = table.move(run.failures or {}, 1, #(run.failures or {}), 1, {})
-  of_boards(run, list)
-  return list
-end
-
 --- What the run's answer was made without; nil when that is nothing.
 ---@param run hocket.Run
 ---@return hocket.Shortfall[]?
