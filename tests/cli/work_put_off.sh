@@ -35,6 +35,15 @@ run "$HOCKET" wait "$id"; expect 1; has err "error: 5 workers could not go on wi
 same "$(grep -c '"outcome":"put_off"' w5.out)" 5
 end 5 TERM; expect 0
 
+# By hand nobody has come as far as the worker did: it waits for what it waited for.
+: >file
+detach other.lua "$PWD/file"; worker 8; until_true is "$id" waiting; end 8 TERM; expect 0
+rm file
+run "$HOCKET" resume "$id"; expect 1; has err "asks something else"
+is "$id" waiting || fail "it does not wait any more"
+run "$HOCKET" show "$id"; has out "hocket signal $id go"; run "$HOCKET" runs; hasnt out "no worker could go on"
+: >file; run "$HOCKET" signal "$id" go '"went"'; expect 0; worker 9; run "$HOCKET" wait "$id"; expect 0; end 9 TERM; expect 0
+
 # ---- A worker that would fail all of them ------------------------------------------------------------
 detach agents "Hello"
 (cd empty && HOCKET_APPROVE=junk exec "$HOCKET" work) >out 2>err </dev/null; code=$?; expect 2; has err "HOCKET_APPROVE: 'junk': expected allow, ask or deny"

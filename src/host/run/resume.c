@@ -45,14 +45,16 @@ static void free_resuming(struct hocket__resuming *g)
 
 /* ---- The end of the reading ------------------------------------------------------------------ */
 
-/* Nothing of it was done: another worker takes it. */
+/* Nothing of it was done: another worker takes it, or it waits for what it waited for. */
 static void put_back(struct hocket__stored *s, const struct hocket_error *err)
 {
     struct hocket__store_run row = { .state = HOCKET__STORE_QUEUED };
     struct hocket__buf waiting;
     unsigned set = HOCKET__STORE_SET_STATE;
     hocket__buf_init(&waiting, &s->run->host->alloc, 0);
-    if (err->status != HOCKET_ECANCELLED)
+    if (s->by_hand)
+        hocket__shared_restore(s, &row, &set);
+    else if (err->status != HOCKET_ECANCELLED)
         hocket__shared_put_off(s, err, &waiting, &row, &set);
     hocket__store_update(s->store, &s->claim, set, &row);
     hocket__buf_deinit(&waiting);
@@ -398,9 +400,14 @@ static void on_taken(void *ud, int status, const struct hocket_error *err)
 static int on_claim(void *ud, const struct hocket__store_row *row)
 {
     struct hocket__resuming *g = ud;
-    g->stored->claim.fence = row->run.fence;
-    g->stored->state = row->run.state;
-    return 0;
+    struct hocket__stored *s = g->stored;
+    s->claim.fence = row->run.fence;
+    s->state = s->was.state = row->run.state;
+    s->was.due_ms = row->run.due_ms;
+    s->by_hand = s->pool.len > 0;
+    if (s->by_hand && !s->lazy)
+        hocket__buf_addstr(&s->waits_for, row->run.waiting_for);
+    return s->waits_for.status;
 }
 
 static int on_found(void *ud, const struct hocket__store_row *row)

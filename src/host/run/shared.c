@@ -73,6 +73,16 @@ void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error 
         *set |= HOCKET__STORE_SET_QUEUE;
 }
 
+void hocket__shared_restore(
+    const struct hocket__stored *s, struct hocket__store_run *row, unsigned *set)
+{
+    row->state = s->was.state;
+    row->waiting_for = hocket__buf_str(&s->waits_for);
+    row->pool = hocket__buf_str(&s->pool);
+    row->due_ms = s->was.due_ms;
+    *set |= HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR | HOCKET__STORE_SET_QUEUE;
+}
+
 void hocket__shared_end(struct hocket__stored *s, bool over, struct hocket__buf *waiting,
     struct hocket__store_run *row, unsigned *set)
 {
@@ -80,6 +90,10 @@ void hocket__shared_end(struct hocket__stored *s, bool over, struct hocket__buf 
         s->run->kept ? hocket__log_error(hocket__kept_log(s->run->kept)) : NULL;
     if (s->pool.len == 0)
         return;
+    if (!over && s->by_hand && !s->live) {
+        hocket__shared_restore(s, row, set);
+        return;
+    }
     if (over)
         keep_result(s);
     else if (why && !s->run->host->closing)

@@ -70,7 +70,12 @@ struct hocket__stored {
     unsigned attempts; /* of workers to go on with it, in a row, that came no further */
     bool draining;     /* it begins nothing more, and is put away once nothing is under way */
 
-    struct hocket__buf waits_for; /* of its row: for one that sleeps (asleep.c) */
+    struct hocket__buf waits_for; /* of its row: for one that sleeps (asleep.c), or shall say so again */
+    struct {                      /* and its state and time, as it was taken */
+        enum hocket__store_state state;
+        int64_t due_ms;
+    } was;
+    bool by_hand; /* a pool's, that no worker has taken but somebody goes on with */
     bool lazy, asleep, told_asleep, spoken_to;
 };
 
@@ -174,6 +179,9 @@ void hocket__asleep_free(struct hocket__stored *s);
  * again. `over`: it has ended for good. */
 void hocket__shared_end(struct hocket__stored *s, bool over, struct hocket__buf *waiting,
     struct hocket__store_run *row, unsigned *set);
+/* Somebody has gone on with it by hand, and has not come to where its log ends: its row says what it said. */
+void hocket__shared_restore(
+    const struct hocket__stored *s, struct hocket__store_run *row, unsigned *set);
 /* It cannot go on here, for a reason that is no part of it: what its row is to say, so that another worker may try. */
 void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error *why,
     struct hocket__buf *waiting, struct hocket__store_run *row, unsigned *set);
