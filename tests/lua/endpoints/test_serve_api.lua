@@ -350,7 +350,10 @@ t.test("what a model was sent, while it is at work and when it is over", functio
   end
   local before = get(s, "/api/runs/" .. id).value
   t.equal(before.state, "done", "it was only looked at")
-  local forked = post(s, ("/api/runs/%s/fork"):format(id), { at = 3, resume = false }).value.id
+  local made = post(s, ("/api/runs/%s/fork"):format(id), { at = 3, resume = false }).value
+  local forked = made.id
+  t.equal(made.state, "forked")
+  t.equal(get(s, "/api/runs/" .. forked).value.state, made.state)
   local looks = {} -- of a run that goes on meanwhile: it is one or the other, and the run is what it was
   for i = 1, 4 do looks[i] = fiber.spawn(function() return prompt(s, forked, "?op=o1").status end) end
   t.equal(post(s, ("/api/runs/%s/resume"):format(forked)).status, 202)

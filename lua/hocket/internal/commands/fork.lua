@@ -125,6 +125,13 @@ local function options_of(row, args)
   return json.encode(options)
 end
 
+-- What is said of a fork that was made.
+local function told(id, parent, n, seq)
+  local row, err = store.find(id)
+  if not row then return nil, err end
+  return { id = id, parent = parent, at_n = n, at_seq = seq, state = stored.state(row) }
+end
+
 -- A run from the beginning, on the files as they are now, that remembers what its parent asked.
 local function latest(row, args)
   if args.at then return stored.failure("invalid", "--at and --latest: a fork leaves its parent at a record, or begins anew") end
@@ -135,7 +142,7 @@ local function latest(row, args)
   if type(options.call) == "table" then options.call.due_ms, options.call.spent_ms = nil, nil end -- its caller's time was over long ago
   local id, err = store.fork(row.id, 0, 0, { input = args.input, options = json.encode(options), target = args.target, anew = true })
   if not id then return nil, err end
-  return { id = id, parent = row.id, at_n = 0, at_seq = 0 }
+  return told(id, row.id, 0, 0)
 end
 
 ---@async
@@ -150,5 +157,5 @@ return function(args)
   if wrong then return nil, wrong end
   local id, failed = store.fork(row.id, n, seq, { options = options, target = args.target })
   if not id then return nil, failed end
-  return { id = id, parent = row.id, at_n = n, at_seq = seq }
+  return told(id, row.id, n, seq)
 end

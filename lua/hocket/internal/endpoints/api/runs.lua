@@ -247,8 +247,9 @@ local function fork_run(server, request)
     local run
     run, wrong = server.desk:resume(made.id)
     if not run then return nil, wrong end
+    made.state = "running"
   end
-  return { id = made.id, parent = made.parent, at = made.at_seq, state = body.resume ~= false and "running" or "parked" }, 201, { location = "/api/runs/" .. made.id }
+  return { id = made.id, parent = made.parent, at = made.at_seq, state = made.state }, 201, { location = "/api/runs/" .. made.id }
 end
 
 local function resume(server, request)
