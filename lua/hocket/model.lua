@@ -9,6 +9,7 @@ local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
 local cassette = require "hocket.cassette"
 local key_commands = require "hocket.internal.base.lazy" "hocket.internal.models.key_command"
 local caught = require "hocket.internal.base.caught"
+local effects = require "hocket.internal.base.effects"
 local kept = require "hocket.internal.core.kept"
 local lazy = require "hocket.internal.base.lazy"
 local llm = require "hocket.internal.core.llm"
@@ -241,12 +242,14 @@ local function base_variable(def)
 end
 
 -- The model of a provider that is named without one. Where a base URL was given by hand the server there is asked:
--- what the provider itself would take may mean nothing to it.
+-- what the provider itself would take may mean nothing to it. A run that is kept has the answer in its log, wherever it goes on.
 local function default_name(provider_name, def, key)
-  local variable = base_variable(def)
+  local variable = (sources.answer("place variable", provider_name, function() return base_variable(def) end))
   if def.default and not variable or cassette.replays() then return def.default end
   local found = cassette.remember("model of " .. provider_name, function()
-    local name, err = offer.choose(provider_name, def, providers.base_of(provider_name), key, variable)
+    local name, err = effects.run("offer", { provider = provider_name }, function()
+      return offer.choose(provider_name, def, providers.base_of(provider_name), key, variable)
+    end)
     return { name = name, code = err and err.code, message = err and err.message }
   end)
   if found.name then return found.name end
@@ -356,7 +359,7 @@ local function find_default()
     if not one then return { code = err.code, message = err.message } end
     return { name .. "/" .. one, variable .. " is set" }
   end
-  return { local_server.find() }
+  return { effects.run("local_server", {}, function() return local_server.find() end) }
 end
 
 -- What was not there may be there by now: a run that is kept looks again.

@@ -66,7 +66,21 @@ for model in openai/m ""; do
   done
   run "$HOCKET" runs -n 1; run "$HOCKET" replay "$(id_in out)"; expect 0; has err "all as they were told"
 done
+
+# Which model there is was found out on this machine: from its server, or at an address that a variable has. A replay asks nobody.
+printf -- '---\nname: guide\n---\nYou answer.\n' >guide.md
+nowhere() { HOCKET_MODEL= OLLAMA_HOST=http://127.0.0.1:1 LLAMACPP_BASE_URL=http://127.0.0.1:1/v1 "$@" >out 2>err </dev/null; code=$?; what="$*"; }
+nowhere env LLAMACPP_BASE_URL="$(cat base)" "$HOCKET" run guide.md hello; expect 0; has out thanks
+run "$HOCKET" runs -n 1; found=$(id_in out)
+nowhere env OPENAI_API_KEY=x OPENAI_BASE_URL="$(cat base)" "$HOCKET" run guide.md hello; expect 4; has err "offers default: write openai/MODEL"
+run "$HOCKET" runs -n 1; refused=$(id_in out)
+nowhere "$HOCKET" run guide.md hello; expect 4; has err "there is no model to ask"
+run "$HOCKET" runs -n 1; none=$(id_in out)
 kill $till; wait $till 2>/dev/null
+for id in "$found" "$refused" "$none"; do
+  nowhere "$HOCKET" replay "$id"; expect 0; has err "all as they were told"
+  nowhere env OPENAI_API_KEY=y LLAMACPP_BASE_URL="$(cat base)" "$HOCKET" replay "$id"; expect 0; has err "all as they were told"
+done
 
 # ---- A log that cannot be followed -------------------------------------------------------------------
 cat >other.lua <<'X'
