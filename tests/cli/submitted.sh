@@ -121,4 +121,38 @@ left signal; run "$HOCKET" signal "$id" go '"said"'; expect 0; signalled=$id
 left ask; run "$HOCKET" answer "$id" q1 answered; expect 0
 sleep "$limit"; worker 4 --runs 1
 ends "$signalled" said; ends "$id" answered
+# ---- What binds whoever submits binds what it submits: a script's own word can only narrow that ----------------------
+cat >posts.lua <<'E'
+local hocket = require "hocket"
+local input = ...
+local post = hocket.tool { name = "post", description = "Posts.", effects = { "run" }, parameters = { type = "object", properties = { n = { type = "string" } } },
+  run = function(args)
+    io.open("posted", "a"):write(args.n, "\n"):close()
+    return "posted"
+  end }
+local deep, word, text = input:match "^(%d) (%S+) (%S+)$"
+if deep == "0" then
+  assert(hocket.run(hocket.agent { name = "clerk", prompt = "You post.", tools = { post } }, ('call post {"n": "%s"}\nsay sent'):format(text)))
+  return "sent"
+end
+local child = assert(hocket.submit("posts.lua", ("%d %s %s"):format(deep - 1, word, text), { pool = "posts", approve = word ~= "-" and word or nil }))
+return assert(child:wait(60)).text
+E
+posts() { # what of the words got through; WORD OPTION…
+  word=$1; shift
+  run env "HOCKET_APPROVE=$operator" "$HOCKET" run -q "$@" posts.lua "$deep $word a"; expect 0; has out sent
+  [ ! -e empty/posted ] || tr -d '\n' <empty/posted
+  rm -f empty/posted
+}
+worker posts --pool posts
+for deep in 1 3; do
+  operator=; same "$(posts allow)" a; same "$(posts - --approve allow)" a; same "$(posts deny --approve allow)" ""
+  same "$(posts allow --approve deny)" ""; same "$(posts allow --approve post=deny)" ""; same "$(posts allow --approve other=deny)" a
+  operator=deny; same "$(posts allow)" ""; same "$(posts allow --approve allow)" ""
+  operator=post=deny; same "$(posts allow)" ""
+done
+run "$HOCKET" runs -n 1; id=$(grep -oE '01[0-9A-Z]{24}' out | head -n 1)
+run "$HOCKET" replay "$id"; expect 0
+end posts TERM; expect 0
+export HOCKET_APPROVE=deny; worker strict --pool posts; unset HOCKET_APPROVE; operator=; same "$(posts allow --approve allow)" ""; end strict TERM; expect 0
 finish

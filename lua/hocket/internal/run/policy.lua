@@ -1,7 +1,7 @@
 --- Who says what about tool calls: the layers of rules that permissions are decided by.
 ---
 ---     operator   HOCKET_APPROVE, of whoever runs the host: words and rules, separated by commas
----     run        the option `approve` of the run (--approve)
+---     run        the option `approve` of the run (--approve); before it what binds a run that has submitted it (its option `rules`)
 ---     agent      `approve:` of each agent's file on the way to the one that calls
 ---
 --- A run that is kept has the operator's word that it began with, or a replay would decide otherwise. Where it goes on under
@@ -121,7 +121,7 @@ function policy.bind(text)
 end
 
 --- The layers that hold for a whole run.
----@param options {approve?: string|string[]}
+---@param options {approve?: string|string[], rules?: hocket.PolicyLayer[]}
 ---@return table[]? layers
 ---@return hocket.Error?
 function policy.of_run(options)
@@ -132,6 +132,7 @@ function policy.of_run(options)
     if not layer then return nil, err end
     layers[1] = layer
   end
+  for _, layer in ipairs(options.rules or {}) do layers[#layers + 1] = layer end
   local words = options.approve
   if words == nil then return layers end
   if type(words) == "string" then words = { words } end
@@ -140,6 +141,36 @@ function policy.of_run(options)
   if not layer then return nil, err end
   layers[#layers + 1] = layer
   return layers
+end
+
+-- What a layer says, whoever has read it.
+local function words_of(layer)
+  local list = { layer.kind, layer.name, layer.mode }
+  for _, rule in ipairs(layer.rules) do
+    list[#list + 1] = ("%s %s %q %q"):format(rule.verdict, rule.tool, rule.argument or "", rule.match or "")
+  end
+  return table.concat(list, "\n")
+end
+
+--- All that bind what is asked for now, as data: a run that it submits they bind, too, whatever is said of it besides. Each
+--- once: runs that submit one another have no more of them each time.
+---@param run? hocket.Run
+---@param of_agent? hocket.PolicyLayer[] Of the agent at work, which has those of the run.
+---@return hocket.PolicyLayer[]?
+---@return hocket.Error?
+function policy.going_along(run, of_agent)
+  local layers, err = of_agent, nil
+  if not layers then layers, err = policy.of_run(run and run.options or {}) end
+  if not layers then return nil, err end
+  local list, seen = {}, {}
+  for _, from in ipairs { layers, policy.bound() or {} } do
+    for _, layer in ipairs(from) do
+      local words = words_of(layer)
+      if not seen[words] then list[#list + 1] = layer end
+      seen[words] = true
+    end
+  end
+  return list
 end
 
 local stricter = { [""] = 0, allow = 1, ask = 2, deny = 3 }

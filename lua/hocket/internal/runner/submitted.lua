@@ -7,6 +7,7 @@ local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local labels = require "hocket.internal.base.labels"
 local messages = require "hocket.internal.run.messages"
+local policy = require "hocket.internal.run.policy"
 local result_of = require "hocket.internal.run.result_of"
 local runs = require "hocket.internal.run.run"
 local signals = require "hocket.internal.run.signals"
@@ -66,12 +67,14 @@ local function check(target, input, opts)
   end
 end
 
--- What it is to begin with: what the script says, and what binds whoever asks.
+-- What it is to begin with: what the script says, and what binds whoever asks, which that can only narrow.
 local function options_of(opts, run)
-  local options = {}
+  local options, context = {}, fiber.context()
   for key, value in pairs(opts) do options[key] = not of_submission[key] and value or nil end
+  local rules, err = policy.going_along(run, context and context.step and context.step.rules)
+  if not rules then return nil, err end
+  if rules[1] then options.rules = json.array(rules) end
   if not run then return options end
-  if options.approve == nil then options.approve = run.options.approve end
   local names = run.labels and labels.names(run.labels.bits) or {}
   if #names > 0 then options.labels = json.array(names) end
   return options
@@ -220,8 +223,10 @@ function submitted.submit(target, input, opts)
   local why = component.missing(SUBMIT)
   if why then return failed { code = "unsupported", message = "hocket.submit: " .. why } end
   local run, id, kept = runs.current(), system.run_id(), effects.here() ~= nil
+  local options, wrong = options_of(opts, run)
+  if not options then return failed(wrong) end
   local args = { id = id, target = target, input = input, pool = opts.pool, due_ms = opts.at and math.floor(opts.at * 1000) or nil, project = opts.project or run and run.options.project or nil,
-    options = options_of(opts, run), caller = kept and run and run.id or nil }
+    options = options, caller = kept and run and run.id or nil }
   local function submit()
     local made, err = require "hocket.internal.runner.submit"(args)
     return made and made.id, err

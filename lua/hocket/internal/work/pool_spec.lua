@@ -69,12 +69,10 @@ end
 
 -- Rules of the run and of all on the way here. The agent's own are in its file.
 local function rules_of(step)
-  local layers, bound = step.rules, policy.bound()
+  local layers = step.rules
   local last = layers[#layers]
   local own = step.def.approve and last and last.kind == "agent" and #layers - 1 or #layers
-  local list = table.move(layers, 1, own, 1, {})
-  if bound then table.move(bound, 1, #bound, #list + 1, list) end
-  return json.array(list)
+  return json.array(assert(policy.going_along(step.run, table.move(layers, 1, own, 1, {}))))
 end
 
 --- Seconds after which a call ends by itself of which its caller has no more to hear: that one ends it in time, if it is there.

@@ -26,7 +26,7 @@ function scope.rules(step)
   local layers, err = step.above and step.above.rules, nil
   if not layers then
     layers = nothing -- as the operator and the run mostly say
-    if step.run.options.approve ~= nil or effects.here() or system.getenv "HOCKET_APPROVE" then layers, err = policy.of_run(step.run.options) end
+    if step.run.options.approve ~= nil or step.run.options.rules or effects.here() or system.getenv "HOCKET_APPROVE" then layers, err = policy.of_run(step.run.options) end
     if not layers then return nil, err end
     local call = step.run.call
     if call then layers = table.move(call.rules, 1, #call.rules, #layers + 1, table.move(layers, 1, #layers, 1, {})) end
