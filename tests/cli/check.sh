@@ -117,4 +117,27 @@ has out "past/main.lua:3:1: warning: os.getenv is not recorded"; has out "past/m
 has out "past/main.lua:10:1: warning: os.remove is not recorded"
 run hocket run past; hasnt err "is not recorded"
 
+# So is a request that changes something, and does not say that it may be made twice.
+mkdir -p asks
+cat >asks/main.lua <<'X'
+local hocket = require "hocket"
+local http = require "hocket.http"
+local url, how, spec = "http://127.0.0.1:1", "PUT", { url = "http://127.0.0.1:1", method = "POST" }
+hocket.http.request { url = url, method = "POST", body = hocket.json.encode { idempotent = true } }
+http.request({ url = url, -- idempotent = true
+  body = "{ idempotent = true }" })
+hocket.http.request { url = url, method = how, body = "x" }
+http.request { method = 'DELETE', url = url }
+-- These are well.
+http.request { url = url, method = "POST", body = "x", idempotent = true }
+http.request { url = url, method = "GET", headers = { body = "x", method = "POST" } }
+http.request { url = url, method = how }
+http.request(spec)
+hocket.step("post", function(key) return http.request { url = url, method = "POST", body = key } end)
+X
+run hocket check asks; expect 0; has out "are well"; same "$(grep -c 'hocket.step, whose function is given a key' out)" 4
+has out "asks/main.lua:4:1: warning: this POST request is not made again where the process ended in the middle of it: write idempotent = true beside its url"
+has out "asks/main.lua:5:1: warning: this POST request"; has out "asks/main.lua:7:1: warning: this request"; has out "asks/main.lua:8:1: warning: this DELETE request"
+run hocket check --json asks; expect 0; has out '"code":"request"'; has out '"line":8'
+
 finish

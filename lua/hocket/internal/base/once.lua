@@ -10,6 +10,13 @@ local once = {}
 
 local asking = { GET = true, HEAD = true, OPTIONS = true }
 
+--- Whether a method only asks.
+---@param method string
+---@return boolean
+function once.asks(method)
+  return asking[method] == true
+end
+
 -- What it is, for people; nil: it only asks. Addresses and arguments may hold what is secret.
 local what = {}
 
