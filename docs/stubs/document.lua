@@ -78,3 +78,9 @@ function document:number() end
 ---@return hocket.Error?
 ---@internal
 function document:replay(record) end
+
+--- The record that brought a version, as replay takes it.
+---@param version integer
+---@return string record
+---@internal
+function document:record(version) end

@@ -506,6 +506,43 @@ static void test_bad_records(void **state)
     assert_int_equal(f->records, 1);
 }
 
+/* What has brought each version brings it again: in another document all of them are as they were. */
+static void test_record(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__document_options o = travel_options();
+    struct hocket__document *twin;
+    struct hocket__buf record, was, is;
+    struct hocket__buf *all[] = { &record, &was, &is };
+    for (size_t i = 0; i < 3; i++)
+        hocket__buf_init(all[i], &hocket__malloc, 0);
+    assert_int_equal(hocket__document_new(&hocket__malloc, &o, &twin, NULL), 0);
+    hocket__document_set_number(f->d, 3);
+    append(f, morning, "food", "A \"quoted\" one");
+    append(f, morning, "food", "B");
+    append(f, evening, "food", "C");
+    assert_int_equal(merge(f, morning, "AB", 2), 4);
+    assert_int_equal(hocket__document_record(f->d, 0, &record), HOCKET_ENOTFOUND);
+    assert_int_equal(hocket__document_record(f->d, 5, &record), HOCKET_ENOTFOUND);
+    assert_int_equal(record.len, 0);
+    for (int64_t v = 1; v <= 4; v++) {
+        hocket__buf_reset(&record);
+        assert_int_equal(hocket__document_record(f->d, v, &record), 0);
+        assert_int_equal(hocket__document_replay(twin, hocket__buf_str(&record), NULL), 1);
+    }
+    assert_int_equal(hocket__document_number(twin), 3);
+    for (int64_t v = 1; v <= 4; v++) {
+        assert_int_equal(hocket__document_read(f->d, v, &was, NULL), 0);
+        assert_int_equal(hocket__document_read(twin, v, &is, NULL), 0);
+    }
+    assert_int_equal(hocket__document_history(f->d, 0, 100, &was), 0);
+    assert_int_equal(hocket__document_history(twin, 0, 100, &is), 0);
+    assert_string_equal(is.data, was.data);
+    for (size_t i = 0; i < 3; i++)
+        hocket__buf_deinit(all[i]);
+    hocket__document_free(twin);
+}
+
 /* ---- Memory and strings ------------------------------------------------------------- */
 
 static int emit_nothing(const char *type, struct hocket__str agent, struct hocket__str payload,
@@ -656,6 +693,7 @@ int main(void)
         cmocka_unit_test(test_new_fails),
         CASE(test_bytes),
         CASE(test_bad_records),
+        CASE(test_record),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_reading_memory),
         cmocka_unit_test(test_strings),
