@@ -187,15 +187,18 @@ bool hocket__kept_is_at_work(const struct hocket__kept *k)
     return false;
 }
 
-/* Upvalue: a text */
+/* Upvalues: a text; what is called before it is there, or nil */
 static int give(lua_State *L)
 {
+    lua_pushvalue(L, lua_upvalueindex(2));
+    if (!lua_isnil(L, -1))
+        lua_call(L, 0, 0);
     lua_pushvalue(L, lua_upvalueindex(1));
     return 1;
 }
 
-/* effect(name, digest, fn, world) -> text, remembered: calls fn(again) in a fiber that is not the run's, and gives the text that
- * it returned; "": none. `world`: it changes what is outside, and must not be done twice. A text in place of fn is one that another run had. In a replay nothing is called. Who is cancelled
+/* effect(name, digest, fn, world, before) -> text, remembered: calls fn(again) in a fiber that is not the run's, and gives the text that
+ * it returned; "": none. `world`: it changes what is outside, and must not be done twice. A text in place of fn is one that another run had; before() is called outside of the run, and does not wait. In a replay nothing is called. Who is cancelled
  * meanwhile gets its text all the same, and has to look. Raises where the log says that something else was asked. */
 int hocket__kept_l_effect(lua_State *L)
 {
@@ -203,9 +206,11 @@ int hocket__kept_l_effect(lua_State *L)
     struct hocket__kept *k = f->kept;
     bool remembered = lua_type(L, 3) == LUA_TSTRING;
     bool world = lua_toboolean(L, 4) && !remembered;
-    lua_settop(L, 3);
+    lua_settop(L, 5);
+    lua_remove(L, 4);
     if (remembered)
-        lua_pushcclosure(L, give, 1);
+        lua_pushcclosure(L, give, 2);
+    lua_settop(L, 3);
     luaL_checktype(L, 3, LUA_TFUNCTION);
     if (f->cancelled && !f->masked)
         return hocket__await_inside(L, 0, 0, none); /* raises */

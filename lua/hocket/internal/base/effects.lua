@@ -80,6 +80,15 @@ local function raised(ok, ...)
   return false, err
 end
 
+-- What was said with a remembered outcome, to be said again by somebody outside before that is there.
+local function saying(said)
+  local context = said and fiber.context()
+  local run = context and context.run
+  return run and function()
+    for _, one in ipairs(said) do run:say_again(one.text, one.to) end
+  end
+end
+
 --- Makes an effect of its own kind: `make(again)` returns a text, and is called outside of the run; "" when it did not come
 --- to that. `again`: a process that is gone had begun it.
 ---@async
@@ -91,7 +100,8 @@ end
 ---@return boolean cancelled Whether the running fiber was cancelled meanwhile: it has to raise that, when it has counted what there is to count.
 ---@return boolean remembered Whether it was answered by what the run remembers of another one: nothing was made.
 function effects.make(kind, digest, make, world)
-  local outcome, remembered = effect(kind, digest, memory.outcome(kind, digest) or make, world)
+  local known, said = memory.outcome(kind, digest)
+  local outcome, remembered = effect(kind, digest, known or make, world, saying(said))
   return outcome, is_cancelled(), remembered
 end
 

@@ -7,6 +7,8 @@
 --- Each outcome is given once: first to who stands at the same place, else to whoever asks the same. What failed for a model, or
 --- was cut off, is asked again. Outcomes that were remembered are marked in this run's own log, so that a replay needs no memory.
 ---
+--- What was said to agents at work is said again with the outcome that they had last when they heard it.
+---
 --- What was given is known by having been asked for: a replay asks again. One that leaps to a checkpoint does not, so that has it
 --- (`given`, `give`).
 local fiber = require "hocket.internal.core.fiber"
@@ -34,14 +36,21 @@ end
 
 local readers = {}
 
+-- Before its next model call an agent hears what was said.
+local function hear(self)
+  if self.said and self.last then self.last.said, self.said = self.said, nil end
+end
+
 function readers.begin(self, e)
   self.begun[e.path .. " " .. e.ord] = e
+  if e.name == "model" then hear(self) end
 end
 
 readers["end"] = function(self, e)
   local begun = self.begun[e.path .. " " .. e.ord]
   if not begun or not is_worth(begun.name, e.value) then return end
   local item = note(self, { n = e.n, outcome = e.value })
+  self.last = item
   push(self.there, begun.name .. " " .. e.path .. " " .. begun.digest, item)
   push(self.anywhere, begun.name .. " " .. begun.digest, item)
 end
@@ -63,16 +72,33 @@ local function give_up(self, e)
 end
 readers.timeout, readers.cancel = give_up, give_up
 
+-- The input that a conversation waits for.
+local function open_input(self)
+  for id, item in pairs(self.open) do
+    if id:find "^i%d+$" and not item.answers[1] then return item end
+  end
+end
+
+-- Where a conversation waits for its input that is what was said, else an agent at work hears it. What was refused is in the log, too.
+local function say(self, to, text)
+  if not text:find "%S" then return end
+  local input = to == "" and open_input(self)
+  if input then return table.insert(input.answers, text) end
+  self.said = self.said or {}
+  table.insert(self.said, { to = to, text = text })
+end
+
 function readers.tell(self, e)
   local a, b = e.value:match "^([^\0]*)\0(.*)$"
   if e.name == "answer" and self.open[a] then table.insert(self.open[a].answers, b) end
+  if e.name == "say" or e.name == "mail" then say(self, a, b) end
   if e.name == "signal" then push(self.signals, a, note(self, { n = e.n, value = b })) end
 end
 
 local function read(entries)
   local self = { items = {}, begun = {}, there = {}, anywhere = {}, questions = {}, open = {}, asking = {}, signals = {} }
   for _, e in ipairs(entries) do readers[e.kind](self, e) end
-  self.begun, self.open, self.asking = nil, nil, nil
+  self.begun, self.open, self.asking, self.last, self.said = nil, nil, nil, nil, nil
   return self
 end
 
@@ -101,11 +127,12 @@ end
 ---@param kind string
 ---@param digest string
 ---@return string?
+---@return {to: string, text: string}[]? said With it, to agents at work.
 function memory.outcome(kind, digest)
   local self = here()
   if not self then return nil end
   local item = take(self.there[kind .. " " .. kept.path() .. " " .. digest]) or take(self.anywhere[kind .. " " .. digest])
-  return item and item.outcome
+  if item then return item.outcome, item.said end
 end
 
 --- What people said to the same question, in their order: the first that is an answer was taken.

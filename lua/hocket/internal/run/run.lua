@@ -203,6 +203,12 @@ function Run:say(text, to)
   return steering.say(self, text, to)
 end
 
+--- The same of what was said to the run that this one is a fork of: a refusal is told by an event.
+---@internal
+function Run:say_again(text, to)
+  steering.deliver(self, text, to)
+end
+
 -- What can change while a run goes on, and how its value is checked.
 local changeable = {
   model = function(v)
