@@ -174,4 +174,39 @@ for n in 1 2 3; do
 done
 expect 0; same "$(told out)" "$(told uncut)"
 run "$HOCKET" replay "$id"; expect 0; run "$HOCKET" show "$id"; has out "board 1: 1 of 5 done"; hasnt out "it rained"
+
+# So do boards and documents of agents that have ended, in their order, and what was used.
+mkdir -p trip/agents
+cat >trip/agents/lead.md <<'X'
+---
+name: lead
+tools: [facilitator]
+agents: [food, stay]
+document: [{day: integer}]
+---
+Lead. {{agents}}
+X
+for one in food stay; do printf -- '---\nname: %s\ndescription: Knows %s\ntools: [specialist]\n---\nYou know %s.\n' $one $one $one >trip/agents/$one.md; done
+echo "return require 'hocket.sim.team' {}" >sim.lua
+cat >trips.lua <<'X'
+local hocket = require "hocket"
+local agents = hocket.agents "trip/agents"
+local state = hocket.checkpoint() or { n = 1 }
+while state.n <= 3 do
+  if ... == "ask" then hocket.ask "On?" end
+  assert(hocket.run(agents.lead, "Two days in Rome, " .. state.n))
+  state.n = state.n + 1
+  hocket.checkpoint(state)
+end
+if ... == "ask" then hocket.ask "On?" end
+return hocket.json.encode { hocket.this_run():usage().calls, #hocket.this_run():tasks(), #hocket.this_run():document_versions() }
+X
+run "$HOCKET" run --json trips.lua; expect 0; cp out uncut
+run "$HOCKET" run trips.lua ask; expect 75; id=$(id_in err)
+for n in 1 2 3 4; do
+  run "$HOCKET" answer "$id" q$n on
+  run "$HOCKET" resume --json "$id"; [ $n = 4 ] || expect 75
+done
+expect 0; has uncut '"finished":true'; same "$(told out)" "$(told uncut)"
+run "$HOCKET" replay "$id"; expect 0
 finish
