@@ -175,6 +175,35 @@ done
 expect 0; same "$(told out)" "$(told uncut)"
 run "$HOCKET" replay "$id"; expect 0; run "$HOCKET" show "$id"; has out "board 1: 1 of 5 done"; hasnt out "it rained"
 
+# Of many rounds the newest are told, and no checkpoint is larger than the one before it for the rest.
+cat >many.lua <<'X'
+local hocket = require "hocket"
+local board = hocket.board()
+assert(board:create("lead", { { text = "All", assigned_to = "writer" } }))
+local state = hocket.checkpoint() or { n = 1 }
+while state.n <= 90 do
+  if ... == "ask" and state.n % 30 == 0 then hocket.ask "On?" end
+  local plan, document = hocket.board(), hocket.document { { "day", "integer" } }
+  hocket.this_run():expect(plan)
+  assert(plan:create("lead", { { text = ("x"):rep(2000) .. state.n, assigned_to = "round" .. state.n } }))
+  assert(document:append({ day = state.n }, "writer", "Day " .. state.n))
+  if state.n > 2 then assert(plan:complete("round" .. state.n, { 1 }, 1)) end
+  state.n = state.n + 1
+  hocket.checkpoint(state)
+end
+return "done"
+X
+run "$HOCKET" run --json many.lua; expect 0; cp out uncut; has uncut 'Day 1"'; hasnt uncut 'Day 2"'; has uncut '"agent":"round2"'
+same "$(grep -oE '"id":1' uncut | wc -l)" 21
+run "$HOCKET" run many.lua ask; expect 75; id=$(id_in err)
+for n in 1 2 3; do
+  run "$HOCKET" answer "$id" q$n on
+  run "$HOCKET" resume --json "$id"; [ $n = 3 ] || expect 75
+done
+expect 0; same "$(told out)" "$(told uncut)"
+run "$HOCKET" replay "$id"; expect 0
+run "$HOCKET" export "$id" moved; expect 0; [ "$(wc -c <moved)" -lt 7000000 ] || fail "$(wc -c <moved) bytes"
+
 # So do boards and documents of agents that have ended, in their order, and what was used.
 mkdir -p trip/agents
 cat >trip/agents/lead.md <<'X'

@@ -137,6 +137,7 @@ end
 local function make(run, own, state)
   settle()
   forget(run, own)
+  holdings.settle(run, own.checkpoint.before)
   local ok, text = pcall(pack.encode, snapshot(run, own, state))
   if not ok then error("bad argument #1 to 'checkpoint' (" .. text .. ")", 3) end
   kept.checkpoint(text)

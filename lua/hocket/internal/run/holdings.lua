@@ -2,11 +2,15 @@
 --- gone through all of it.
 ---
 ---     made before the first checkpoint   is made again by the replay, and brought to what it was: by the records that it lacks
----     made after it                      nobody can reach it any more: what the result tells of it stands in for it
+---     made after it                      nobody can reach it any more: what the result tells of it stands in for it; of the
+---                                        newest ones, or each checkpoint of a loop of months would be larger than the last
 local json = require "hocket.json"
 local shortfall = require "hocket.internal.run.shortfall"
 
 local holdings = {}
+
+--- Boards, and documents, that were made after the first checkpoint and are told of.
+local TOLD = 20
 
 -- ---- What stands in for one that is gone --------------------------------------------------------
 
@@ -72,6 +76,47 @@ local function records_from(document, version)
   return list
 end
 
+-- ---- Let go of -----------------------------------------------------------------------------------
+
+-- Those that stay; fn(one) is called for each that does not.
+local function newest(list, before, fn)
+  local stays, own = {}, 0
+  for i = #list, 1, -1 do
+    local one = list[i]
+    if before[one:number()] ~= one then own = own + 1 end
+    if before[one:number()] == one or own <= TOLD then table.insert(stays, 1, one) elseif fn then fn(one) end
+  end
+  return stays
+end
+
+local function set(list, stays)
+  for i = math.max(#list, #stays), 1, -1 do list[i] = stays[i] end
+end
+
+local function has(list, thing)
+  for _, one in ipairs(list) do
+    if one == thing then return true end
+  end
+  return false
+end
+
+--- A checkpoint is made: the run tells of the newest ones alone from here on, in every life. Of the others what was not done
+--- (`partial`), and the events all of it. The first document stays the run's.
+---@param run hocket.Run
+---@param before table
+function holdings.settle(run, before)
+  local first = run.documents[1]
+  set(run.boards, newest(run.boards, before.boards, function(board) shortfall.settle(run, board) end))
+  local documents = newest(run.documents, before.documents)
+  if first and documents[1] ~= first then table.insert(documents, 1, first) end
+  set(run.documents, documents)
+  local rested = {}
+  for _, one in ipairs(run.rested or {}) do
+    if has(run.boards, one.board) or one.document and has(run.documents, one.document) then rested[#rested + 1] = one end
+  end
+  run.rested = run.rested and rested
+end
+
 -- ---- In a checkpoint ------------------------------------------------------------------------------
 
 --- What there is at the first checkpoint, which every life makes again.
@@ -121,12 +166,12 @@ end
 
 -- Fills `list` with what was; returns all by their numbers.
 local function refill(list, was, one_of)
-  local by_number = {}
-  for i = #list, 1, -1 do list[i] = nil end
+  local by_number, all = {}, {}
   for i, told in ipairs(was) do
-    list[i] = one_of(told)
-    by_number[told.own] = list[i]
+    all[i] = one_of(told)
+    by_number[told.own] = all[i]
   end
+  set(list, all)
   return by_number
 end
 
