@@ -70,8 +70,8 @@ struct hocket__stored {
     unsigned attempts; /* of workers to go on with it, in a row, that came no further */
     bool draining;     /* it begins nothing more, and is put away once nothing is under way */
 
-    struct hocket__buf waits_for; /* of its row: for one that sleeps (asleep.c), or shall say so again */
-    struct {                      /* and its state and time, as it was taken */
+    struct hocket__buf waits_for; /* of its row: for one that sleeps (asleep.c), or is put back */
+    struct {                      /* its row as it was taken */
         enum hocket__store_state state;
         int64_t due_ms;
     } was;
