@@ -95,6 +95,7 @@ static void a_reader_hears(void **state)
 /* ---- Clocks --------------------------------------------------------------------------------------- */
 
 static _Atomic int64_t wrong_ms; /* by which the clock of this machine is wrong */
+static _Atomic int64_t ahead_ms; /* by which the server's has been put forward, as seen from here */
 
 /* For all of this program. */
 int clock_gettime(clockid_t id, struct timespec *t)
@@ -102,6 +103,8 @@ int clock_gettime(clockid_t id, struct timespec *t)
     int rc = (int) syscall(SYS_clock_gettime, id, t);
     if (id == CLOCK_REALTIME)
         t->tv_sec += wrong_ms / 1000;
+    if (id == CLOCK_BOOTTIME)
+        t->tv_sec -= ahead_ms / 1000;
     return rc;
 }
 
@@ -246,6 +249,34 @@ static void who_is_lost_elsewhere_is_given_up_after_a_while(void **state)
         uv_sleep(5);
 }
 
+/* By a clock that jumped leases are over whose owners are there; nobody has asked it since. */
+static void a_server_put_forward_ends_no_leases(void **state)
+{
+    static const char *const ids[] = { "01KANC3V0QZJ9E4W2X6T000001", "01KANC3V0QZJ9E4W2X6T000002" };
+    struct fixture *f = *state;
+    struct hocket__store_claim claim;
+    f->o.lease_ms = 3000;
+    fixture_open(f);
+    pg_submit(f, 1);
+    pg_submit(f, 2);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    another_has(ids[1], HOUR);
+    another_has(ids[0], -1000);
+    while (!pg_take_next(f, &claim)) /* as long as it knows nothing of what was before */
+        uv_sleep(5);
+    assert_string_equal(claim.id, ids[0]);
+    assert_int_equal(hocket__store_release(f->s, &claim), 0);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
+    pg_sql("UPDATE runs SET state = 'done' WHERE owner_pid = 0");
+    ahead_ms = HOUR;
+    another_has(ids[1], -HOUR / 2); /* which was half an hour ahead a moment ago */
+    assert_false(pg_take_next(f, &claim));
+    while (!pg_take_next(f, &claim)) /* its owner does not renew it */
+        uv_sleep(5);
+    ahead_ms = 0;
+    assert_string_equal(claim.id, ids[1]);
+}
+
 /* ---- Before there were workers ------------------------------------------------------------------------------ */
 
 static const enum hocket__store_state states[] = { HOCKET__STORE_RUNNING, HOCKET__STORE_WAITING,
@@ -325,6 +356,7 @@ int main(void)
         TEST(what_is_put_off_comes_by_the_servers_clock),
         TEST(who_has_ended_here_is_seen_whatever_its_lease_says),
         TEST(who_is_lost_elsewhere_is_given_up_after_a_while),
+        TEST(a_server_put_forward_ends_no_leases),
         TEST(tables_without_workers_are_migrated),
     };
     return pg_server() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;

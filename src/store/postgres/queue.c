@@ -101,6 +101,14 @@ static int ask_next(struct hocket__pg *d, bool several)
                    : hocket__pg_query(d, PG_TAKE_NEXT, BEST OF_ONE TAKEN);
 }
 
+/* That the server's clock was put forward shows when it is asked the next time (leases.c): up to then no lease is over that is not
+ * by what it said last. */
+static int64_t over(const struct hocket__pg_keeper *k)
+{
+    int64_t believed = hocket__leases_over(&k->base), now = hocket__pg_now(k);
+    return believed < now ? believed : now;
+}
+
 static int take_next(struct hocket__pg_keeper *k, struct hocket__store_call *call)
 {
     struct hocket__buf ours;
@@ -110,7 +118,7 @@ static int take_next(struct hocket__pg_keeper *k, struct hocket__store_call *cal
     hocket__pg_text(&k->db, call->key);
     add_self(k);
     hocket__pg_text(&k->db, hocket__buf_str(&ours));
-    hocket__pg_int(&k->db, hocket__leases_over(&k->base));
+    hocket__pg_int(&k->db, over(k));
     if (rc == 0)
         rc = ask_next(&k->db, memchr(call->key.p, ',', call->key.n));
     hocket__buf_deinit(&ours);
