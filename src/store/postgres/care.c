@@ -62,18 +62,6 @@ static int64_t count(struct hocket__pg *d, int *rc)
     return *rc == 0 ? hocket__pg_int_of(d, 0, 0) : 0;
 }
 
-static int sweep_all(struct hocket__pg_keeper *k, int64_t max_age_ms)
-{
-    struct hocket__store_options before = k->base.o;
-    int rc;
-    k->base.o.max_age_ms = max_age_ms;
-    do
-        rc = hocket__pg_sweep(&k->base);
-    while (rc == 0 && k->base.more_to_sweep);
-    k->base.o = before;
-    return rc;
-}
-
 /* Those who do not own the tables do without the last step, as the server has it. */
 static int vacuum(struct hocket__pg_keeper *k, struct hocket__store_call *c)
 {
@@ -85,7 +73,7 @@ static int vacuum(struct hocket__pg_keeper *k, struct hocket__store_call *c)
     if (rc == 0)
         runs = count(d, &rc);
     if (rc == 0)
-        rc = sweep_all(k, c->at_ms);
+        rc = hocket__pg_sweep_all(k, c->at_ms);
     if (rc == 0)
         rc = drop_texts(d);
     for (size_t i = 0; rc == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {

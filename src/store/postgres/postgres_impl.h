@@ -17,6 +17,10 @@ struct hocket__pg_keeper {
     int64_t next_traces_ms; /* when traces are looked through (sweep.c); keeper_clock */
     bool doubt;             /* nobody knows whether the last transaction is there */
     bool unsure;            /* a run may be ours whose answer was lost */
+    struct {
+        int64_t below, lowest; /* runs with these numbers are still to be looked at; 0: none */
+    } pass;                    /* through those that may be too old */
+    bool keeps_shared;         /* files that many runs have stay for the moment */
 };
 
 static inline struct hocket__pg_keeper *hocket__pg_of(struct hocket__keeper *base)
@@ -158,6 +162,8 @@ int hocket__pg_blocked(struct hocket__pg_keeper *k, struct hocket__store_call *c
 /* Marks a run as removed, with what nobody else needs of it; its rows go in steps. */
 int hocket__pg_remove(struct hocket__pg_keeper *k, int64_t no);
 int hocket__pg_sweep(struct hocket__keeper *base);
+/* All that there is to sweep, with runs that ended so long ago, or 0; and files that nobody has any more. */
+int hocket__pg_sweep_all(struct hocket__pg_keeper *k, int64_t max_age_ms);
 
 /* Drops the files of those of these generations that no run has, and no item. */
 int hocket__pg_drop_files(struct hocket__pg *d, struct hocket__str generations);
@@ -232,7 +238,8 @@ enum {
     PG_PURGE_MESSAGES,
     PG_PURGE_RUN,
     PG_TRACES,
-    PG_OLDEST,
+    PG_NUMBERS,
+    PG_OLD,
     PG_NOTE_LOCK,
     PG_NOTE_SUM,
     PG_NOTE_PUT,

@@ -11,6 +11,7 @@
 #define STEP_ROWS     "500"
 #define TRACE_MS      (INT64_C(24) * 3600 * 1000)
 #define TRACES_GAP_MS (10 * 60 * 1000) /* they are found by reading all of them */
+enum { STEP_NUMBERS = 10000 };
 
 /* ---- Removing -------------------------------------------------------------------------------- */
 
@@ -65,6 +66,17 @@ int hocket__pg_drop_files(struct hocket__pg *d, struct hocket__str generations)
     return rc;
 }
 
+/* What runs that it was handed in with have as well is looked for at the end of all, where there is one. */
+static int drop_files_of(struct hocket__pg_keeper *k, struct hocket__str generations)
+{
+    struct hocket__str name;
+    int rc = 0;
+    while (rc == 0 && hocket__store_next_generation(&generations, &name))
+        if (name.n == HOCKET__STORE_ID || !k->keeps_shared)
+            rc = purge_files(&k->db, name);
+    return rc;
+}
+
 /* Its id is free at once, and so are files that no other run has. */
 int hocket__pg_remove(struct hocket__pg_keeper *k, int64_t no)
 {
@@ -81,7 +93,7 @@ int hocket__pg_remove(struct hocket__pg_keeper *k, int64_t no)
             " updated_ms = $2,"
             " owner_pid = 0, input = '', options = '', waiting_for = NULL WHERE no = $1");
     if (rc == 0)
-        rc = hocket__pg_drop_files(d, hocket__buf_str(&names));
+        rc = drop_files_of(k, hocket__buf_str(&names));
     hocket__buf_deinit(&names);
     k->base.more_to_sweep = true;
     return rc;
@@ -135,28 +147,51 @@ static int purge(struct hocket__pg *d, int64_t no)
     return rc;
 }
 
+/* Where the next pass begins and ends. */
+static int begin_pass(struct hocket__pg_keeper *k)
+{
+    struct hocket__pg *d = &k->db;
+    hocket__pg_new(d);
+    int rc = hocket__pg_query(
+        d, PG_NUMBERS, "SELECT coalesce(min(no), 1), coalesce(max(no), 0) + 1 FROM runs");
+    if (rc < 0)
+        return rc;
+    k->pass.lowest = hocket__pg_int_of(d, 0, 0);
+    k->pass.below = hocket__pg_int_of(d, 0, 1);
+    return 0;
+}
+
 /* As in a file (sqlite/sweep.c), but that how much there is plays no part: a database is others' as well, and gives
- * room back in its own time. */
+ * room back in its own time. Nor is there an index of times: rows are changed in place. So all numbers are passed through, some in
+ * each step, the highest first: forks come before what they read from. */
 static int64_t old_run(struct hocket__pg_keeper *k, int *rc)
 {
     struct hocket__pg *d = &k->db;
     *rc = 0;
-    if (k->base.o.max_age_ms == 0)
+    if (k->base.o.max_age_ms == 0 || (k->pass.below == 0 && (*rc = begin_pass(k)) < 0))
         return 0;
     int64_t now = hocket__pg_now(k);
     hocket__pg_new(d);
     hocket__pg_int(d, now - HOCKET__SLEEP_MS);
     hocket__pg_int(d, now - k->base.o.max_age_ms);
-    return one_run(d, PG_OLDEST,
-        "SELECT no FROM runs r WHERE removed = 0 AND (state NOT IN ('waiting', 'parked', 'queued')"
+    hocket__pg_int(d, k->pass.below - STEP_NUMBERS);
+    hocket__pg_int(d, k->pass.below);
+    int64_t no = one_run(d, PG_OLD,
+        "SELECT no FROM runs r WHERE no >= $3 AND no < $4"
+        " AND removed = 0 AND (state NOT IN ('waiting', 'parked', 'queued')"
         " OR (state = 'waiting' AND waiting_for LIKE '[{\"kind\":\"input\"%'"
         " AND waiting_for NOT LIKE '%\"kind\":\"signal\"%'"
         " AND waiting_for NOT LIKE '%\"kind\":\"time\"%'))"
         " AND NOT (state = 'running' AND pool IS NOT NULL)"
         " AND (owner_pid = 0 OR lease_ms < $1) AND updated_ms < $2"
         " AND NOT EXISTS (SELECT 1 FROM runs f WHERE f.parent = r.no)"
-        " ORDER BY updated_ms LIMIT 1 FOR UPDATE SKIP LOCKED",
+        " ORDER BY no DESC LIMIT 1 FOR UPDATE SKIP LOCKED",
         rc);
+    if (*rc == 0)
+        k->pass.below = no ? no : k->pass.below - STEP_NUMBERS;
+    if (k->pass.below <= k->pass.lowest)
+        k->pass.below = 0;
+    return no;
 }
 
 /* Some of those that are old enough: 1: there may be more. */
@@ -192,6 +227,44 @@ int hocket__pg_sweep(struct hocket__keeper *base)
         rc = hocket__pg_remove(k, old);
     else if (rc == 0 && hocket__keeper_clock() >= k->next_traces_ms)
         rc = drop_traces(k);
-    base->more_to_sweep = removed || old || rc == 1;
+    base->more_to_sweep = removed || old || k->pass.below > 0 || rc == 1;
     return k->db.conn ? hocket__pg_finish(&k->db, rc < 0 ? rc : 0) : rc;
+}
+
+/* ---- All at once --------------------------------------------------------------------------------- */
+
+/* Those of all names that are no id of a run: each is looked for once. */
+static int drop_shared_files(struct hocket__pg *d)
+{
+    struct hocket__buf names;
+    hocket__buf_init(&names, &hocket__malloc, 0);
+    hocket__pg_new(d);
+    int rc = hocket__pg_query(d, PG_ONCE,
+        "SELECT string_agg(DISTINCT generation, ',') FROM files WHERE length(generation) <> 26");
+    if (rc == 0) {
+        hocket__pg_begin_row(d, 0);
+        rc = hocket__buf_addstr(&names, hocket__pg_text_of(d, 0, 0)) < 0
+                 ? hocket__error_nomem(&d->error)
+                 : hocket__pg_begin(d);
+    }
+    if (rc == 0)
+        rc = hocket__pg_finish(d, hocket__pg_drop_files(d, hocket__buf_str(&names)));
+    hocket__buf_deinit(&names);
+    return rc;
+}
+
+int hocket__pg_sweep_all(struct hocket__pg_keeper *k, int64_t max_age_ms)
+{
+    struct hocket__store_options before = k->base.o;
+    int rc;
+    k->base.o.max_age_ms = max_age_ms;
+    k->pass.below = 0;
+    k->keeps_shared = true;
+    do
+        rc = hocket__pg_sweep(&k->base);
+    while (rc == 0 && k->base.more_to_sweep);
+    k->base.o = before;
+    k->pass.below = 0;
+    k->keeps_shared = false;
+    return rc == 0 ? drop_shared_files(&k->db) : rc;
 }

@@ -1,0 +1,71 @@
+/* What is asked of a database that holds much: it costs what it concerns, and not what else is there. */
+#include "store/pg.h"
+
+#include <stdlib.h>
+
+#define STR(s) hocket__cstr(s)
+#define DAY    (INT64_C(24) * 3600 * 1000)
+
+/* Ids of both begin differently; each run of the first kind ended long ago, and both have files of their own and of others. */
+#define RUNS(id, n, changed, name)                                                                 \
+    "INSERT INTO runs(id, target, input, options, generation, version, seed, state, created_ms,"   \
+    " updated_ms, pool) SELECT '" id "' || lpad(i::text, 8, '0'), 't', '', '{}', '" id             \
+    "' || lpad(i::text, 8, '0') || '," name "', '1', '', 'done', 1, " changed                      \
+    ", 'default' FROM generate_series(1, " #n ") i;"
+#define OLD   "01KANC3V0QZJ9E4W2X"
+#define YOUNG "01KBNC3V0QZJ9E4W2X"
+#define NOW   "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+#define FILES                                                                                      \
+    "INSERT INTO texts(hash, text) VALUES('\\x01', 'a');"                                          \
+    "INSERT INTO files SELECT unnest(string_to_array(generation, ',')), 'a', 'h', no"              \
+    " FROM (SELECT DISTINCT generation FROM runs) r, texts ON CONFLICT DO NOTHING;"
+
+static void begin(struct fixture *f)
+{
+    fixture_open(f);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(pg_care(f, HOCKET__STORE_INFO), 0); /* it has its tables */
+}
+
+static int vacuum(struct fixture *f)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    struct hocket__store_care_of c = { .what = HOCKET__STORE_VACUUM, .max_age_ms = DAY };
+    return fixture_answer(f, hocket__store_care(f->s, &c, &r, NULL));
+}
+
+/* What a session has read is told when it ends. */
+static void expect(struct fixture *f, const char *sql)
+{
+    char script[1024];
+    if (f->s)
+        fixture_close(f);
+    snprintf(script, sizeof(script), "DO $$ BEGIN ASSERT (%s), 'not so'; END $$", sql);
+    pg_sql(script);
+}
+
+static void old_runs_go_in_one_pass(void **state)
+{
+    struct fixture *f = *state;
+    begin(f);
+    pg_sql(RUNS(YOUNG, 20000, NOW, "travel-1") RUNS(OLD, 100, "i", "travel-1")
+            RUNS("01KAMC3V0QZJ9E4W2X", 100, "i", "travel-2") FILES
+        "UPDATE runs f SET parent = p.no FROM runs p WHERE f.id = '" OLD "00000002'"
+        " AND p.id = '" OLD "00000001';"
+        "ANALYZE");
+    assert_int_equal(vacuum(f), 0);
+    expect(f, "(SELECT count(*) FROM runs WHERE removed = 0) = 20000 AND (SELECT count(*) FROM "
+              "files) = 20001"
+              " AND EXISTS (SELECT 1 FROM files WHERE generation = 'travel-1')");
+    expect(f, "(SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname = 'runs'"
+              " AND schemaname = current_schema) < 20 * 20000");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, pg_setup, pg_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(old_runs_go_in_one_pass),
+    };
+    return pg_server() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
+}
