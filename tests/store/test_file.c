@@ -1,5 +1,6 @@
 /* The file of the SQLite store: where it may be, what may stand in it, who may have its runs, how long. */
 #include "store/fixture.h"
+#include "store/keeper/keeper.h"
 #include "store/sqlite/place.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/sqlite.h"
@@ -321,6 +322,7 @@ static void make_version_1(struct fixture *f)
 {
     make_store(f);
     sql(f->path, "DROP INDEX runs_due; DROP INDEX runs_asleep; DROP INDEX runs_caller;"
+                 "DROP INDEX IF EXISTS messages_open;"
                  "ALTER TABLE runs DROP COLUMN pool;"
                  "ALTER TABLE runs DROP COLUMN due_ms; ALTER TABLE runs DROP COLUMN caller;"
                  "ALTER TABLE runs DROP COLUMN project; ALTER TABLE runs DROP COLUMN attempts;"
@@ -412,6 +414,51 @@ static void a_migration_is_whole_or_not_at_all(void **state)
     sql(f->path, "DROP TABLE messages; SELECT count(*) FROM inbox");
     assert_int_equal(try_open(f), 0);
     assert_int_equal(count_entries(f, RUN_1), 300);
+}
+
+static int on_plan(void *ud, int n, char **values, char **names)
+{
+    (void) names;
+    bool *found = ud;
+    *found |= strstr(values[n - 1], "INDEX messages_open") != NULL;
+    return 0;
+}
+
+/* Those that were taken are passed by, whoever looks for the others. */
+static void assert_what_was_taken_is_not_read(struct fixture *f)
+{
+    static const char *const queries[] = {
+        "EXPLAIN QUERY PLAN SELECT no FROM runs WHERE no = 1 AND " HOCKET__QUEUE_SPOKEN,
+        "EXPLAIN QUERY PLAN SELECT no, json FROM messages WHERE run = ? AND json IS NOT NULL AND no > ?"
+        " ORDER BY no",
+    };
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
+        bool found = false;
+        assert_int_equal(sqlite3_exec(db, queries[i], on_plan, &found, NULL), SQLITE_OK);
+        assert_true(found);
+    }
+    sqlite3_close(db);
+}
+
+static void messages_that_were_taken_cost_nothing(void **state)
+{
+    struct fixture *f = *state;
+    make_store(f);
+    assert_what_was_taken_is_not_read(f);
+    /* As hocket made it at first; programs of that time may have it open. */
+    sql(f->path, "DROP INDEX IF EXISTS messages_open");
+    assert_int_equal(try_open(f), 0);
+    assert_what_was_taken_is_not_read(f);
+}
+
+static void what_is_migrated_has_all_indexes(void **state)
+{
+    struct fixture *f = *state;
+    make_version_1(f);
+    assert_int_equal(try_open(f), 0);
+    assert_what_was_taken_is_not_read(f);
 }
 
 /* ---- Who may have its runs --------------------------------------------------------------------------- */
@@ -818,6 +865,8 @@ int main(void)
         TEST(an_older_one_is_migrated),
         TEST(one_without_workers_is_migrated),
         TEST(a_migration_is_whole_or_not_at_all),
+        TEST(messages_that_were_taken_cost_nothing),
+        TEST(what_is_migrated_has_all_indexes),
         TEST(two_stores_share_a_file),
         TEST(who_slept_past_a_lease_writes_nothing),
         TEST(a_claim_is_told_before_its_loss),

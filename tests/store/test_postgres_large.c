@@ -61,11 +61,73 @@ static void old_runs_go_in_one_pass(void **state)
               " AND schemaname = current_schema) < 20 * 20000");
 }
 
+/* ---- Messages ------------------------------------------------------------------------------------ */
+
+#define LONG_AGO                                                                                   \
+    "INSERT INTO messages(run, id, at_ms) SELECT no, i::text, 1 FROM runs, generate_series(1, "    \
+    "20000) i;"
+
+static void messages_that_were_taken_are_not_read(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim claim;
+    begin(f);
+    pg_submit(f, 1);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    pg_sql(LONG_AGO "DROP INDEX IF EXISTS messages_open; ANALYZE messages");
+    fixture_close(f); /* as hocket made it at first */
+    fixture_open(f);
+    assert_true(pg_take_next(f, &claim));
+    assert_int_equal(pg_message(f, claim.id, "q", STR("{}")), 0);
+    for (int i = 0; i < 10; i++) {
+        struct hocket__store_reply r = fixture_reply(f);
+        assert_int_equal(fixture_answer(f, hocket__store_spoken(f->s, &r, NULL)), 0);
+        assert_int_equal(f->count, 1);
+        r = fixture_reply(f);
+        assert_int_equal(
+            fixture_answer(f, hocket__store_messages(f->s, STR(claim.id), &r, NULL)), 0);
+        assert_int_equal(f->count, 1);
+    }
+    assert_int_equal(hocket__store_message_del(f->s, &claim, STR("q")), 0);
+    assert_int_equal(hocket__store_release(f->s, &claim), 0);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
+    expect(f, "(SELECT sum(seq_tup_read) + sum(idx_tup_fetch) FROM pg_stat_user_tables"
+              " WHERE relname = 'messages' AND schemaname = current_schema) < 2 * 20000");
+}
+
+/* Who may not make an index does without. */
+static void a_worker_makes_no_index(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture worker;
+    char role[64], script[128];
+    begin(f);
+    snprintf(role, sizeof(role), "worker_%s", pg_schema);
+    snprintf(script, sizeof(script), "CREATE ROLE %s LOGIN", role);
+    pg_sql(script);
+    struct hocket__store_reply r = fixture_reply(f);
+    struct hocket__store_care_of care = {
+        .what = HOCKET__STORE_GRANT, .worker = STR(role), .reader = STR("")
+    };
+    assert_int_equal(fixture_answer(f, hocket__store_care(f->s, &care, &r, NULL)), 0);
+    pg_sql("DROP INDEX messages_open");
+    fixture_init(&worker, &pg_kind);
+    pg_user = role;
+    begin(&worker);
+    fixture_deinit(&worker);
+    pg_user = "hocket";
+    expect(f, "to_regclass('messages_open') IS NULL");
+    begin(f);
+    expect(f, "to_regclass('messages_open') IS NOT NULL");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, pg_setup, pg_teardown)
     const struct CMUnitTest tests[] = {
         TEST(old_runs_go_in_one_pass),
+        TEST(messages_that_were_taken_are_not_read),
+        TEST(a_worker_makes_no_index),
     };
     return pg_server() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
 }

@@ -308,6 +308,7 @@ static void make_version_1(struct fixture *f)
            " DROP COLUMN caller, DROP COLUMN project, DROP COLUMN attempts, DROP COLUMN taken_n,"
            " DROP COLUMN news, DROP COLUMN writes; DROP INDEX runs_generation;"
            "CREATE INDEX runs_generation ON runs(generation) WHERE generation IS NOT NULL;"
+           "DROP INDEX IF EXISTS messages_open;"
            "UPDATE meta SET value = '1' WHERE name = 'version'");
 }
 

@@ -221,6 +221,13 @@ void hocket__claims_taken(
     " attempts = CASE WHEN state <> 'running' THEN 0 WHEN last_n > taken_n + 2 THEN 1"             \
     " ELSE attempts + 1 END"
 
+/* Those of a run that were not taken. Stores of version 2 may lack it: whoever opens one makes it, where he can, and it is of use to
+ * older programs, too. */
+#define HOCKET__MESSAGES_OPEN "messages_open"
+#define HOCKET__MESSAGES_INDEX                                                                     \
+    "CREATE INDEX IF NOT EXISTS " HOCKET__MESSAGES_OPEN                                            \
+    " ON messages(run, no) WHERE json IS NOT NULL;"
+
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
 /* Of run `no`: who has called it, and has not ended; and of those that it has called, if it has not ended itself, one that has not. */

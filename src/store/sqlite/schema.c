@@ -133,9 +133,9 @@ static const char schema[] =
     " id TEXT NOT NULL,"
     " at_ms INTEGER NOT NULL,"
     " json TEXT," /* NULL: it was taken */
-    " UNIQUE(run, id));"
+    " UNIQUE(run, id));" HOCKET__MESSAGES_INDEX
 
-    QUEUE_TABLES
+        QUEUE_TABLES
 
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
     "INSERT INTO meta VALUES('syncs', 0);"; /* changed where there is nothing else to sync */
@@ -328,6 +328,16 @@ static int migrate(struct hocket__db *d, int64_t version)
     return rc < 0 ? rc : set_version(d, version);
 }
 
+/* Without it all goes on, more slowly: where it cannot be made now, whoever opens the file next does it. */
+static void add_index(struct hocket__db *d)
+{
+    int rc;
+    int64_t there = hocket__db_ask(
+        d, "SELECT count(*) FROM sqlite_schema WHERE name = '" HOCKET__MESSAGES_OPEN "'", &rc);
+    if (rc == 0 && !there)
+        hocket__db_exec(d, HOCKET__MESSAGES_INDEX);
+}
+
 /* Vacuuming by steps has to be asked for before there is anything in the file.
  * The check comes before WAL is switched on, which would write to a file that is damaged. */
 static int bring_up(struct hocket__db *d, int content)
@@ -343,6 +353,8 @@ static int bring_up(struct hocket__db *d, int content)
         rc = change(d, make);
     if (rc >= 0 && content == OLDER)
         rc = change(d, migrate);
+    if (rc >= 0 && content != EMPTY)
+        add_index(d);
     return rc;
 }
 
