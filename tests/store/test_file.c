@@ -429,7 +429,8 @@ static void assert_what_was_taken_is_not_read(struct fixture *f)
 {
     static const char *const queries[] = {
         "EXPLAIN QUERY PLAN SELECT no FROM runs WHERE no = 1 AND " HOCKET__QUEUE_SPOKEN,
-        "EXPLAIN QUERY PLAN SELECT no, json FROM messages WHERE run = ? AND json IS NOT NULL AND no > ?"
+        "EXPLAIN QUERY PLAN SELECT no, json FROM messages WHERE run = ? AND json IS NOT NULL AND "
+        "no > ?"
         " ORDER BY no",
     };
     sqlite3 *db;
@@ -459,6 +460,43 @@ static void what_is_migrated_has_all_indexes(void **state)
     make_version_1(f);
     assert_int_equal(try_open(f), 0);
     assert_what_was_taken_is_not_read(f);
+}
+
+/* ---- How long it takes ------------------------------------------------------------------------------- */
+
+/* Nanoseconds of the shortest of some. */
+static uint64_t time_to_list(struct fixture *f, const struct hocket__store_filter *filter, size_t n)
+{
+    uint64_t best = UINT64_MAX;
+    for (int i = 0; i < 10; i++) {
+        struct hocket__store_reply r = fixture_reply(f);
+        uint64_t begun = uv_hrtime(), took;
+        assert_int_equal(fixture_answer(f, hocket__store_runs(f->s, filter, &r, NULL)), 0);
+        took = uv_hrtime() - begun;
+        best = took < best ? took : best;
+        assert_int_equal(f->count, n);
+    }
+    return best;
+}
+
+/* Whoever cancels a thousand lists those of each. */
+static void those_of_a_caller_are_found_at_once(void **state)
+{
+    struct fixture *f = *state;
+    make_store(f);
+    sql(f->path,
+        "CREATE TEMP TABLE t AS SELECT * FROM runs; UPDATE t SET owner_pid = 0;"
+        "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)"
+        " INSERT INTO runs(no, id, target, input, options, version, seed, state, created_ms,"
+        " updated_ms, caller) SELECT 100 + i, printf('01KANC3V0QZJ9E4W2Y%08d', i), target,"
+        " input, options, version, seed, state, created_ms, updated_ms,"
+        " iif(i % 10000 = 1, id, NULL) FROM t, n");
+    assert_int_equal(try_open(f), 0);
+    struct hocket__store_filter of_caller = { .caller = HOCKET__STR(RUN_1) },
+                                of_nobody = { .project = HOCKET__STR("none") };
+    uint64_t all = time_to_list(f, &of_nobody, 0);
+    assert_true(4 * time_to_list(f, &of_caller, 3) < all);
+    assert_true(memcmp(fixture_row(f, 0).run.id, fixture_row(f, 1).run.id, HOCKET__STORE_ID) > 0);
 }
 
 /* ---- Who may have its runs --------------------------------------------------------------------------- */
@@ -867,6 +905,7 @@ int main(void)
         TEST(a_migration_is_whole_or_not_at_all),
         TEST(messages_that_were_taken_cost_nothing),
         TEST(what_is_migrated_has_all_indexes),
+        TEST(those_of_a_caller_are_found_at_once),
         TEST(two_stores_share_a_file),
         TEST(who_slept_past_a_lease_writes_nothing),
         TEST(a_claim_is_told_before_its_loss),

@@ -113,16 +113,25 @@ static void bind_states(struct hocket__db *d, sqlite3_stmt *st, int i, unsigned 
     hocket__db_bind_text(d, st, i, hocket__cstr(words));
 }
 
+#define RUNS                                                                                       \
+    "SELECT " HOCKET__RUN_COLUMNS HOCKET__RUN_FROM                                                 \
+    " WHERE r.id < ?1 AND r.removed = 0 AND instr(?2, ' ' || r.state || ' ')"                      \
+    " AND (?3 = 0 OR r.updated_ms < ?3) AND (?4 = '' OR p.id = ?4)"                                \
+    " AND (?6 = '' OR r.pool = ?6) AND (?7 = '' OR r.project = ?7)"
+#define NEWEST " ORDER BY r.id DESC"
+
+/* A caller has few, and an index: of a statement that may be about all it would be no part. */
+static sqlite3_stmt *runs_of(struct hocket__db *d, struct hocket__str caller)
+{
+    return caller.n > 0 ? hocket__db_stmt(d, ST_RUNS_CALLED, RUNS " AND r.caller = ?5" NEWEST)
+                        : hocket__db_stmt(d, ST_RUNS, RUNS NEWEST);
+}
+
 int hocket__sqlite_runs(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     struct hocket__db *d = &k->db;
     char words[128];
-    sqlite3_stmt *st = hocket__db_stmt(d, ST_RUNS,
-        "SELECT " HOCKET__RUN_COLUMNS HOCKET__RUN_FROM
-        " WHERE r.id < ?1 AND r.removed = 0 AND instr(?2, ' ' || r.state || ' ')"
-        " AND (?3 = 0 OR r.updated_ms < ?3) AND (?4 = '' OR p.id = ?4)"
-        " AND (?5 = '' OR r.caller = ?5) AND (?6 = '' OR r.pool = ?6)"
-        " AND (?7 = '' OR r.project = ?7) ORDER BY r.id DESC");
+    sqlite3_stmt *st = runs_of(d, c->key);
     if (!st)
         return d->error.status;
     hocket__db_bind_text(d, st, 1, c->before[0] ? hocket__cstr(c->before) : HOCKET__STR("~"));

@@ -245,6 +245,7 @@ enum {
     ST_LET_GO,
     ST_FIND,
     ST_RUNS,
+    ST_RUNS_CALLED,
     ST_ENTRIES,
     ST_RECORDS,
     ST_FILES,
