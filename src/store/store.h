@@ -208,7 +208,8 @@ int hocket__store_spoken(struct hocket__store *s, const struct hocket__store_rep
 /* Rows POOL: what lies in pools, in their order. It reads all runs of pools that have not ended. */
 int hocket__store_pools(struct hocket__store *s, const struct hocket__store_reply *reply,
     struct hocket__store_call **call);
-/* Rows RUN, oldest first: runs of pools that have not ended, and wait for somebody, or that another run has called. */
+/* Rows RUN without input and options, oldest first: runs of pools that have not ended, and wait for somebody, or that another run
+ * has called. */
 int hocket__store_blocked(struct hocket__store *s, size_t limit,
     const struct hocket__store_reply *reply, struct hocket__store_call **call);
 /* Rows RUN, newest first. */

@@ -867,6 +867,8 @@ static void who_waits_for_whom_is_listed(void **state)
     assert_int_equal(blocked(f, 10), 2);
     assert_string_equal(fixture_row(f, 0).run.id, RUN_1);
     assert_string_equal(fixture_row(f, 1).run.caller, RUN_1);
+    assert_int_equal(fixture_row(f, 1).run.input.n, 0);
+    assert_int_equal(fixture_row(f, 1).run.options.n, 0);
     assert_int_equal(blocked(f, 1), 1);
 }
 

@@ -121,6 +121,65 @@ static void a_worker_makes_no_index(void **state)
     expect(f, "to_regclass('messages_open') IS NOT NULL");
 }
 
+/* ---- Lists --------------------------------------------------------------------------------------- */
+
+enum { LONG_ONES = 30 };
+
+/* Of a MiB each: calls have all that was said before, and pictures. */
+static void make_long_ones(struct fixture *f)
+{
+    begin(f);
+    fixture_close(f);
+    pg_sql(RUNS(OLD, 30, "i",
+        "travel-1") "UPDATE runs SET state = 'queued', caller = id, input = repeat('x', 1000000);"
+                    "INSERT INTO items SELECT 'k', id, 1, 0, 0, NULL, repeat('x', 1000000) FROM "
+                    "runs;"
+                    "ANALYZE");
+    pg_proxy_start();
+    fixture_open(f);
+}
+
+/* Bytes that one piece of an answer is, or all, of so many rows. */
+static int64_t passed(struct fixture *f, int rc, bool all, size_t n)
+{
+    int64_t before = pg_proxy.passed;
+    f->stop_after = all ? 0 : 1;
+    assert_int_equal(fixture_answer(f, rc), all ? 0 : HOCKET_ECANCELLED);
+    assert_int_equal(f->count, all ? n : 1);
+    return pg_proxy.passed - before;
+}
+
+static void lists_come_in_pieces_of_so_many_bytes(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_filter of_pool = { .pool = STR("default") }, few = { .limit = 7 },
+                                of_caller = { .caller = STR(OLD "00000003") };
+    make_long_ones(f);
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_in_range(
+        passed(f, hocket__store_blocked(f->s, 100, &r, NULL), true, LONG_ONES), 1, 100000);
+    for (int all = 0; all < 2; all++) {
+        size_t most = all ? 40000000 : 4000000;
+        r = fixture_reply(f);
+        assert_in_range(
+            passed(f, hocket__store_runs(f->s, &of_pool, &r, NULL), all, LONG_ONES), 1, most);
+        if (all)
+            assert_string_equal(fixture_row(f, 29).run.id, OLD "00000001");
+        r = fixture_reply(f);
+        assert_in_range(passed(f, hocket__store_runs(f->s, &few, &r, NULL), all, 7), 1, most);
+        r = fixture_reply(f);
+        assert_in_range(passed(f, hocket__store_runs(f->s, &of_caller, &r, NULL), all, 1), 1, most);
+        r = fixture_reply(f);
+        assert_in_range(
+            passed(f, hocket__store_items(f->s, STR("k"), STR(""), &r, NULL), all, LONG_ONES), 1,
+            most);
+    }
+    f->stop_after = 0;
+    fixture_close(f);
+    pg_proxy_end();
+    fixture_open(f);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, pg_setup, pg_teardown)
@@ -128,6 +187,7 @@ int main(void)
         TEST(old_runs_go_in_one_pass),
         TEST(messages_that_were_taken_are_not_read),
         TEST(a_worker_makes_no_index),
+        TEST(lists_come_in_pieces_of_so_many_bytes),
     };
     return pg_server() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
 }

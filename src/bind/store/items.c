@@ -84,7 +84,7 @@ int hocket__l_store_pools(lua_State *L)
     return hocket__store_ask_wait(L, a, rc, -1, hocket__store_give_list);
 }
 
-/* blocked(limit) -> list of runs of pools that wait for somebody, or that another one has called */
+/* blocked(limit) -> list of runs of pools, without input and options, that wait for somebody, or that another one has called */
 int hocket__l_store_blocked(lua_State *L)
 {
     int64_t limit = luaL_checkinteger(L, 1);

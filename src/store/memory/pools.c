@@ -99,6 +99,7 @@ void hocket__memory_blocked(struct hocket__memory *m, struct hocket__store_call 
         hocket__memory_row(m, r, &row);
         if (!sleeps(r) && !r->caller[0] && !is_limited(r, &row.run))
             continue;
+        row.run.input = row.run.options = HOCKET__STR("");
         hocket__store_pack(&c->rows, &row);
         c->limit--;
     }

@@ -1,5 +1,6 @@
 /* Items: as in a file (sqlite/items.c), but that another may put the same one between two statements, and that an answer may
  * be lost: one that was asked for again, and stands there as it was to be, with its run, is what was asked for. */
+#include "store/postgres/piece.h"
 #include "store/postgres/postgres_impl.h"
 
 /* What is there, locked: its version, or 0, and its generations. */
@@ -167,8 +168,6 @@ int hocket__pg_item_del(struct hocket__pg_keeper *k, struct hocket__store_call *
 
 /* ---- Reading ----------------------------------------------------------------------------------- */
 
-#define AT_ONCE 100
-
 /* Where nothing can be written, whoever this is: who would look for what is due to write of it is not to wait until he can. */
 static bool is_due_for_others(struct hocket__pg_keeper *k, struct hocket__store_call *c)
 {
@@ -190,25 +189,28 @@ int hocket__pg_items(struct hocket__pg_keeper *k, struct hocket__store_call *c)
     hocket__pg_text(d, c->message_id);
     hocket__pg_int(d, (int64_t) c->from);
     hocket__pg_text(d, hocket__buf_str(&c->after));
-    hocket__pg_int(d, AT_ONCE);
     hocket__pg_int(d, hocket__store_items_until(c, now));
     int rc = hocket__pg_query(d, PG_ITEMS,
-        "SELECT id, version, due_ms, at_ms, generation, json,"
-        " (current_setting('transaction_read_only') = 'on')::int::bigint FROM items WHERE kind = $1"
-        " AND ($2 = '' OR id = $2) AND (due_ms, id) > ($3, $4) AND due_ms <= $6"
-        " ORDER BY due_ms, id LIMIT $5");
-    if (rc == 0 && is_due_for_others(k, c))
+        HOCKET__PG_PIECE("id, version, due_ms, at_ms, generation, json,"
+                         " (current_setting('transaction_read_only') = 'on')::int::bigint",
+            "due_ms, id",
+            "SELECT *, octet_length(json) + coalesce(octet_length(generation), 0) + 100 AS size"
+            " FROM items WHERE kind = $1 AND ($2 = '' OR id = $2) AND (due_ms, id) > ($3, $4)"
+            " AND due_ms <= $5 ORDER BY due_ms, id LIMIT " HOCKET__PG_AT_ONCE));
+    if (rc < 0)
+        return rc;
+    if (is_due_for_others(k, c))
         return 0;
-    for (int i = 0; rc == 0 && i < hocket__pg_rows(d); i++) {
+    c->more = hocket__pg_is_cut(d, 7);
+    for (int i = 0; i < hocket__pg_rows(d); i++) {
         struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_ITEM };
         hocket__pg_begin_row(d, i);
         row.item = (struct hocket__store_item){ c->key, hocket__pg_text_of(d, i, 0),
             hocket__pg_int_of(d, i, 1), hocket__pg_int_of(d, i, 2), hocket__pg_int_of(d, i, 3),
             hocket__pg_text_of(d, i, 4), hocket__pg_text_of(d, i, 5), now };
         hocket__store_pack(&c->rows, &row);
-        c->more = i + 1 == AT_ONCE;
-        if (c->more)
+        if (c->more && i + 1 == hocket__pg_rows(d))
             c->rows.status |= hocket__store_item_behind(c, &row.item);
     }
-    return rc;
+    return 0;
 }

@@ -33,7 +33,8 @@ int hocket__pg_blocked(struct hocket__pg_keeper *k, struct hocket__store_call *c
     hocket__pg_new(d);
     hocket__pg_int(d, (int64_t) c->limit);
     int rc = hocket__pg_query(d, PG_ONCE,
-        HOCKET__PG_RUN " WHERE r.no IN " HOCKET__QUEUE_BLOCKED " ORDER BY r.id LIMIT $1");
+        "SELECT " HOCKET__PG_RUN_COLUMNS_WITH("'', ''") HOCKET__PG_RUN_FROM
+        " WHERE r.no IN " HOCKET__QUEUE_BLOCKED " ORDER BY r.id LIMIT $1");
     for (int i = 0; rc == 0 && i < hocket__pg_rows(d); i++) {
         struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
         hocket__pg_begin_row(d, i);

@@ -110,10 +110,12 @@ int hocket__pg_answer(struct hocket__keeper *base, struct hocket__store_call *c)
 #define HOCKET__PG_REMOVED     "removed "
 #define HOCKET__PG_REMOVED_END "removed!" /* no id that begins so is as high */
 
-#define HOCKET__PG_RUN                                                                             \
-    "SELECT " HOCKET__PG_RUN_COLUMNS " FROM runs r LEFT JOIN runs p ON p.no = r.parent"
-#define HOCKET__PG_RUN_COLUMNS                                                                     \
-    "r.id, p.id, r.at_n, r.at_seq, r.target, r.input, r.options, r.generation,"                    \
+#define HOCKET__PG_RUN         "SELECT " HOCKET__PG_RUN_COLUMNS HOCKET__PG_RUN_FROM
+#define HOCKET__PG_RUN_FROM    " FROM runs r LEFT JOIN runs p ON p.no = r.parent"
+#define HOCKET__PG_RUN_COLUMNS HOCKET__PG_RUN_COLUMNS_WITH("r.input, r.options")
+/* With something else for the two columns that may be long. */
+#define HOCKET__PG_RUN_COLUMNS_WITH(texts)                                                         \
+    "r.id, p.id, r.at_n, r.at_seq, r.target, " texts ", r.generation,"                             \
     " r.waiting_for, r.version, r.seed, r.state, r.simulated, r.cost, r.tokens, r.created_ms,"     \
     " r.updated_ms, r.last_n, r.fence, r.owner_pid, r.owner_host, r.owner_since_ms, r.lease_ms,"   \
     " r.no, r.owner_place, r.owner_start, r.owner_store, r.last_seq, r.pool, r.due_ms, r.caller,"  \
@@ -129,7 +131,8 @@ enum {
     PG_RUN_STORE,
     PG_RUN_LAST_SEQ,
     PG_RUN_POOL,
-    PG_RUN_WRITES = PG_RUN_POOL + 5
+    PG_RUN_WRITES = PG_RUN_POOL + 5,
+    PG_RUN_COLUMNS
 };
 void hocket__pg_run_of(struct hocket__pg *d, int row, struct hocket__store_run *run);
 /* The run's number; 0 without an error: there is none. */
@@ -222,6 +225,7 @@ enum {
     PG_RUN_ID,
     PG_FIND,
     PG_RUNS,
+    PG_RUNS_CALLED,
     PG_CHAIN,
     PG_ENTRIES,
     PG_RECORDS,

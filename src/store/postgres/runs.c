@@ -1,4 +1,5 @@
 /* Runs: one of them, lists, and an end to one. */
+#include "store/postgres/piece.h"
 #include "store/postgres/postgres_impl.h"
 
 /* ---- Runs -------------------------------------------------------------------------------------- */
@@ -119,6 +120,27 @@ static void add_states(struct hocket__pg *d, unsigned states, char *words)
 
 enum { RUNS_AT_ONCE = 100 };
 
+/* Which fill a piece is found by lengths alone; then those are read. */
+#define RUNS(of_caller)                                                                            \
+    "SELECT " HOCKET__PG_RUN_COLUMNS ", s.all_of FROM (" HOCKET__PG_PIECE("no", "id DESC",         \
+        "SELECT r.no, r.id, octet_length(r.input) + octet_length(r.options)"                       \
+        " + coalesce(octet_length(r.waiting_for), 0) + coalesce(octet_length(r.generation), 0)"    \
+        " + 300 AS size" HOCKET__PG_RUN_FROM                                                       \
+        " WHERE r.id < $1 AND r.removed = 0 AND strpos($2, ' ' || r.state || ' ') > 0"             \
+        " AND ($3 = 0 OR r.updated_ms < $3) AND ($4 = '' OR p.id = $4)"                            \
+        " AND ($6 = '' OR r.pool = $6) AND ($7 = '' OR r.project = $7)" of_caller                  \
+        " ORDER BY r.id DESC LIMIT $5") ") s JOIN runs r ON r.no = s.no"                           \
+                                        " LEFT JOIN runs p ON p.no = r.parent ORDER BY r.id DESC"
+
+/* A caller has few, and an index: of a statement that may be about all it would be no part. */
+static int ask_runs(struct hocket__pg *d, struct hocket__str caller)
+{
+    if (caller.n == 0)
+        return hocket__pg_query(d, PG_RUNS, RUNS(""));
+    hocket__pg_text(d, caller);
+    return hocket__pg_query(d, PG_RUNS_CALLED, RUNS(" AND r.caller = $8"));
+}
+
 int hocket__pg_runs(struct hocket__pg_keeper *k, struct hocket__store_call *c)
 {
     struct hocket__pg *d = &k->db;
@@ -130,23 +152,18 @@ int hocket__pg_runs(struct hocket__pg_keeper *k, struct hocket__store_call *c)
     hocket__pg_int(d, c->updated_before_ms);
     hocket__pg_text(d, c->parent);
     hocket__pg_int(d, n);
-    hocket__pg_text(d, c->key);
     hocket__pg_text(d, c->message_id);
     hocket__pg_text(d, c->json);
-    int rc = hocket__pg_query(d, PG_RUNS,
-        HOCKET__PG_RUN
-        " WHERE r.id < $1 AND r.removed = 0 AND strpos($2, ' ' || r.state || ' ') > 0"
-        " AND ($3 = 0 OR r.updated_ms < $3) AND ($4 = '' OR p.id = $4)"
-        " AND ($6 = '' OR r.caller = $6) AND ($7 = '' OR r.pool = $7) AND ($8 = '' OR r.project = "
-        "$8)"
-        " ORDER BY r.id DESC LIMIT $5");
+    int rc = ask_runs(d, c->key);
     if (rc < 0)
         return rc;
-    for (int i = 0; i < hocket__pg_rows(d); i++)
+    int rows = hocket__pg_rows(d);
+    for (int i = 0; i < rows; i++)
         give_run(k, c, i);
-    c->more = hocket__pg_rows(d) == n && c->limit != (size_t) n;
+    bool cut = rows > 0 && hocket__pg_int_of(d, 0, PG_RUN_COLUMNS) > rows;
+    c->more = cut || (rows == n && c->limit != (size_t) n);
     if (c->limit > 0)
-        c->limit -= (size_t) hocket__pg_rows(d);
+        c->limit -= (size_t) rows;
     return 0;
 }
 

@@ -152,8 +152,10 @@ int hocket__sqlite_answer(struct hocket__keeper *base, struct hocket__store_call
 /* What the id of a removed run begins with, that it had, and its number. */
 #define HOCKET__REMOVED "removed "
 
-#define HOCKET__RUN_COLUMNS                                                                        \
-    "r.id, p.id, r.at_n, r.at_seq, r.target, r.input, r.options, r.generation, r.waiting_for,"     \
+#define HOCKET__RUN_COLUMNS HOCKET__RUN_COLUMNS_WITH("r.input, r.options")
+/* With something else for the two columns that may be long. */
+#define HOCKET__RUN_COLUMNS_WITH(texts)                                                            \
+    "r.id, p.id, r.at_n, r.at_seq, r.target, " texts ", r.generation, r.waiting_for,"              \
     " r.version, r.seed, r.state, r.simulated, r.cost, r.tokens, r.created_ms, r.updated_ms,"      \
     " r.last_n, r.fence, r.owner_pid, r.owner_host, r.owner_since_ms, r.lease_ms, r.no,"           \
     " r.owner_place, r.owner_start, r.owner_store, r.last_seq, r.pool, r.due_ms, r.caller,"        \
