@@ -1,6 +1,7 @@
 /* Connections that end at any byte, or whose server ends in the middle of a transaction: what was written is there once, and
  * nobody is told otherwise. */
 #include "store/pg.h"
+#include "store/postgres/db.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -391,6 +392,51 @@ static void what_was_taken_meanwhile_was_put(void **state)
     fixture_deinit(&direct);
 }
 
+static void until_one_waits(void)
+{
+    while (pg_count("SELECT 1 FROM pg_locks l JOIN pg_class c ON c.oid = l.relation"
+                    " JOIN pg_namespace s ON s.oid = c.relnamespace"
+                    " WHERE NOT granted AND s.nspname = current_schema")
+           == 0)
+        uv_sleep(5);
+}
+
+/* Its transaction ends between two questions whether it is there: what it has put is no other run of the same id. */
+static void what_was_put_late_is_ours(void **state)
+{
+    struct fixture *f = *state;
+    struct commit c = { .wait.done = on_kept };
+    pg_proxy_start();
+    fixture_open(f);
+    /* What a store looks for when it is opened is no answer that is counted. */
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(pg_find(f, RUN_1), HOCKET_ENOTFOUND);
+        uv_sleep(i == 0 ? 100 : 0);
+    }
+    pg_proxy.holds = true;
+    pg_proxy.answers = 1; /* what the rows say; not that they are written */
+    struct hocket__store_claim claim = fixture_put(f, RUN_1);
+    hocket__store_commit(f->s, &claim, HOCKET__STORE_SYNCED, &c.wait);
+    while (!pg_proxy.is_holding)
+        uv_run(&f->loop, UV_RUN_NOWAIT);
+    /* As if it were on its way still. */
+    struct hocket__pg *late =
+        pg_begin("BEGIN; CREATE TEMP TABLE t AS SELECT * FROM runs; DELETE FROM runs; COMMIT;"
+                 "BEGIN; LOCK TABLE runs IN EXCLUSIVE MODE; INSERT INTO runs SELECT * FROM t");
+    pg_proxy.is_holding = pg_proxy.holds = false;
+    until_one_waits(); /* it was asked for, and not seen */
+    assert_int_equal(hocket__pg_script(late, "COMMIT"), 0);
+    fixture_until(f, &c.done);
+    pg_end(late);
+    assert_int_equal(c.status, 0);
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
+    fixture_append(f, &claim, 1);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
+    pg_assert_entries(f, RUN_1, 1);
+    fixture_close(f);
+    pg_proxy_end();
+}
+
 /* ---- What is gone when it is asked for -------------------------------------------------------------------- */
 
 static void hand_in(struct fixture *f, const struct hocket__store_run *run)
@@ -630,6 +676,7 @@ int main(void)
         TEST(what_comes_late_changes_nothing_back),
         TEST(a_late_end_is_nobodys),
         TEST(what_was_taken_meanwhile_was_put),
+        TEST(what_was_put_late_is_ours),
         TEST(what_is_gone_meanwhile_was_put),
         TEST(what_was_removed_before_is_put_again),
         TEST(what_was_refused_is_refused_though_it_was_cut_off),

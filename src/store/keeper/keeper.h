@@ -33,6 +33,7 @@ struct hocket__claimed {
     bool dirty, released;
     bool changed; /* more than that it has grown: the time is to be exact */
     bool is_new;  /* put by this transaction; of a fork of run `parent` */
+    bool is_put;  /* it is there already, with the very seed */
     bool called;  /* it has a caller, who hears of its end */
 
     /* Of a database that has to be asked over a network: what is said of its row in this transaction, to be written at once;

@@ -17,16 +17,19 @@
 
 /* ---- What the rows say -------------------------------------------------------------------------- */
 
-static int send_load(struct hocket__pg_keeper *k, struct hocket__claimed *c)
+/* `seed`: of one that is to be put; else empty. */
+static int send_load(
+    struct hocket__pg_keeper *k, struct hocket__claimed *c, struct hocket__str seed)
 {
     hocket__pg_new(&k->db);
     hocket__pg_text(&k->db, hocket__cstr(c->id));
     hocket__pg_int(&k->db, k->base.self.store);
     hocket__pg_int(&k->db, k->base.self.pid);
+    hocket__pg_bytes(&k->db, seed);
     return hocket__pg_send(&k->db, PG_LOAD,
         "SELECT no, CASE WHEN owner_store = $2 AND owner_pid = $3 THEN fence ELSE 0 END, last_n,"
-        " last_seq, updated_ms, (caller IS NOT NULL)::int::bigint, writes FROM runs"
-        " WHERE id = $1 FOR UPDATE");
+        " last_seq, updated_ms, (caller IS NOT NULL)::int::bigint, writes,"
+        " (seed = $4)::int::bigint FROM runs WHERE id = $1 FOR UPDATE");
 }
 
 static int send_number(struct hocket__pg_keeper *k, const struct hocket__store_run *r)
@@ -34,6 +37,11 @@ static int send_number(struct hocket__pg_keeper *k, const struct hocket__store_r
     hocket__pg_new(&k->db);
     hocket__pg_text(&k->db, hocket__cstr(r->parent));
     return hocket__pg_send(&k->db, PG_NUMBER, HOCKET__PG_NUMBER);
+}
+
+static struct hocket__str seed_of(const struct hocket__store_run *r)
+{
+    return hocket__str((const char *) r->seed, sizeof(r->seed));
 }
 
 /* All runs that the commands are of, in `touched`, and what is asked of each. */
@@ -50,7 +58,7 @@ static int gather(struct hocket__pg_keeper *k, struct hocket__str work)
         if (!hocket__keeper_touch(&k->base, c))
             continue;
         c->is_new = cmd.kind == HOCKET__STORE_PUT;
-        rc = send_load(k, c);
+        rc = send_load(k, c, c->is_new ? seed_of(&cmd.row.run) : HOCKET__STR(""));
         if (rc == 0 && c->is_new)
             rc = send_number(k, &cmd.row.run);
     }
@@ -71,6 +79,7 @@ static int read_row(struct hocket__pg_keeper *k, struct hocket__claimed *c)
     c->updated_ms = there ? hocket__pg_int_of(d, 0, 4) : 0;
     c->called = there && hocket__pg_int_of(d, 0, 5) != 0;
     c->writes = there ? hocket__pg_int_of(d, 0, 6) : 0;
+    c->is_put = there && c->is_new && hocket__pg_int_of(d, 0, 7) != 0;
     if (!c->is_new)
         return 0;
     rc = hocket__pg_next(d);
@@ -207,10 +216,27 @@ static int write_known(struct hocket__pg_keeper *k, struct hocket__str work)
     return write_rows(k, work, false);
 }
 
+/* What nobody knew of was not there when it was asked for, and is now: it is to be asked for again. */
+static int check_late(struct hocket__pg_keeper *k)
+{
+    for (struct hocket__list *l = k->base.touched.next; l != &k->base.touched; l = l->next) {
+        struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, touched);
+        if (!c->is_put || !c->doubt.is_new)
+            continue;
+        hocket__error(&k->db.error, HOCKET_EIO, "what was written before has come late");
+        k->db.error.retryable = true;
+        return HOCKET_EIO;
+    }
+    return 0;
+}
+
+/* `begun`: it goes on with the transaction in which that was asked for of which nobody knew. */
 static int write_read(struct hocket__pg_keeper *k, struct hocket__str work, bool begun)
 {
     hocket__keeper_begun(&k->base);
     int rc = load(k, work, begun);
+    if (rc == 0 && begun)
+        rc = check_late(k);
     return rc == 0 ? write_rows(k, work, true) : abandon(k, rc, true);
 }
 
@@ -222,7 +248,7 @@ int hocket__pg_is_put(struct hocket__pg_keeper *k, const struct hocket__store_ru
     struct hocket__pg *d = &k->db;
     hocket__pg_new(d);
     hocket__pg_text(d, hocket__cstr(r->id));
-    hocket__pg_bytes(d, hocket__str((const char *) r->seed, sizeof(r->seed)));
+    hocket__pg_bytes(d, seed_of(r));
     hocket__pg_int(d, k->asked_ms - CLOCK_MS);
     int rc = hocket__pg_query(d, PG_ONCE,
         "SELECT 1 FROM runs WHERE seed = $2 AND (id = $1 OR (updated_ms >= $3"
