@@ -437,6 +437,37 @@ static void what_was_put_late_is_ours(void **state)
     pg_proxy_end();
 }
 
+/* One that this store has lost, and heard of it, may be taken by it once more. */
+static void what_was_lost_and_is_taken_and_cut_off_is_had(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim claim, anew;
+    f->o.lease_ms = 3000;
+    pg_proxy_start();
+    fixture_open(f);
+    pg_submit(f, 1);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    assert_true(pg_take_next(f, &claim));
+    for (int i = 0; i < 2; i++) {
+        pg_sql("UPDATE runs SET fence = fence + 1, owner_pid = 0, state = 'queued'");
+        while (f->news[HOCKET__STORE_REFUSED] <= (size_t) i) /* when it renews its leases */
+            assert_int_equal(pg_find(f, claim.id), 0);
+        size_t cuts = pg_proxy.cuts;
+        pg_proxy.answers = i ? 4 : 0; /* of its COMMIT; of all */
+        if (i)
+            assert_int_equal(pg_take(f, claim.id, &anew), 0);
+        else
+            assert_true(pg_take_next(f, &anew));
+        assert_int_equal(pg_proxy.cuts, cuts + 1);
+        assert_string_equal(anew.id, claim.id);
+        claim = anew;
+    }
+    fixture_append(f, &claim, 1);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
+    fixture_close(f);
+    pg_proxy_end();
+}
+
 /* ---- What is gone when it is asked for -------------------------------------------------------------------- */
 
 static void hand_in(struct fixture *f, const struct hocket__store_run *run)
@@ -679,6 +710,7 @@ int main(void)
         TEST(what_was_put_late_is_ours),
         TEST(what_is_gone_meanwhile_was_put),
         TEST(what_was_removed_before_is_put_again),
+        TEST(what_was_lost_and_is_taken_and_cut_off_is_had),
         TEST(what_was_refused_is_refused_though_it_was_cut_off),
         TEST(what_is_not_ours_any_more_is_read),
     };

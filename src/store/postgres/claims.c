@@ -63,10 +63,17 @@ static int claim(struct hocket__pg_keeper *k, struct hocket__store_call *call)
     return rc;
 }
 
-/* A claim of this very store that it knows nothing of is one whose answer was lost on the way. */
+/* A claim of this very store that it knows nothing of is one whose answer was lost on the way. What it knows may be an older one,
+ * which it has lost. */
+bool hocket__pg_knows(const struct hocket__claimed *c, int64_t fence)
+{
+    return c && (hocket__claims_is_ours(c) || (int64_t) c->fence == fence);
+}
+
 static bool is_lost_claim(struct hocket__pg_keeper *k, const struct hocket__claimed *c)
 {
-    return c->fence == 0 && hocket__pg_int_of(&k->db, 0, PG_RUN_STORE) == k->base.self.store
+    return !hocket__pg_knows(c, hocket__pg_int_of(&k->db, 0, PG_RUN_FENCE))
+           && hocket__pg_int_of(&k->db, 0, PG_RUN_STORE) == k->base.self.store
            && hocket__pg_int_of(&k->db, 0, PG_RUN_PID) == k->base.self.pid;
 }
 

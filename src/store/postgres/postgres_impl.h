@@ -89,6 +89,8 @@ int hocket__pg_submit(struct hocket__pg_keeper *k, struct hocket__store_call *c,
 void hocket__pg_owner(struct hocket__pg_keeper *k);
 /* Whether whoever has the run of this row of HOCKET__PG_RUN has it still. */
 bool hocket__pg_is_held(struct hocket__pg_keeper *k, int row);
+/* Whether this store knows of its claim with this number. */
+bool hocket__pg_knows(const struct hocket__claimed *c, int64_t fence);
 int hocket__pg_take(struct hocket__pg_keeper *k, struct hocket__store_call *c);
 /* 1: some are locked by somebody. */
 int hocket__pg_renew(struct hocket__pg_keeper *k);
@@ -121,7 +123,8 @@ int hocket__pg_answer(struct hocket__keeper *base, struct hocket__store_call *c)
     " r.no, r.owner_place, r.owner_start, r.owner_store, r.last_seq, r.pool, r.due_ms, r.caller,"  \
     " r.project, r.attempts, r.writes"
 enum {
-    PG_RUN_PID = 19,
+    PG_RUN_FENCE = 18,
+    PG_RUN_PID,
     PG_RUN_HOST,
     PG_RUN_SINCE,
     PG_RUN_LEASE,

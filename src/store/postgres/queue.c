@@ -136,8 +136,7 @@ static bool is_known(struct hocket__pg_keeper *k, int row)
     if (id.n != HOCKET__STORE_ID)
         return true;
     memcpy(text, id.p, id.n);
-    struct hocket__claimed *c = hocket__claims_get(&k->base, text);
-    return c && c->fence != 0;
+    return hocket__pg_knows(hocket__claims_get(&k->base, text), hocket__pg_int_of(&k->db, row, 2));
 }
 
 static int retake(struct hocket__pg_keeper *k, struct hocket__store_call *call, int64_t no)
@@ -154,7 +153,7 @@ static int retake(struct hocket__pg_keeper *k, struct hocket__store_call *call, 
     return hocket__pg_rows(&k->db) == 1 ? give(k, call) : 0;
 }
 
-/* A run that is ours by its row, and of which this store knows nothing, is one whose answer was lost. */
+/* A run that is ours by its row, by a claim of which this store knows nothing, is one whose answer was lost. */
 static int lost_one(struct hocket__pg_keeper *k, struct hocket__store_call *call)
 {
     struct hocket__pg *d = &k->db;
@@ -163,7 +162,8 @@ static int lost_one(struct hocket__pg_keeper *k, struct hocket__store_call *call
     hocket__pg_int(d, k->base.self.store);
     hocket__pg_text(d, call->key);
     int rc = hocket__pg_query(d, PG_LOST,
-        "SELECT id, no FROM runs WHERE owner_pid = $1 AND owner_store = $2 AND state = 'running'"
+        "SELECT id, no, fence FROM runs WHERE owner_pid = $1 AND owner_store = $2 AND state = "
+        "'running'"
         " AND pool = ANY(string_to_array($3, ',')) AND removed = 0");
     for (int i = 0; rc == 0 && i < hocket__pg_rows(d); i++)
         if (!is_known(k, i))
