@@ -118,6 +118,26 @@ static void any_bytes_survive(void **state)
     }
 }
 
+/* Nobody of ours has written it: it is read as something, however it ends. */
+static void what_is_written_wrongly_is_read(void **state)
+{
+    static const char *const wrong[] = { "\\x01", "\\x0121", "\\x012121", "\\x012f3a7f",
+        "\\x01c3bfc3bf" };
+    static const size_t lengths[] = { 0, 0, 1, 1, 2 };
+    struct fixture *f = *state;
+    fixture_open(f);
+    struct hocket__store_claim claim = fixture_put(f, RUN_1);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        char script[128];
+        snprintf(script, sizeof(script),
+            "UPDATE runs SET waiting_for = convert_from('%s'::bytea, 'UTF8')", wrong[i]);
+        pg_sql(script);
+        assert_int_equal(pg_find(f, RUN_1), 0);
+        assert_int_equal(fixture_row(f, 0).run.waiting_for.n, lengths[i]);
+    }
+}
+
 /* Two stores let the same long text go and put it, again and again. */
 static void long_texts_are_shared_and_go_with_the_last(void **state)
 {
@@ -624,6 +644,7 @@ int main(void)
         cmocka_unit_test(urls_are_shown_without_passwords),
         TEST(wrong_urls_are_not_repeated),
         TEST(any_bytes_survive),
+        TEST(what_is_written_wrongly_is_read),
         TEST(long_texts_are_shared_and_go_with_the_last),
         TEST(a_hint_is_heard_and_given),
         TEST(a_session_that_was_ended_is_made_anew),

@@ -339,9 +339,11 @@ void hocket__pg_begin_row(struct hocket__pg *d, int row)
     d->out_of_memory |= n > 0 && hocket__buf_reserve(&d->row, n) < 0;
 }
 
-static int digit(char c)
+/* Whatever it is: others may have written it. */
+static unsigned digit(char c)
 {
-    return c >= 'a' ? c - 'a' + 10 : c - '0';
+    unsigned u = (unsigned char) c;
+    return (u >= 'a' ? u - 'a' + 10 : u - '0') & 15;
 }
 
 struct hocket__str hocket__pg_text_of(struct hocket__pg *d, int row, int column)
