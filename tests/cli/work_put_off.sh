@@ -10,10 +10,13 @@ mkdir agents; printf -- '---\nname: solo\nmodel: openai/x\n---\nAlone.\n' >agent
 detach agents "Hello"; worker 1; until_true given_back w1.out
 run "$HOCKET" runs; has out "(no worker could go on: openai needs a key: set OPENAI_API_KEY"; has out queued
 run "$HOCKET" wait -t 0.1 "$id"; expect 124; has err "queued after 0.1 seconds, as no worker could go on with it: openai needs a key"
+run "$HOCKET" show "$id"; has out "given back"; has out "A worker could not go on with it: openai needs a key: set OPENAI_API_KEY"
+run "$HOCKET" show "$id" --at 1; hasnt out "given back" # as it stood then
 end 1 TERM; expect 0
 # One that has it goes on; that its server is not there is an end as any.
 OPENAI_API_KEY=x OPENAI_BASE_URL=http://127.0.0.1:1 worker 2
 run "$HOCKET" wait "$id"; expect 4; has err "cannot connect"; end 2 TERM; expect 0
+run "$HOCKET" show "$id"; hasnt out "given back"; has out "cannot connect"
 
 # No model is named at all: what the first worker does not have is not what the run has found.
 printf -- '---\nname: solo\n---\nAlone.\n' >agents/solo.md
@@ -32,6 +35,10 @@ L
 detach other.lua "$PWD/file"; worker 5; until_true is "$id" waiting
 rm file; run "$HOCKET" signal "$id" go; expect 0
 run "$HOCKET" wait "$id"; expect 1; has err "error: 5 workers could not go on with it"; has err "asks something else"
+# That is no record of its own: it is the run's end all the same, and nobody is asked for anything any more.
+run "$HOCKET" show "$id"; has out "5 workers could not go on with it"; has out "asks something else"; hasnt out "waits for the signal"
+run "$HOCKET" show "$id" --json; has out '"error":{"code":'; has out "5 workers could not go on with it"
+run "$HOCKET" show "$id" --at 1; hasnt out "5 workers"
 same "$(grep -c '"outcome":"put_off"' w5.out)" 5
 end 5 TERM; expect 0
 

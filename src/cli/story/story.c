@@ -374,14 +374,37 @@ bool cli_story_open(struct cli_paper *p, const hocket_json *open, const char *id
     return true;
 }
 
+/* That a run has ended may be no record of its own. */
+static bool is_over(const hocket_json *story, const char *state, bool is_now)
+{
+    return cli_story_is_text(story, "ended")
+           || (is_now
+               && (strcmp(state, "done") == 0 || strcmp(state, "failed") == 0
+                   || strcmp(state, "cancelled") == 0));
+}
+
+static void say_given_back(struct cli_paper *p, const hocket_json *run)
+{
+    struct cli_buf line = { 0 };
+    size_t n;
+    const char *why = cli_story_text(run, "put_off", &n);
+    if (n == 0)
+        return;
+    cli_story_heading(p, "given back");
+    cli_buf_adds(&line, "A worker could not go on with it: ");
+    cli_buf_add(&line, why, n);
+    cli_paper_text(p, CLI_WARN, line.p, line.n, INDENT);
+    cli_buf_free(&line);
+}
+
 /* What was open when a run ended is nobody's question any more. */
 static void say_end(struct cli_paper *p, const hocket_json *story)
 {
     const hocket_json *error = cli_story_member(story, "error");
     const hocket_json *run = cli_story_member(story, "run");
     const char *id = cli_story_text(run, "id", NULL), *state = cli_story_text(run, "state", NULL);
-    bool over = cli_story_is_text(story, "ended");
-    if (!over && hocket_json_first(cli_story_member(story, "open"))) {
+    bool is_now = cli_story_integer(story, "at") == cli_story_integer(story, "records");
+    if (!is_over(story, state, is_now) && hocket_json_first(cli_story_member(story, "open"))) {
         cli_story_heading(p, "waits for");
         cli_story_open(p, cli_story_member(story, "open"), id);
     }
@@ -393,9 +416,10 @@ static void say_end(struct cli_paper *p, const hocket_json *story)
         cli_story_heading(p, "error");
         cli_story_paragraphs(p, CLI_BAD, error, "message", INDENT);
     }
+    if (is_now && strcmp(state, "queued") == 0)
+        say_given_back(p, run);
     bool is_new = strcmp(state, "forked") == 0;
-    if ((is_new || strcmp(state, "cut_off") == 0)
-        && cli_story_integer(story, "at") == cli_story_integer(story, "records")) {
+    if (is_now && (is_new || strcmp(state, "cut_off") == 0)) {
         cli_paper_line(p);
         cli_paper_addf(p, CLI_WARN, "It %s: hocket resume %s goes on.",
             is_new ? "has only been forked" : "was cut off", id);

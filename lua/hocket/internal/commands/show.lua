@@ -1,6 +1,19 @@
 --- `hocket show`: one run, as its records tell it.
+local json = require "hocket.json"
+local result_of = require "hocket.internal.run.result_of"
 local stored = require "hocket.internal.commands.stored"
 local story = require "hocket.internal.commands.story"
+
+-- One that workers gave up has no record of its end: it was nobody's when it ended.
+local function tell_end(row, told)
+  if row.state ~= "failed" or told.error ~= json.null then return true end
+  local text, err = result_of(row.id)
+  if err then return nil, err end
+  local result = text and json.decode(text)
+  local why = type(result) == "table" and result.error
+  if type(why) == "table" and type(why.message) == "string" then told.error = { code = tostring(why.code), message = why.message } end
+  return true
+end
 
 --- The run's row, and what hocket.Story:result gives; `records`: how many there are.
 ---@async
@@ -25,5 +38,9 @@ return function(args)
   end
   local result = told:result()
   result.run, result.records = stored.describe(row), last
+  if result.at == last then
+    ok, wrong = tell_end(row, result)
+    if not ok then return nil, wrong end
+  end
   return result
 end
