@@ -382,7 +382,8 @@ HOCKET_API int hocket_run_replay(hocket_host *host, const char *name, uint64_t *
 /* Ends a run of a host with a store without ending it: it can be resumed from where it is, here or in another
  * process. Calls that are under way end, and are made again then. on_done runs with HOCKET_EPARKED. A run
  * with the option {"park": true} does so by itself once it waits for nothing but a person (a question, a plan,
- * an approval), a signal, or a time of day more than a minute away. ENOTFOUND when there is no such run, ESTATE when it is not kept. */
+ * an approval), a signal, or a time of day more than a minute away. A store that cannot write now and has nothing of
+ * the run yet is on_done's error instead. ENOTFOUND when there is no such run, ESTATE when it is not kept. */
 HOCKET_API int hocket_run_park(hocket_host *host, uint64_t id);
 
 /* The same, but what is under way ends first: no call of a model or a tool is begun any more, and once none is left the run

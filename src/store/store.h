@@ -159,6 +159,10 @@ struct hocket__store_wait {
  * (claim may be NULL: any) was refused. Cannot fail; after it the wait lasts until `done` or forget. */
 void hocket__store_commit(struct hocket__store *s, const struct hocket__store_claim *claim,
     enum hocket__store_kept kept, struct hocket__store_wait *w);
+/* How far comes what was handed over up to now; and whether the store has all up to there (WRITTEN). */
+uint64_t hocket__store_handed(const struct hocket__store *s);
+bool hocket__store_has(const struct hocket__store *s, uint64_t place);
+
 /* w->done will not be called. A wait that is zero, done or forgotten may be given. */
 void hocket__store_forget(struct hocket__store_wait *w);
 

@@ -183,6 +183,26 @@ run "$HOCKET" runs -n 1; large=$(id_in out); rm -f large.run; run "$HOCKET" expo
 run sh -c 'ulimit -f 128; "$0" import --new large.run' "$HOCKET"; expect 1; has err "error"; hasnt out 01
 run "$HOCKET" import --new large.run; expect 0; has out 01
 
+# Nor is a run kept of which nothing could be written: it is not said that somebody can go on with it.
+printf 'return require("hocket").ask "Which city?"\n' >where.lua
+printf 'require("hocket").flow.sleep(600)\n' >sleeps.lua
+much=$(head -c 100000 /dev/zero | tr '\0' x)
+for what in where.lua sleeps.lua; do
+  (ulimit -f 128; exec "$HOCKET" run "$what" "$much") >out 2>err </dev/null & pid=$!
+  until_true grep -q "cannot be kept for now" err; kill -INT $pid; wait $pid; code=$?
+  expect 1; has err "error: the run could not be kept: "; hasnt err "hocket resume"; hasnt err "hocket answer"
+done
+what="a conversation on a full disk"; mkdir -p full; printf -- '---\nname: guide\n---\n%s\n' "$much" >full/guide.md
+printf 'say one\n' | (ulimit -f 128; exec "$HOCKET" chat full/guide.md "$much") >out 2>err; code=$?
+expect 1; has err "error: the run could not be kept: "; hasnt err "chat --resume"
+# Of one that it has something of it does.
+what="a run that the disk was full in the middle of"; printf 'require("hocket").step("large", function() return ("x"):rep(200000) end)\nrequire("hocket").flow.sleep(600)\n' >grows.lua
+run "$HOCKET" run -q --store state/small.db end.lua; expect 0
+(ulimit -f 256; exec "$HOCKET" run --store state/small.db grows.lua) >out 2>err </dev/null & pid=$!
+until_true grep -q "cannot be kept for now" err; kill -INT $pid; wait $pid; code=$?
+expect 130; has err "the run is kept; go on: hocket resume"; has err "what runs did at last could not be kept"
+run "$HOCKET" runs --store state/small.db; has out grows.lua
+
 # A conversation is left, and found again from elsewhere.
 mkdir -p talk; printf -- '---\nname: guide\n---\nYou answer.\n' >talk/guide.md
 (cd talk && printf 'say one\n' | "$HOCKET" chat guide.md) >out 2>err; has out one; has err "hocket chat --resume 01"

@@ -337,6 +337,7 @@ static int put(struct hocket__stored *s, const struct hocket_run_spec *spec,
             hocket__str(spec->input, spec->input_len ? spec->input_len : strlen(spec->input));
     int rc = hocket__store_put(s->store, &row, &s->claim);
     s->claimed = rc == 0;
+    s->put = hocket__store_handed(s->store);
     return rc;
 }
 
@@ -455,8 +456,12 @@ static void let_end(struct hocket__stored *s, int status, const struct hocket_er
 {
     struct hocket__run *r = s->run;
     let_go(s);
-    if (status < 0 && !s->off && (r->status == 0 || s->parked))
-        hocket__run_fail_late(r, err);
+    if (status < 0 && !s->off && (r->status == 0 || s->parked)) {
+        struct hocket_error why = *err;
+        if (s->parked)
+            hocket__error(&why, status, "the run could not be kept: %s", err->message);
+        hocket__run_fail_late(r, &why);
+    }
     hocket__run_mark_due(r);
     r->host->rt->undelivered = true; /* no fiber has run that would lead to it */
     hocket__fibers_settle(r->host->rt);
@@ -467,22 +472,25 @@ static void on_open(struct hocket__store_wait *w, int status, const struct hocke
     let_end(hocket__container_of(w, struct hocket__stored, opening), status, err);
 }
 
-/* That it is open is enough: what it waits for then, a disk that is full, may take for ever. */
+/* That it is open is enough: what it waits for then, a disk that is full, may take for ever. One that is put away hears
+ * of that, too. */
 void hocket__stored_opened(struct hocket__stored *s)
 {
-    if (!s->held)
+    if (!s->held || s->opening.no_pause)
         return;
     hocket__store_forget(&s->opening);
     let_end(s, 0, NULL);
 }
 
-/* It was done before anybody knew whether its store can be used. */
-static void hold_until_open(struct hocket__stored *s)
+/* It was done before anybody knew whether its store can be used; or is to be gone on with, and the store has nothing of it. */
+static void hold_until_known(struct hocket__stored *s)
 {
-    if (s->run->host->store_ready || s->run->host->closing)
+    bool nowhere = s->parked && !hocket__store_has(s->store, s->put);
+    if ((s->run->host->store_ready && !nowhere) || s->run->host->closing)
         return;
     hold_end(s);
     s->opening.done = on_open;
+    s->opening.no_pause = nowhere;
     hocket__store_commit(s->store, NULL, HOCKET__STORE_WRITTEN, &s->opening);
 }
 
@@ -533,7 +541,7 @@ void hocket__stored_end(struct hocket__stored *s)
     s->claimed = false;
     if (over && s->pool.len > 0) /* what a process writes is news for others alone */
         hocket__hearing_ask(s->run->host);
-    hold_until_open(s);
+    hold_until_known(s);
 }
 
 void hocket__stored_forsake(struct hocket__stored *s)

@@ -43,17 +43,18 @@ struct hocket__stored {
     enum hocket__store_state state;
     int64_t due; /* the time of day that its row says that it waits for; 0: none */
     bool claimed;
-    bool confirmed;                  /* the store has written something for this claim */
-    bool changed;                    /* what it waits for is not what its row says */
-    bool may_park;                   /* it parks where it waits for a person */
-    bool parked;                     /* it ends here, and is not over */
-    bool resumed;                    /* others may have said something before it was here */
-    bool read;                       /* what was said to it was taken since it began to wait */
-    bool off;                        /* the store cannot be used, and it goes on without */
+    uint64_t put;   /* the place of its row in what was handed over; 0: it was there */
+    bool confirmed; /* the store has written something for this claim */
+    bool changed;   /* what it waits for is not what its row says */
+    bool may_park;  /* it parks where it waits for a person */
+    bool parked;    /* it ends here, and is not over */
+    bool resumed;   /* others may have said something before it was here */
+    bool read;      /* what was said to it was taken since it began to wait */
+    bool off;       /* the store cannot be used, and it goes on without */
     struct hocket__store_call *call; /* under way: loading, or reading what was said to it */
     struct hocket__deadline later;   /* what could not be read is read again (hearing.c) */
     struct hocket__store_wait opening;
-    bool held;               /* it has ended, and the store is not open yet */
+    bool held;               /* it has ended, and the store is not open yet, or has nothing of it */
     struct hocket__buf pool; /* whose workers may take it; empty: nobody but who goes on with it */
     bool listening;          /* to others: the store is watched for it (hearing.c) */
     bool

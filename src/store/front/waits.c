@@ -69,6 +69,16 @@ void hocket__store_commit(struct hocket__store *s, const struct hocket__store_cl
     hocket__store_next_turn(s);
 }
 
+uint64_t hocket__store_handed(const struct hocket__store *s)
+{
+    return s->handed;
+}
+
+bool hocket__store_has(const struct hocket__store *s, uint64_t place)
+{
+    return place <= s->written;
+}
+
 /* Also for a wait that was never begun, or is over: its link is empty then. */
 void hocket__store_forget(struct hocket__store_wait *w)
 {
