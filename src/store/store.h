@@ -129,7 +129,7 @@ int hocket__store_message_del(struct hocket__store *s, const struct hocket__stor
     struct hocket__str message_id);
 /* Milliseconds that a claim holds without being renewed. */
 int64_t hocket__store_lease_ms(const struct hocket__store *s);
-/* Nobody has the run now. One of a pool that waits or is parked, and that was spoken to while we had it, is QUEUED. */
+/* The last word of a claim, also of one that was refused: with it the store forgets that. Nobody has the run now. One of a pool that waits or is parked, and that was spoken to while we had it, is QUEUED. */
 int hocket__store_release(struct hocket__store *s, const struct hocket__store_claim *claim);
 /* The same of a run that was taken and that nothing was done with: as TAKE has told it, or (was_next) TAKE_NEXT, whose run is QUEUED
  * again, since no worker was lost with it. */

@@ -136,6 +136,8 @@ void hocket__store_kept(struct hocket__store *s, uint64_t written, uint64_t sync
 void hocket__store_answer(struct hocket__store *s, struct hocket__store_call *call);
 void hocket__store_tell(struct hocket__store *s, enum hocket__store_news news, const char *id,
     const struct hocket_error *err);
+/* Who had this run, which was refused, has let go of it: once all that was handed over is kept, that is forgotten. */
+void hocket__store_left(struct hocket__store *s, const char *id);
 void hocket__store_closed(struct hocket__store *s);
 
 /* READY, in the next turn. */

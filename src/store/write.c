@@ -166,5 +166,8 @@ int hocket__store_message_del(
 int hocket__store_release(struct hocket__store *s, const struct hocket__store_claim *claim)
 {
     struct hocket__store_command c = command(HOCKET__STORE_RELEASE, claim);
-    return hand_over(s, &c);
+    int rc = hand_over(s, &c);
+    if (rc == 0)
+        hocket__store_left(s, claim->id);
+    return rc;
 }

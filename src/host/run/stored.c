@@ -523,6 +523,8 @@ void hocket__stored_end(struct hocket__stored *s)
     struct hocket__buf waiting;
     if (s->replays)
         hocket__told_end(s);
+    if (s->lost)
+        hocket__store_release(s->store, &s->claim);
     if (s->off || !s->claimed)
         return;
     hocket__buf_init(&waiting, &r->host->alloc, 0);

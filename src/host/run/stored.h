@@ -43,6 +43,7 @@ struct hocket__stored {
     enum hocket__store_state state;
     int64_t due; /* the time of day that its row says that it waits for; 0: none */
     bool claimed;
+    bool lost;      /* the store has refused the claim */
     uint64_t put;   /* the place of its row in what was handed over; 0: it was there */
     bool confirmed; /* the store has written something for this claim */
     bool changed;   /* what it waits for is not what its row says */

@@ -369,6 +369,7 @@ static void lose(struct hocket__stored *s, const struct hocket_error *why)
     if (err.status == HOCKET_ESTATE)
         hocket__error(&err, HOCKET_ESTATE,
             "another process has taken the run over: what is done here is not kept any more");
+    s->lost = s->claimed;
     s->claimed = false;
     hocket__stored_fail(s, &err);
 }

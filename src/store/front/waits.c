@@ -5,6 +5,7 @@
 struct refused {
     struct hocket__list link;
     char id[HOCKET__STORE_ID + 1];
+    uint64_t left; /* nobody asks for it any more once this is written; 0: he may */
     struct hocket_error error;
 };
 
@@ -20,14 +21,36 @@ static struct refused *refused_of(struct hocket__store *s, const char *id)
     return NULL;
 }
 
+static void drop(struct hocket__store *s, struct refused *r)
+{
+    hocket__list_del(&r->link);
+    hocket__free(s->o.alloc, r, sizeof(*r));
+}
+
 /* The run was claimed anew: what was refused under an older claim is settled. */
 void hocket__front_forgive(struct hocket__store *s, const char *id)
 {
     struct refused *r = refused_of(s, id);
-    if (!r)
-        return;
-    hocket__list_del(&r->link);
-    hocket__free(s->o.alloc, r, sizeof(*r));
+    if (r)
+        drop(s, r);
+}
+
+/* Waits that were begun before may be under way. */
+void hocket__store_left(struct hocket__store *s, const char *id)
+{
+    struct refused *r = refused_of(s, id);
+    if (r)
+        r->left = s->handed;
+}
+
+static void drop_left(struct hocket__store *s)
+{
+    for (struct hocket__list *l = s->refused.next, *next; l != &s->refused; l = next) {
+        struct refused *r = hocket__container_of(l, struct refused, link);
+        next = l->next;
+        if (r->left && r->left <= s->written)
+            drop(s, r);
+    }
 }
 
 /* Out of memory it is not remembered: then the store as a whole is of no use any more. */
@@ -52,7 +75,7 @@ bool hocket__front_is_refused(struct hocket__store *s, const char *id)
 void hocket__front_forgive_all(struct hocket__store *s)
 {
     while (!hocket__list_empty(&s->refused))
-        hocket__front_forgive(s, hocket__container_of(s->refused.next, struct refused, link)->id);
+        drop(s, hocket__container_of(s->refused.next, struct refused, link));
 }
 
 /* ---- Waits ------------------------------------------------------------------------------- */
@@ -132,6 +155,7 @@ void hocket__front_finish_waits(struct hocket__store *s)
     }
     while (!hocket__list_empty(&due))
         finish_wait(s, hocket__container_of(due.next, struct hocket__store_wait, link));
+    drop_left(s);
     hocket__front_hold(s);
 }
 

@@ -92,6 +92,7 @@ void hocket__keeper_refuse(struct hocket__keeper *k, struct hocket__claimed *c,
 void hocket__keeper_begun(struct hocket__keeper *k)
 {
     k->transaction++;
+    k->has_left = false;
     while (!hocket__list_empty(&k->touched))
         hocket__list_del(k->touched.next);
 }
@@ -119,6 +120,28 @@ void hocket__keeper_settled(struct hocket__keeper *k)
         next = l->next;
         hocket__list_del(l);
         if (c->released && !c->refusal)
+            hocket__claims_drop(k, c);
+    }
+}
+
+/* To let go of it is the last word of a claim: nothing comes that has to be known as its. */
+bool hocket__keeper_passes(
+    struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_command *cmd)
+{
+    if (c->refusal && cmd->kind == HOCKET__STORE_RELEASE && cmd->fence >= c->lost_below)
+        c->released = k->has_left = true;
+    return c->refusal != 0;
+}
+
+void hocket__keeper_forget(struct hocket__keeper *k)
+{
+    if (!k->has_left)
+        return;
+    k->has_left = false;
+    for (struct hocket__list *l = k->claims.next, *next; l != &k->claims; l = next) {
+        struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);
+        next = l->next;
+        if (c->refusal && c->told && c->released && c->transaction == k->transaction)
             hocket__claims_drop(k, c);
     }
 }

@@ -115,8 +115,9 @@ struct hocket__keeper {
     uint64_t commits, syncs;
     int64_t next_renewal_ms, next_sweep_ms, next_watch_ms;
     bool more_to_sweep, has_refusals;
-    bool gone; /* the database is not where it was: nothing more is written, and the store breaks */
-    bool hint; /* a run was queued, or spoken to: who watches is told at the end of the round */
+    bool gone;     /* the database is not where it was: nothing more is written, and the store breaks */
+    bool has_left; /* a claim that is refused was let go of, in this transaction */
+    bool hint;     /* a run was queued, or spoken to: who watches is told at the end of the round */
     uint64_t pending; /* bytes; for those who ask */
     uint64_t
         ahead_to; /* so far the transaction that is written comes, for whoever reads the file; 0: there is none */
@@ -159,6 +160,11 @@ void hocket__keeper_refuse(struct hocket__keeper *k, struct hocket__claimed *c,
 /* A transaction begins, or is there. */
 void hocket__keeper_begun(struct hocket__keeper *k);
 void hocket__keeper_settled(struct hocket__keeper *k);
+/* Whether it is passed over, as its claim is refused. */
+bool hocket__keeper_passes(
+    struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_command *cmd);
+/* The transaction is there, and its refusals were told: those that were let go of are forgotten. */
+void hocket__keeper_forget(struct hocket__keeper *k);
 /* Whether the claim is in this transaction for the first time, and is to be read; then it is in `touched`. */
 bool hocket__keeper_touch(struct hocket__keeper *k, struct hocket__claimed *c);
 

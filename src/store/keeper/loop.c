@@ -83,6 +83,8 @@ static void tell_refusals(struct hocket__keeper_store *q)
         tell_kept(q, r->written, r->synced);
         tell_answers(q, r->answered);
         hocket__store_tell(q->base.store, HOCKET__STORE_REFUSED, r->id, &r->error);
+        if (r->over)
+            hocket__store_left(q->base.store, r->id);
         hocket__free(&hocket__malloc, r, sizeof(*r));
     }
 }

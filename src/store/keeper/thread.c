@@ -70,6 +70,7 @@ int hocket__keeper_tell_refusals(struct hocket__keeper_store *q)
         memcpy(r->id, c->id, sizeof(r->id));
         hocket__store_refusal(c->refused_kind, c->id, c->refusal, &r->error);
         c->told = true;
+        r->over = c->released && c->transaction == k->transaction;
         hocket__keeper_lock(q);
         r->written = q->written;
         r->synced = q->synced;
@@ -199,7 +200,11 @@ static int write_all(struct hocket__keeper_store *q, struct hocket__str work, bo
         gap = gap * 2 < RETRY_MAX_MS ? gap * 2 : RETRY_MAX_MS;
     }
     tell_paused(q, false);
-    return rc < 0 ? rc : hocket__keeper_tell_refusals(q);
+    if (rc == 0)
+        rc = hocket__keeper_tell_refusals(q);
+    if (rc == 0)
+        hocket__keeper_forget(q->k);
+    return rc;
 }
 
 /* Nobody waits for it any more. */

@@ -10,6 +10,7 @@ struct hocket__keeper_refusal {
     struct hocket__list link;
     char id[HOCKET__STORE_ID + 1];
     struct hocket_error error;
+    bool over;                          /* it was let go of: nobody will ask again */
     uint64_t written, synced, answered; /* what was told before it */
 };
 

@@ -38,6 +38,8 @@ static void memory_submit(struct hocket__store_backend *b, struct hocket__buf *b
         if (rc < 0) {
             hocket__store_refusal(c.kind, c.id, rc, &e);
             hocket__store_tell(b->store, HOCKET__STORE_REFUSED, c.id, &e);
+            if (c.kind == HOCKET__STORE_RELEASE)
+                hocket__store_left(b->store, c.id);
         }
     }
     m->commits++;

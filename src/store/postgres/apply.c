@@ -183,7 +183,7 @@ int hocket__pg_apply(struct hocket__pg_keeper *k, const struct hocket__store_com
     if (cmd->kind == HOCKET__STORE_FILE)
         return hocket__pg_send_file(&k->db, &cmd->row.file);
     struct hocket__claimed *c = hocket__claims_get(&k->base, cmd->id);
-    if (c->refusal)
+    if (hocket__keeper_passes(&k->base, c, cmd))
         return 0;
     hocket__keeper_note(&k->base, c, cmd);
     if (cmd->kind == HOCKET__STORE_PUT)

@@ -301,6 +301,7 @@ static void believe(struct hocket__pg_keeper *k, struct hocket__str work)
         if (!c || !hocket__keeper_touch(&k->base, c))
             continue;
         c->released = c->doubt.released;
+        k->base.has_left |= c->released;
         if (c->doubt.refusal && !c->told)
             hocket__keeper_refuse(&k->base, c, c->doubt.refused_kind, c->doubt.refusal);
     }
@@ -341,6 +342,7 @@ static int deny(struct hocket__pg_keeper *k, struct hocket__str work)
             return hocket__error_nomem(&k->db.error);
         if (hocket__keeper_touch(&k->base, c) && !c->refusal)
             hocket__keeper_refuse(&k->base, c, cmd.kind, HOCKET_EDENIED);
+        hocket__keeper_passes(&k->base, c, &cmd);
     }
     return 0;
 }

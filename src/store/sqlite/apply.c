@@ -55,7 +55,7 @@ static int apply(struct hocket__sqlite_keeper *k, const struct hocket__store_com
     if (!c)
         return hocket__error_nomem(&k->db.error);
     int rc = touch(k, c, cmd->kind == HOCKET__STORE_PUT);
-    if (rc < 0 || c->refusal)
+    if (rc < 0 || hocket__keeper_passes(&k->base, c, cmd))
         return rc;
     hocket__keeper_note(&k->base, c, cmd);
     if (cmd->kind == HOCKET__STORE_PUT)
