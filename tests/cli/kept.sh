@@ -218,6 +218,20 @@ printf 'say seven\n' | "$HOCKET" chat --resume "$talk" >out 2>err; has out seven
 printf '/clear\n' | "$HOCKET" chat --continue >out 2>err; has err "going on with $talk, in $PWD/talk"
 (cd walk && printf 'say eight\n' | "$HOCKET" chat --continue) >out 2>err; has out eight; has err "resume $walk"; hasnt err "going on"
 
+# Who answers what another has answered hears so at once, and what that was; also a moment after the run has taken it, before its
+# row says so.
+printf 'local a = require("hocket").ask "Which city?"\nreturn a .. require("hocket").ask "Which day?"\n' >two.lua
+run "$HOCKET" run --store state/two.db two.lua; expect 75; id=$(id_in err)
+run "$HOCKET" answer --store state/two.db "$id" q1 "Rome, or $(printf 'a\tb')"; expect 0
+run "$HOCKET" answer --store state/two.db "$id" q1 Paris; expect 1; has err "'q1' was answered already, and run $id has not taken that yet: Rome, or a b"
+run "$HOCKET" resume --store state/two.db "$id"; expect 75; has err "Which day?"
+run "$HOCKET" answer --store state/two.db "$id" q1 Paris; expect 1; has err "'q1' was answered already, and the run has taken that: Rome, or a b"
+run "$HOCKET" answer --store state/two.db "$id" q3 Paris; expect 1; has err "does not ask 'q3': it waits for q2"
+if python3 -c 'import sqlite3' 2>/dev/null; then
+  python3 -c 'import sqlite3; d = sqlite3.connect("state/two.db"); d.execute("UPDATE runs SET waiting_for = replace(waiting_for, ?, ?)", ("q2", "q1")); d.commit()'
+  run "$HOCKET" answer --store state/two.db "$id" q1 Paris; expect 1; has err "'q1' was answered already, and the run has taken that: Rome"
+fi
+
 # Events may not have been kept: those that were are compared.
 if python3 -c 'import sqlite3' 2>/dev/null; then
   change() { python3 -c 'import sqlite3, sys; d = sqlite3.connect("state/gap.db"); d.execute(sys.argv[1]); d.commit()' "$1"; }

@@ -138,7 +138,7 @@ run hocket answer $B s4 text; expect 2; has err "hocket signal $B paid"
 run hocket answer $B 'q 1' text; expect 2
 long=$(printf '%0129d' 0); run hocket signal $B "$long" 1; expect 2; has err "1 to 128 bytes"
 run hocket answer $B a2 --deny only the fast ones; expect 0; empty out; has err "hocket resume $B goes on"
-run hocket answer $B a2 --allow; expect 1; has err "answered already"
+run hocket answer $B a2 --allow; expect 1; has err "'a2' was answered already, and run $B has not taken that yet: deny: only the fast ones"
 run hocket answer $B a3 --edit '[]'; expect 2; has err "one JSON object"
 run hocket answer $B a3 --edit '{"x":'; expect 2
 run hocket answer $B a3 --edit '{}' too much; expect 2

@@ -3,8 +3,11 @@ local ask = require "hocket.ask"
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
+local truncate = require "hocket.internal.base.truncate"
 
 local MAX_TEXT = 1024 * 1024
+--- Bytes of another's answer that are told to whoever comes later.
+local MAX_SHOWN = 200
 
 local ended = { done = true, failed = true, cancelled = true }
 
@@ -39,21 +42,41 @@ local function take_out(open, id)
   end
 end
 
+-- An answer as one line.
+local function shown(text)
+  return (truncate(tostring(text), MAX_SHOWN, "…"):gsub("%c+", " "))
+end
+
+-- What an event says that was answered.
+local function said_in(event)
+  if type(event.text) == "string" then return shown(event.text) end
+  local decision, reason = event.decision, event.reason
+  if type(decision) ~= "string" then return "" end
+  return shown(type(reason) == "string" and reason ~= "" and ("%s: %s"):format(decision, reason) or decision)
+end
+
+-- How a question was closed, as its event says it.
+local function closed_by(event)
+  if event.type == "question_withdrawn" then return "is not asked any more" end
+  local said = said_in(event)
+  return "was answered already, and the run has taken that" .. (said ~= "" and ": " .. said or "")
+end
+
 local function note(open, closed, event)
   local kind = opening[event.type]
   if type(event.id) ~= "string" then return end
   if kind then
+    closed[event.id] = nil
     open[#open + 1] = { id = event.id, kind = kind, tool = event.tool, always = event.always, name = event.name, agent = event.agent,
       questions = event.questions, plan = event.type == "question_asked" and event.kind == "approval" or nil, arguments = event.arguments, reason = event.reason }
   elseif closing[event.type] then
     take_out(open, event.id)
-    closed[event.id] = true
+    closed[event.id] = closed_by(event)
   end
 end
 
--- What it waits for, and by id what it waited for. The row of one that goes on, or was cut off, does not say: its records do.
-local function open_of(row)
-  if row.state == "parked" or row.state == "waiting" then return stored.open(row), {} end
+-- What it waits for, and by id how what it waited for was closed, by its records.
+local function told_open(row)
   local open, closed = json.array {}, {}
   local ok, err = stored.each(row.id, function(record)
     local type_of = record.json:match '"type":"([%w_]+)"'
@@ -63,6 +86,20 @@ local function open_of(row)
   end)
   if not ok then return nil, err end
   return open, closed
+end
+
+-- What it waits for. The row of one that goes on, or was cut off, does not say.
+local function open_of(row)
+  if row.state == "parked" or row.state == "waiting" then return stored.open(row) end
+  return told_open(row)
+end
+
+-- The run has taken another's answer: that may have been a moment ago, and its row say that it waits still.
+local function taken(row, question)
+  local open, closed = told_open(row)
+  if not open then return nil, closed end
+  if not closed[question] then return false end
+  return stored.failure("exists", "run %s: '%s' %s", row.id, question, closed[question])
 end
 
 local function find_open(open, question)
@@ -78,12 +115,14 @@ end
 local function check(row, question, text)
   if #text == 0 or #text > MAX_TEXT then return stored.failure("invalid", "an answer has from 1 to %d bytes", MAX_TEXT) end
   if not utf8.len(text) then return stored.failure("invalid", "an answer is UTF-8") end
-  local open, closed = open_of(row)
-  if not open then return nil, closed end
+  local open, wrong = open_of(row)
+  if not open then return nil, wrong end
   local one, ids = find_open(open, question)
-  if not one and closed[question] then
-    return stored.failure("exists", "'%s' was answered already: run %s has taken that", question, row.id)
-  elseif not one then
+  if not one or row.owner then
+    local over, why = taken(row, question)
+    if over == nil then return nil, why end
+  end
+  if not one then
     return stored.failure("not_found", "run %s does not ask '%s'%s", row.id, question, #ids > 0 and (": it waits for " .. ids) or "")
   elseif one.kind == "signal" then
     return stored.failure("invalid", "'%s' is a signal: hocket signal %s %s", question, row.id, tostring(one.name))
@@ -108,8 +147,10 @@ local function put(row, question, text)
     local by_question, wrong = pending(row)
     if not by_question then return nil, wrong end
     if by_question[question] then
-      return stored.failure("exists", "'%s' was answered already, and run %s has not taken that yet", question, row.id)
-    end -- that one was taken, and did not do
+      return stored.failure("exists", "'%s' was answered already, and run %s has not taken that yet: %s", question, row.id, shown(by_question[question]))
+    end
+    local over, why = taken(row, question)
+    if over == nil then return nil, why end -- else that one did not do
   end
   return stored.failure("limit", "'%s' was answered too often", question)
 end
