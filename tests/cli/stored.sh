@@ -298,11 +298,35 @@ run hocket import a.run --store text.db; expect 1; cmp -s text.db before || fail
 head -c 5000 "$HOCKET_STORE" >damaged.db; chmod 600 damaged.db
 run hocket runs --store damaged.db; expect 1; has err "damaged"
 ln -s "$HOCKET_STORE" link.db; run hocket runs --store link.db; expect 1; has err "symbolic link"
-if [ "$(id -u)" != 0 ]; then
-  mkdir locked; cp "$HOCKET_STORE" locked/runs.db; chmod 500 locked
-  run hocket runs --store locked/runs.db; expect 1; has err "cannot write in"
-  chmod 700 locked
+# What may only be read can be looked at, and everything else says so; root may write everywhere.
+theirs=$(mktemp -d /tmp/hocket-user-XXXXXX) user=
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then user="setpriv --reuid 65534 --regid 65534 --clear-groups"; fi
+mkdir -m 700 "$theirs/locked"; cp "$HOCKET_STORE" "$theirs/locked/runs.db"; printf 'return "at once"\n' >"$theirs/end.lua"
+[ -z "$user" ] || chown -R 65534:65534 "$theirs"
+locked() { $user env HOME="$theirs" HOCKET_STORE="$theirs/locked/runs.db" "$HOCKET" "$@"; }
+may() { chmod "$1" "$theirs/locked/runs.db"; chmod "$2" "$theirs/locked"; }
+if { [ "$(id -u)" != 0 ] || [ -n "$user" ]; } && $user test -x "$HOCKET"; then
+  for modes in "600 500" "400 700" "400 500"; do
+    # shellcheck disable=SC2086 # two words
+    may $modes
+    run locked runs; expect 0; has out desk.md; empty err
+    run locked show $C; expect 0; has out "a5  coder wants to call write_file"
+    run locked export $C "$theirs/c.run"; expect 0; run hocket import --store copy.db "$theirs/c.run"; expect 0; rm -f "$theirs/c.run" copy.db
+    run locked store check; expect 0; has out "holds together"
+    for change in "answer $C q7 text" "say $C text" "cancel $C" "rm $C" "resume $C" "fork $C" "store vacuum" "work" "run $theirs/end.lua" "import a.run"; do
+      case $change in import*) cp a.run "$theirs/a.run"; chmod 644 "$theirs/a.run"; change="import --new $theirs/a.run" ;; esac
+      # shellcheck disable=SC2086 # words
+      run timeout 20 $user env HOME="$theirs" HOCKET_STORE="$theirs/locked/runs.db" "$HOCKET" $change; expect 1; has err "runs.db may only be read"
+    done
+    same "$(ls "$theirs/locked")" runs.db
+    mkdir -p "$theirs/.local/state/hocket"; cp -p "$theirs/locked/runs.db" "$theirs/.local/state/hocket/runs.db"
+    [ -z "$user" ] || chown -R 65534:65534 "$theirs/.local"
+    chmod 700 "$theirs/.local/state/hocket"; chmod 400 "$theirs/.local/state/hocket/runs.db"
+    run $user env -u HOCKET_STORE HOME="$theirs" "$HOCKET" run -q "$theirs/end.lua"; expect 0; has out "at once"; has err "runs are not kept"
+    rm -rf "$theirs/.local"
+  done
 fi
+rm -rf "$theirs"
 mkdir shared; chmod 777 shared; cp "$HOCKET_STORE" shared/runs.db
 run hocket runs --store shared/runs.db; expect 1; has err "others may write"
 

@@ -25,17 +25,8 @@ static size_t count(const struct hocket__list *list)
 
 static int refuse_all(struct hocket__keeper *k, struct hocket__str work, bool sync)
 {
-    struct hocket__store_command cmd;
     (void) sync;
-    hocket__keeper_begun(k);
-    while (hocket__store_command_next(&work, &cmd)) {
-        struct hocket__claimed *c = hocket__claims_need(k, cmd.id);
-        assert_non_null(c);
-        if (hocket__keeper_touch(k, c) && !c->refusal)
-            hocket__keeper_refuse(k, c, cmd.kind, HOCKET_EDENIED);
-        hocket__keeper_passes(k, c, &cmd);
-    }
-    hocket__keeper_settled(k);
+    assert_int_equal(hocket__keeper_deny(k, work), 0);
     size_t n = count(&k->claims);
     most = n > most ? n : most;
     return 0;

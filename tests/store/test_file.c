@@ -207,19 +207,143 @@ static void where_others_write_is_refused(void **state)
     assert_int_equal(try_open(f), HOCKET_EDENIED);
 }
 
-static void where_nothing_may_be_written_is_refused(void **state)
+/* All that is in it is told, nothing is put into it, and nothing is left beside it. */
+static void assert_looked_at(struct fixture *f, size_t entries)
+{
+    struct hocket__store_message m = { HOCKET__STR("m"), 1, HOCKET__STR("{}") };
+    struct hocket__store_claim claim;
+    size_t n, k;
+    char *before = read_file(f->path, &n);
+    fixture_open(f);
+    assert_int_equal(find(f, RUN_1), 0);
+    assert_int_equal(count_entries(f, RUN_1), entries);
+    assert_int_equal(take(f, RUN_1, &claim), HOCKET_EDENIED);
+    assert_non_null(strstr(f->error.message, "may only be read"));
+    assert_non_null(strstr(f->error.message, f->dir));
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(
+        fixture_answer(f, hocket__store_message(f->s, hocket__cstr(RUN_1), &m, &r, NULL)),
+        HOCKET_EDENIED);
+    claim = fixture_put(f, RUN_2);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), HOCKET_EDENIED);
+    assert_non_null(strstr(f->news_error.message, "may only be read"));
+    assert_int_equal(find(f, RUN_2), HOCKET_ENOTFOUND);
+    assert_int_equal(f->news[HOCKET__STORE_BROKEN], 0);
+    fixture_close(f);
+    char *after = read_file(f->path, &k);
+    assert_int_equal(n, k);
+    assert_memory_equal(before, after, n);
+    free(before);
+    free(after);
+}
+
+static bool has(const struct fixture *f, const char *suffix)
+{
+    char path[TEST_TEMP_PATH + 16];
+    snprintf(path, sizeof(path), "%s%s", f->path, suffix);
+    return access(path, F_OK) == 0;
+}
+
+static void allow(const struct fixture *f, mode_t directory, mode_t file)
+{
+    char dir[TEST_TEMP_PATH + 16];
+    snprintf(dir, sizeof(dir), "%s/hocket", f->dir);
+    assert_int_equal(chmod(dir, 0700), 0);
+    assert_int_equal(chmod(f->path, file), 0);
+    assert_int_equal(chmod(dir, directory), 0);
+}
+
+static void what_may_only_be_read_is_looked_at(void **state)
 {
     struct fixture *f = *state;
-    char dir[TEST_TEMP_PATH + 16];
     if (geteuid() == 0) /* may write everywhere */
         skip();
     make_store(f);
-    snprintf(dir, sizeof(dir), "%s/hocket", f->dir);
-    chmod(dir, 0500);
-    assert_refused(f, HOCKET_EDENIED, "Permission denied");
-    chmod(dir, 0700);
-    chmod(f->path, 0400);
-    assert_refused(f, HOCKET_EDENIED, "Permission denied");
+    allow(f, 0500, 0600);
+    assert_looked_at(f, 300);
+    allow(f, 0700, 0400);
+    assert_looked_at(f, 300);
+    assert_false(has(f, "-wal"));
+    assert_false(has(f, "-shm"));
+    allow(f, 0500, 0400);
+    assert_looked_at(f, 300);
+    allow(f, 0700, 0600);
+    assert_int_equal(try_open(f), 0);
+    assert_int_equal(find(f, RUN_1), 0);
+}
+
+/* Whoever opens it to keep a run there may do without it: he hears before it is open. */
+static void what_may_only_be_read_keeps_no_runs(void **state)
+{
+    struct fixture *f = *state;
+    if (geteuid() == 0)
+        skip();
+    make_store(f);
+    allow(f, 0500, 0600);
+    f->news[HOCKET__STORE_READY] = 0; /* of before */
+    fixture_open(f);
+    struct hocket__store_claim claim = fixture_put(f, RUN_2);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), HOCKET_EDENIED);
+    assert_int_equal(f->news[HOCKET__STORE_BROKEN], 1);
+    assert_int_equal(f->news[HOCKET__STORE_READY], 0);
+    assert_non_null(strstr(f->news_error.message, "may only be read"));
+    fixture_close(f);
+    allow(f, 0700, 0600);
+}
+
+/* What a process that was killed has written stands in the -wal, and is read with its -shm, or not at all. */
+static void what_stands_in_a_wal_is_looked_at(void **state)
+{
+    struct fixture *f = *state;
+    char shm[TEST_TEMP_PATH + 16];
+    if (geteuid() == 0)
+        skip();
+    make_store(f);
+    pid_t pid = fork();
+    if (pid == 0) {
+        sqlite3 *db;
+        if (sqlite3_open(f->path, &db) == SQLITE_OK
+            && sqlite3_exec(db, "DELETE FROM entries WHERE n > 200", NULL, NULL, NULL) == SQLITE_OK)
+            raise(SIGKILL);
+        _exit(1);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_true(has(f, "-wal") && has(f, "-shm"));
+    allow(f, 0500, 0600);
+    assert_looked_at(f, 200);
+    allow(f, 0500, 0400);
+    assert_looked_at(f, 200);
+    allow(f, 0700, 0400);
+    assert_looked_at(f, 200);
+    snprintf(shm, sizeof(shm), "%s-shm", f->path);
+    assert_int_equal(unlink(shm), 0);
+    for (int i = 0; i < 2; i++) {
+        allow(f, i ? 0500 : 0700, 0400);
+        assert_refused(f, HOCKET_EDENIED, "stands in its -wal");
+        assert_false(has(f, "-shm"));
+    }
+    allow(f, 0700, 0600);
+    fixture_open(f);
+    assert_int_equal(count_entries(f, RUN_1), 200);
+}
+
+/* A version of before is brought up to date when it is opened, which this one cannot be. */
+static void what_may_only_be_read_is_of_this_version(void **state)
+{
+    struct fixture *f = *state;
+    if (geteuid() == 0)
+        skip();
+    make_store(f);
+    sql(f->path, "PRAGMA user_version = 1");
+    allow(f, 0700, 0400);
+    assert_refused(f, HOCKET_EDENIED, "an older hocket made it");
+    allow(f, 0700, 0600);
+    write_file(f->path, "", 0);
+    allow(f, 0700, 0400);
+    assert_refused(f, HOCKET_EDENIED, "there is nothing in it");
+    allow(f, 0700, 0600);
 }
 
 static void what_is_no_file_is_refused(void **state)
@@ -893,7 +1017,10 @@ int main(void)
         TEST(it_is_the_users_alone),
         TEST(a_link_is_refused),
         TEST(where_others_write_is_refused),
-        TEST(where_nothing_may_be_written_is_refused),
+        TEST(what_may_only_be_read_is_looked_at),
+        TEST(what_may_only_be_read_keeps_no_runs),
+        TEST(what_stands_in_a_wal_is_looked_at),
+        TEST(what_may_only_be_read_is_of_this_version),
         TEST(what_is_no_file_is_refused),
         TEST(networks_are_known),
         TEST(another_kind_of_file_is_refused),

@@ -359,8 +359,9 @@ static struct hocket__stored *stored_of(struct hocket__list *l)
     return hocket__container_of(l, struct hocket__run, link)->stored;
 }
 
-/* Another process has it: what this one does is not the run any more. Or it may not be kept at all, as why says. Of one that
- * is not ours (it is only replayed, or still to be taken) nothing is lost: that was an earlier claim. */
+/* Another process has it: what this one does is not the run any more. Or it may not be kept at all, as why says, and goes on
+ * without where the host allows that and nothing was begun under its claim. Of one that is not ours (it is only replayed, or
+ * still to be taken) nothing is lost: that was an earlier claim. */
 static void lose(struct hocket__stored *s, const struct hocket_error *why)
 {
     struct hocket_error err = *why;
@@ -371,7 +372,12 @@ static void lose(struct hocket__stored *s, const struct hocket_error *why)
             "another process has taken the run over: what is done here is not kept any more");
     s->lost = s->claimed;
     s->claimed = false;
-    hocket__stored_fail(s, &err);
+    s->off = s->run->host->store_optional && err.status == HOCKET_EDENIED && !s->resumed
+             && !s->confirmed;
+    if (s->off)
+        hocket__host_warn_store(s->run->host, why);
+    else
+        hocket__stored_fail(s, &err);
 }
 
 static void on_news(

@@ -133,6 +133,24 @@ bool hocket__keeper_passes(
     return c->refusal != 0;
 }
 
+int hocket__keeper_deny(struct hocket__keeper *k, struct hocket__str work)
+{
+    struct hocket__store_command cmd;
+    hocket__keeper_begun(k);
+    while (hocket__store_command_next(&work, &cmd)) {
+        if (cmd.kind == HOCKET__STORE_FILE)
+            continue;
+        struct hocket__claimed *c = hocket__claims_need(k, cmd.id);
+        if (!c)
+            return hocket__error_nomem(k->error);
+        if (hocket__keeper_touch(k, c) && !c->refusal)
+            hocket__keeper_refuse(k, c, cmd.kind, HOCKET_EDENIED);
+        hocket__keeper_passes(k, c, &cmd);
+    }
+    hocket__keeper_settled(k);
+    return 0;
+}
+
 void hocket__keeper_forget(struct hocket__keeper *k)
 {
     if (!k->has_left)

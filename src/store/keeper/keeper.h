@@ -115,6 +115,7 @@ struct hocket__keeper {
     uint64_t commits, syncs;
     int64_t next_renewal_ms, next_sweep_ms, next_watch_ms;
     bool more_to_sweep, has_refusals;
+    const char *denied; /* why no run can be kept, where none can; NULL: its role may only look */
     bool gone;     /* the database is not where it was: nothing more is written, and the store breaks */
     bool has_left; /* a claim that is refused was let go of, in this transaction */
     bool hint;     /* a run was queued, or spoken to: who watches is told at the end of the round */
@@ -128,6 +129,9 @@ struct hocket__keeper {
  * from here on, also where this fails: EINVAL, ENOMEM, EIO. */
 int hocket__keeper_start(struct hocket__keeper *k, const struct hocket__store_options *o,
     struct hocket__store **out, struct hocket_error *err);
+
+/* Whether something was handed over already: asked while it is opened. */
+bool hocket__keeper_has_work(struct hocket__keeper *k);
 
 /* On the clock of next_…_ms. */
 int64_t hocket__keeper_clock(void);
@@ -160,6 +164,9 @@ void hocket__keeper_refuse(struct hocket__keeper *k, struct hocket__claimed *c,
 /* A transaction begins, or is there. */
 void hocket__keeper_begun(struct hocket__keeper *k);
 void hocket__keeper_settled(struct hocket__keeper *k);
+/* In the place of a transaction, where nothing may be written: runs are refused, and end with that; whoever asks is answered
+ * still. ENOMEM. */
+int hocket__keeper_deny(struct hocket__keeper *k, struct hocket__str work);
 /* Whether it is passed over, as its claim is refused. */
 bool hocket__keeper_passes(
     struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_command *cmd);

@@ -69,6 +69,8 @@ int hocket__keeper_tell_refusals(struct hocket__keeper_store *q)
             return hocket__error_nomem(k->error);
         memcpy(r->id, c->id, sizeof(r->id));
         hocket__store_refusal(c->refused_kind, c->id, c->refusal, &r->error);
+        if (c->refusal == HOCKET_EDENIED && k->denied)
+            hocket__error(&r->error, HOCKET_EDENIED, "%s cannot be kept: %s", c->id, k->denied);
         c->told = true;
         r->over = c->released && c->transaction == k->transaction;
         hocket__keeper_lock(q);
@@ -80,6 +82,15 @@ int hocket__keeper_tell_refusals(struct hocket__keeper_store *q)
         uv_async_send(&q->out);
     }
     return 0;
+}
+
+bool hocket__keeper_has_work(struct hocket__keeper *k)
+{
+    struct hocket__keeper_store *q = k->store;
+    hocket__keeper_lock(q);
+    bool has = q->incoming.len > 0;
+    hocket__keeper_unlock(q);
+    return has;
 }
 
 static void tell_written(struct hocket__keeper_store *q, uint64_t seq, bool sync)

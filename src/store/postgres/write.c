@@ -329,29 +329,12 @@ static int settle(struct hocket__pg_keeper *k, struct hocket__str work)
     return rc;
 }
 
-/* A role that may only look has no runs of its own: they end with that, and whoever asks is answered still. */
-static int deny(struct hocket__pg_keeper *k, struct hocket__str work)
-{
-    struct hocket__store_command cmd;
-    hocket__keeper_begun(&k->base);
-    while (hocket__store_command_next(&work, &cmd)) {
-        if (cmd.kind == HOCKET__STORE_FILE)
-            continue;
-        struct hocket__claimed *c = hocket__claims_need(&k->base, cmd.id);
-        if (!c)
-            return hocket__error_nomem(&k->db.error);
-        if (hocket__keeper_touch(&k->base, c) && !c->refusal)
-            hocket__keeper_refuse(&k->base, c, cmd.kind, HOCKET_EDENIED);
-        hocket__keeper_passes(&k->base, c, &cmd);
-    }
-    return 0;
-}
-
+/* A role that may only look has no runs of its own. */
 static int write_once(struct hocket__pg_keeper *k, struct hocket__str work)
 {
     int rc = hocket__pg_connect(&k->db);
     if (rc == 0 && k->db.looks_only)
-        return deny(k, work);
+        return hocket__keeper_deny(&k->base, work);
     bool begun = k->doubt;
     if (rc == 0 && k->doubt)
         rc = settle(k, work);

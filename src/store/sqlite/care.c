@@ -61,6 +61,8 @@ static int vacuum(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     struct hocket__store_options before = k->base.o;
     int rc;
+    if (k->looks)
+        return hocket__sqlite_deny(k);
     int64_t runs = count(k, &rc);
     k->base.o.max_age_ms = c->at_ms;
     do

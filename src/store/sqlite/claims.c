@@ -166,7 +166,7 @@ static int renew(struct hocket__sqlite_keeper *k, struct hocket__claimed *c)
 int hocket__sqlite_renew(struct hocket__keeper *base)
 {
     struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
-    if (hocket__list_empty(&k->base.claims))
+    if (hocket__list_empty(&k->base.claims) || k->looks)
         return 0;
     int rc = hocket__sqlite_begin(k);
     for (struct hocket__list *l = k->base.claims.next; rc == 0 && l != &k->base.claims;
@@ -195,6 +195,8 @@ static int let_go(struct hocket__sqlite_keeper *k, const char *id)
 int hocket__sqlite_release(struct hocket__keeper *base)
 {
     struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
+    if (k->looks)
+        return 0;
     bool nothing = hocket__list_empty(&k->base.claims) && !k->has_noted;
     if (nothing || hocket__sqlite_there(k) < 0) {
         unlink(hocket__ahead_file(base)); /* another may have made it */

@@ -72,18 +72,17 @@ int hocket__db_fail(struct hocket__db *d)
     }
 }
 
-int hocket__db_open(struct hocket__db *d, const char *path)
+static int open_as(struct hocket__db *d, const char *path, const char *name, int flags)
 {
     d->path = path;
     d->lib = hocket__sqlite_load(&d->error);
     if (!d->lib)
         return HOCKET_EUNSUPPORTED;
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE
-                | SQLITE_OPEN_EXRESCODE;
+    flags |= SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
 #ifdef SQLITE_OPEN_NOFOLLOW
     flags |= SQLITE_OPEN_NOFOLLOW;
 #endif
-    if (d->lib->open_v2(path, &d->db, flags, NULL) != SQLITE_OK)
+    if (d->lib->open_v2(name, &d->db, flags, NULL) != SQLITE_OK)
         return hocket__db_fail(d);
     /* Others may write to the same file: a store waits for them so long within SQLite, and then
      * again as a whole (thread.c). */
@@ -93,6 +92,26 @@ int hocket__db_open(struct hocket__db *d, const char *path)
     d->lib->db_config(d->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     d->lib->db_config(d->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     return 0;
+}
+
+int hocket__db_open(struct hocket__db *d, const char *path)
+{
+    return open_as(d, path, path, SQLITE_OPEN_READWRITE);
+}
+
+/* A URI is how SQLite is told of more than flags have. */
+int hocket__db_open_to_look(struct hocket__db *d, const char *path, bool alone)
+{
+    struct hocket__buf uri;
+    hocket__buf_init(&uri, &hocket__malloc, 0);
+    hocket__buf_adds(&uri, "file:");
+    for (const char *p = path; *p; p++)
+        hocket__buf_addf(&uri, strchr("%?#", *p) ? "%%%02X" : "%c", (unsigned char) *p);
+    hocket__buf_adds(&uri, alone ? "?immutable=1" : "?readonly_shm=1");
+    int rc = uri.status < 0 ? hocket__error_nomem(&d->error)
+                            : open_as(d, path, uri.data, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+    hocket__buf_deinit(&uri);
+    return rc;
 }
 
 /* `untouched`: of a file that was refused not even the write-ahead log is carried over. */

@@ -20,6 +20,9 @@ struct hocket__db {
 
 /* The connection alone: what is in the file is not looked at. */
 int hocket__db_open(struct hocket__db *d, const char *path);
+/* The same of one that may only be read, in which nothing is changed, nor beside it. `alone`: nobody has it open, and all of it is
+ * in the file; else what stands in its -wal is read with its -shm. */
+int hocket__db_open_to_look(struct hocket__db *d, const char *path, bool alone);
 /* `untouched`: nothing of what stands in a -wal is put into the file. */
 void hocket__db_close(struct hocket__db *d, bool untouched);
 

@@ -42,6 +42,12 @@ static int complain(struct hocket_error *err, const char *what, const char *path
         strerror(errno));
 }
 
+/* It is there, and its permissions, or those of the whole file system, leave it as it is. */
+static bool may_only_look(const char *path, int how)
+{
+    return (errno == EACCES || errno == EPERM || errno == EROFS) && access(path, how) == 0;
+}
+
 /* As mkdir -p; what is made is the user's alone.
  * A directory that is there is fine, also where its parent could not be written to: mkdir says
  * EACCES or EROFS before EEXIST on some systems. */
@@ -65,7 +71,7 @@ static int make_directory(char *dir, struct hocket_error *err)
     }
 }
 
-static int check_directory(const char *dir, struct hocket_error *err)
+static int check_directory(const char *dir, bool *looks, struct hocket_error *err)
 {
     struct stat st;
     struct statfs fs;
@@ -83,10 +89,13 @@ static int check_directory(const char *dir, struct hocket_error *err)
         return hocket__error(err, HOCKET_EUNSUPPORTED,
             "%s is on a network file system, where SQLite cannot lock: keep runs on a local disk",
             dir);
-    return access(dir, W_OK | X_OK) < 0 ? complain(err, "write in", dir) : 0;
+    if (access(dir, W_OK | X_OK) == 0)
+        return 0;
+    *looks = may_only_look(dir, X_OK);
+    return *looks ? 0 : complain(err, "write in", dir);
 }
 
-static int check_file(const char *path, struct hocket_error *err)
+static int check_file(const char *path, bool *looks, struct hocket_error *err)
 {
     struct stat st;
     if (lstat(path, &st) < 0)
@@ -102,11 +111,16 @@ static int check_file(const char *path, struct hocket_error *err)
     if (st.st_nlink > 1)
         return hocket__error(err, HOCKET_EDENIED,
             "%s has a second name (a hard link): SQLite would damage it: copy it", path);
-    return access(path, W_OK) < 0 ? complain(err, "write", path) : 1;
+    if (access(path, W_OK) == 0)
+        return 1;
+    if (!may_only_look(path, R_OK))
+        return complain(err, "write", path);
+    *looks = true;
+    return 1;
 }
 
 /* All that SQLite takes for a part of the database. */
-static int check_files(struct hocket__buf *path, struct hocket_error *err)
+static int check_files(struct hocket__buf *path, bool *looks, struct hocket_error *err)
 {
     static const char *const suffixes[] = { "-wal", "-shm", "-journal" };
     size_t len = path->len;
@@ -114,10 +128,10 @@ static int check_files(struct hocket__buf *path, struct hocket_error *err)
     for (size_t i = 0; rc >= 0 && i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
         if (hocket__buf_adds(path, suffixes[i]) < 0)
             return hocket__error_nomem(err);
-        rc = check_file(path->data, err);
+        rc = check_file(path->data, looks, err);
         hocket__buf_cut(path, len);
     }
-    return rc < 0 ? rc : check_file(path->data, err);
+    return rc < 0 ? rc : check_file(path->data, looks, err);
 }
 
 static int make_file(const char *path, struct hocket_error *err)
@@ -129,7 +143,8 @@ static int make_file(const char *path, struct hocket_error *err)
     return 0;
 }
 
-int hocket__store_place(const char *path, struct hocket__buf *real, struct hocket_error *err)
+int hocket__store_place(
+    const char *path, struct hocket__buf *real, bool *looks, struct hocket_error *err)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     char dir[PATH_MAX], resolved[PATH_MAX];
@@ -147,12 +162,13 @@ int hocket__store_place(const char *path, struct hocket__buf *real, struct hocke
         return rc;
     if (!realpath(dir, resolved))
         return complain(err, "look at", dir);
-    rc = check_directory(resolved, err);
+    *looks = false;
+    rc = check_directory(resolved, looks, err);
     if (rc < 0)
         return rc;
     hocket__buf_addf(real, "%s/%s", strcmp(resolved, "/") == 0 ? "" : resolved, name);
     if (real->status < 0)
         return hocket__error_nomem(err);
-    rc = check_files(real, err);
+    rc = check_files(real, looks, err);
     return rc == 0 ? make_file(real->data, err) : rc < 0 ? rc : 0;
 }

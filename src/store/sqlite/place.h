@@ -11,8 +11,9 @@
 #include "base/status.h"
 
 /* Checks and makes; appends the path with all links of its directory resolved. A file that was there
- * is not opened: that would give back locks that this process holds on it. */
-int hocket__store_place(const char *path, struct hocket__buf *real, struct hocket_error *err);
+ * is not opened: that would give back locks that this process holds on it. *looks: it may only be read. */
+int hocket__store_place(
+    const char *path, struct hocket__buf *real, bool *looks, struct hocket_error *err);
 
 /* Whether statfs's f_type is that of a network. */
 bool hocket__store_is_network(unsigned long type);

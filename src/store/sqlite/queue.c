@@ -292,8 +292,8 @@ static int look_and_take(
 int hocket__sqlite_take_next(struct hocket__sqlite_keeper *k, struct hocket__store_call *call)
 {
     struct look look;
-    int rc = hocket__leases_renew(&k->base);
-    if (rc < 0)
+    int rc = k->looks ? hocket__sqlite_deny(k) : hocket__leases_renew(&k->base);
+    if (rc < 0) /* a worker hears also where nothing is due */
         return rc;
     rc = begin_look(k, call->key, &look);
     if (rc == 0)

@@ -373,3 +373,55 @@ int hocket__schema_open(struct hocket__db *d, const char *path)
     hocket__db_close(d, content < 0 || rc == HOCKET_EPARSE);
     return rc;
 }
+
+/* ---- Looking --------------------------------------------------------------------------------- */
+
+static off_t size_of(const struct hocket__db *d, const char *suffix)
+{
+    char path[4096 + 8];
+    struct stat st;
+    snprintf(path, sizeof(path), "%s%s", d->path, suffix);
+    return stat(path, &st) == 0 ? st.st_size : -1;
+}
+
+/* SQLite needs a -shm to read a -wal, and may not make one. Without what stands in the -wal the file would be shown as it was
+ * once. */
+static int open_to_look(struct hocket__db *d, const char *path)
+{
+    d->path = path;
+    bool has_shm = size_of(d, "-shm") >= 0;
+    if (size_of(d, "-wal") > 0 && !has_shm)
+        return refuse(d, HOCKET_EDENIED,
+            "it may only be read, and what was written last stands in its -wal, which takes more "
+            "than "
+            "that: copy both into a folder of your own, and look at the copy");
+    return hocket__db_open_to_look(d, path, !has_shm);
+}
+
+static int look_at(struct hocket__db *d)
+{
+    int64_t version = 0;
+    int content = look(d, &version);
+    if (content == EMPTY)
+        return refuse(d, HOCKET_EDENIED, "there is nothing in it, and it may only be read");
+    if (content == OLDER)
+        return refuse(d, HOCKET_EDENIED,
+            "an older hocket made it, and it may only be read: let it be written to once, and it "
+            "is "
+            "brought up to date");
+    int rc = content < 0 ? content : check(d);
+    return rc < 0 ? rc
+                  : hocket__db_exec(d,
+                      "PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = "
+                      "-4096;");
+}
+
+int hocket__schema_look(struct hocket__db *d, const char *path)
+{
+    int rc = open_to_look(d, path);
+    if (rc == 0)
+        rc = look_at(d);
+    if (rc < 0)
+        hocket__db_close(d, true);
+    return rc;
+}

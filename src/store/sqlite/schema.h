@@ -13,3 +13,5 @@
 /* Opens the file of hocket__store_place, checks, makes or migrates it. On failure it is closed again:
  * see d->error. */
 int hocket__schema_open(struct hocket__db *d, const char *path);
+/* The same of one that may only be read, to which nothing is done. */
+int hocket__schema_look(struct hocket__db *d, const char *path);

@@ -4,6 +4,8 @@
 #include "store/sqlite/place.h"
 #include "store/sqlite/schema.h"
 
+#include <stdio.h>
+
 #define OPEN_TRIES  20
 #define OPEN_GAP_MS 100
 
@@ -13,12 +15,16 @@ static bool is_busy(const struct hocket__db *d)
     return code == SQLITE_BUSY || code == SQLITE_LOCKED;
 }
 
-/* Another process may be making the file just now. */
+/* Another process may be making the file just now. Whoever opens it to keep something hears at once that it may only be read;
+ * later that is said of each run. */
 static int open_database(struct hocket__sqlite_keeper *k)
 {
-    int rc = hocket__store_place(k->base.o.path, &k->path, &k->db.error);
+    int rc = hocket__store_place(k->base.o.path, &k->path, &k->looks, &k->db.error);
+    if (rc >= 0 && k->looks && hocket__keeper_has_work(&k->base))
+        return hocket__sqlite_deny(k);
     for (int i = 0; rc >= 0 && i < OPEN_TRIES; i++) {
-        rc = hocket__schema_open(&k->db, k->path.data);
+        rc = k->looks ? hocket__schema_look(&k->db, k->path.data)
+                      : hocket__schema_open(&k->db, k->path.data);
         if (rc == 0)
             k->data_version = hocket__db_ask(&k->db, "PRAGMA data_version", &rc);
         if (rc != HOCKET_EIO || !is_busy(&k->db))
@@ -33,8 +39,13 @@ static int open_file(struct hocket__keeper *base)
 {
     struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
     int rc = open_database(k);
-    if (rc == 0)
+    if (rc == 0 && k->looks) {
+        hocket__sqlite_deny(k);
+        snprintf(k->denied, sizeof(k->denied), "%s", k->db.error.message);
+        k->base.denied = k->denied;
+    } else if (rc == 0) {
         hocket__ahead_recover(k);
+    }
     return rc;
 }
 
@@ -71,7 +82,8 @@ static int look(struct hocket__keeper *base)
 
 static int write_work(struct hocket__keeper *base, struct hocket__str work, bool sync)
 {
-    return hocket__sqlite_write(hocket__sqlite_of(base), work, sync);
+    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
+    return k->looks ? hocket__keeper_deny(base, work) : hocket__sqlite_write(k, work, sync);
 }
 
 static int64_t now(const struct hocket__keeper *base)
@@ -82,7 +94,7 @@ static int64_t now(const struct hocket__keeper *base)
 static void close_file(struct hocket__keeper *base)
 {
     struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
-    hocket__db_close(&k->db, k->db.error.status == HOCKET_EPARSE);
+    hocket__db_close(&k->db, k->looks || k->db.error.status == HOCKET_EPARSE);
 }
 
 static void free_keeper(struct hocket__keeper *base)

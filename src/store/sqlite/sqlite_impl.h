@@ -15,8 +15,10 @@ struct hocket__sqlite_keeper {
     bool sync_is_full;        /* how the connection stands */
     bool sync_failed;         /* what was written before may not be what the disk has */
     int64_t data_version;
-    bool has_notes; /* their tables are there */
-    bool has_noted; /* what is ahead of the database */
+    bool looks;                                                /* the file may only be read … */
+    char denied[sizeof(((struct hocket_error *) 0)->message)]; /* … which is said so */
+    bool has_notes;                                            /* their tables are there */
+    bool has_noted;                                            /* what is ahead of the database */
     bool is_tidy;
 };
 
@@ -37,6 +39,8 @@ int hocket__sqlite_there(struct hocket__sqlite_keeper *k);
  * nothing was written; then `work` is to be given again. */
 int hocket__sqlite_write(struct hocket__sqlite_keeper *k, struct hocket__str work, bool sync);
 
+/* The file may only be read: what is said of that. */
+int hocket__sqlite_deny(struct hocket__sqlite_keeper *k);
 /* BEGIN IMMEDIATE; with a status of 0 COMMIT, else ROLLBACK. */
 int hocket__sqlite_begin(struct hocket__sqlite_keeper *k);
 int hocket__sqlite_end(struct hocket__sqlite_keeper *k, int status);

@@ -203,8 +203,8 @@ static int vacuum(struct hocket__sqlite_keeper *k)
 int hocket__sweep_step(struct hocket__keeper *base)
 {
     struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
-    int rc = hocket__sqlite_begin(k);
-    if (rc < 0)
+    int rc = k->looks ? 0 : hocket__sqlite_begin(k);
+    if (rc < 0 || k->looks)
         return rc;
     int64_t removed = removed_run(k, &rc), old = rc == 0 && !removed ? old_run(k, &rc) : 0;
     if (rc == 0 && removed)

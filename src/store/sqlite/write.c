@@ -3,8 +3,21 @@
 
 /* ---- Transactions -------------------------------------------------------------------------- */
 
+int hocket__sqlite_deny(struct hocket__sqlite_keeper *k)
+{
+    hocket__error(&k->db.error, HOCKET_EDENIED,
+        "%s may only be read, or its folder: let both be written to (chmod u+w), give another file to "
+        "keep runs in, or keep none",
+        k->path.data);
+    k->db.error.retryable = false;
+    k->db.code = SQLITE_READONLY;
+    return HOCKET_EDENIED;
+}
+
 int hocket__sqlite_begin(struct hocket__sqlite_keeper *k)
 {
+    if (k->looks)
+        return hocket__sqlite_deny(k);
     return hocket__db_run(&k->db, hocket__db_stmt(&k->db, ST_BEGIN, "BEGIN IMMEDIATE"));
 }
 
