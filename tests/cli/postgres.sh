@@ -55,6 +55,8 @@ run hocket cancel "$queued"; expect 0
 
 run timeout 20 "$HOCKET" work -q --store "$READER"; expect 1; has err "permission denied"
 # What a reader asks for beyond that is refused, and it goes on looking.
+printf 'return "at once"\n' >fast.lua # done before anybody knows that it is not kept
+run hocket run --store "$READER" fast.lua; has out "at once"; has err "cannot be kept: this role may only look"
 run hocket run --store "$READER" ask.lua; expect 1; has err "this role may only look"; hasnt err "hocket resume"
 "$HOCKET" serve --no-token --store "$READER" --listen 127.0.0.1:0 ask.lua >served 2>&1 & server=$!
 until_true grep -qs '^serving' served; url=$(sed -n 's/^serving //p' served)

@@ -157,7 +157,7 @@ static void on_news(
         hocket__runtime_log(s->rt, HOCKET_LOG_WARN, "runs are kept again");
     else if (s->on_news)
         s->on_news(s->news_ud, news, id, err);
-    else if (news == HOCKET__STORE_BROKEN)
+    else if (news == HOCKET__STORE_BROKEN || news == HOCKET__STORE_REFUSED)
         hocket__runtime_store_lost(s->rt, err);
 }
 

@@ -384,7 +384,7 @@ static void on_news(
     void *ud, enum hocket__store_news news, const char *id, const struct hocket_error *err)
 {
     struct hocket_host *h = ud;
-    bool told = news != HOCKET__STORE_BROKEN || hocket__host_may_do_without(h);
+    bool told = news != HOCKET__STORE_BROKEN || hocket__host_may_do_without(h), late = false;
     h->store_ready |= news == HOCKET__STORE_READY;
     if (news == HOCKET__STORE_BROKEN && told)
         hocket__host_warn_store(h, err);
@@ -392,17 +392,20 @@ static void on_news(
         struct hocket__stored *s = stored_of(l);
         if (!s)
             continue;
-        told |= !s->run->ended || hocket__stored_is_held(s);
+        bool hears = !s->run->ended || hocket__stored_is_held(s);
+        told |= hears;
         if (news == HOCKET__STORE_READY)
             hocket__stored_opened(s);
         if (news == HOCKET__STORE_BROKEN)
             hocket__stored_break(s, err);
-        if (news == HOCKET__STORE_REFUSED && strcmp(s->claim.id, id) == 0)
+        if (news == HOCKET__STORE_REFUSED && strcmp(s->claim.id, id) == 0) {
+            late = !hears;
             lose(s, err);
+        }
     }
     if (news == HOCKET__STORE_CHANGED)
         hocket__hearing_ask(h);
-    if (!told) /* those that are over cannot fail any more */
+    if (!told || late) /* those that are over cannot fail any more */
         hocket__runtime_store_lost(h->rt, err);
 }
 
