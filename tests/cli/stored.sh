@@ -302,6 +302,7 @@ ln -s "$HOCKET_STORE" link.db; run hocket runs --store link.db; expect 1; has er
 theirs=$(mktemp -d /tmp/hocket-user-XXXXXX) user=
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then user="setpriv --reuid 65534 --regid 65534 --clear-groups"; fi
 mkdir -m 700 "$theirs/locked"; cp "$HOCKET_STORE" "$theirs/locked/runs.db"; printf 'return "at once"\n' >"$theirs/end.lua"
+printf 'return function(text) return require("hocket").step("hear", function() return "heard " .. text end) end\n' >"$theirs/talk.lua"
 [ -z "$user" ] || chown -R 65534:65534 "$theirs"
 locked() { $user env HOME="$theirs" HOCKET_STORE="$theirs/locked/runs.db" "$HOCKET" "$@"; }
 may() { chmod "$1" "$theirs/locked/runs.db"; chmod "$2" "$theirs/locked"; }
@@ -323,6 +324,14 @@ if { [ "$(id -u)" != 0 ] || [ -n "$user" ]; } && $user test -x "$HOCKET"; then
     [ -z "$user" ] || chown -R 65534:65534 "$theirs/.local"
     chmod 700 "$theirs/.local/state/hocket"; chmod 400 "$theirs/.local/state/hocket/runs.db"
     run $user env -u HOCKET_STORE HOME="$theirs" "$HOCKET" run -q "$theirs/end.lua"; expect 0; has out "at once"; has err "runs are not kept"
+    # Also where it was looked at before, and so is known to be open: nothing of the run was kept, and it goes on without.
+    if command -v curl >/dev/null; then
+      what="hocket serve"; $user env -u HOCKET_STORE HOME="$theirs" "$HOCKET" serve --no-token --listen 127.0.0.1:0 "$theirs/talk.lua" >served 2>&1 & server=$!
+      until_true grep -qs '^serving' served; url=$(sed -n 's/^serving //p' served)
+      curl -sS --max-time 60 "$url/api/runs" >out; has out desk.md
+      curl -sS --max-time 60 -X POST -H "Content-Type: application/json" "$url/v1/chat/completions" -d '{"model":"talk","messages":[{"role":"user","content":"hi"}]}' >out; has out "heard hi"
+      kill $server; wait $server; has served "runs are not kept: "; has served "may only be read"
+    fi
     rm -rf "$theirs/.local"
   done
 fi
