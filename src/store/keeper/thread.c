@@ -396,6 +396,7 @@ static void be_broken(
     struct hocket__keeper_store *q, struct round *r, const struct hocket_error *err)
 {
     struct hocket_error error = *err;
+    error.retryable = false; /* whoever waits for a store that is away would wait for ever */
     tell_broken(q, &error);
     hocket__keeper_fail_all(q, &r->questions, &error);
     for (bool closing = r->closing; !closing;) {

@@ -73,7 +73,7 @@ end_run = function(id, depth)
   local ok
   ok, err = depth >= DEPTH or end_called(id, depth)
   if not ok then return nil, err end
-  if has_ended then return nil, system.error { code = "state", message = ("run %s has ended: it is %s"):format(id, how) } end
+  if has_ended then return nil, system.error { code = "state", message = ("run %s has ended: it is %s"):format(id, how) }, how end
   return how
 end
 
@@ -81,6 +81,7 @@ end
 ---@param id string Whole.
 ---@return "told"|"cancelled"? how
 ---@return hocket.Error? err `state`: it has ended. What it asked for is cancelled all the same.
+---@return string? state In which it has ended.
 function cancel.run(id)
   return end_run(id, 0)
 end

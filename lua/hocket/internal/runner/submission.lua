@@ -83,6 +83,7 @@ end
 ---@field id? string
 ---@field caller? string Id of the run that asks for it.
 ---@field project? string
+---@field waits? boolean A store that is away is waited for.
 
 local submission = {}
 

@@ -15,6 +15,7 @@ local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 local called = require "hocket.internal.base.lazy" "hocket.internal.run.called"
 local cancel = require "hocket.internal.base.lazy" "hocket.internal.run.cancel"
+local patient = require "hocket.internal.base.lazy" "hocket.internal.run.patient"
 
 local submitted = {}
 
@@ -189,11 +190,21 @@ function Submitted:wait(opts)
   return failed { code = result.error and result.error.code or "state", message = result.error and result.error.message or "it has failed" }
 end
 
+-- Waits for a store that is away. Where an answer was lost, or a process that is gone had begun it (`again`), what is cancelled is so by us.
+local function end_it(id, again)
+  return patient(function()
+    local how, err, state = cancel.run(id)
+    if not how and again and state == "cancelled" then return state end
+    again = true
+    return how, err
+  end)
+end
+
 -- A fork has its parent's handles, whose runs the parent goes on to wait for.
-local function end_one(self)
-  local own, err = true, nil
-  if self.caller then own, err = called.by(self.id, self.caller) end
-  if own then return cancel.run(self.id) end
+local function end_one(self, again)
+  if not self.caller then return cancel.run(self.id) end
+  local own, err = called.by(self.id, self.caller)
+  if own then return end_it(self.id, again) end
   return nil, err or { code = "denied", message = ("run %s was submitted by another run, of which this one is a fork or a copy"):format(self.id) }
 end
 
@@ -202,17 +213,26 @@ end
 ---@return boolean? told
 ---@return hocket.Error?
 function Submitted:cancel()
-  local ok, err = effects.run("cancel", { id = self.id }, function() return end_one(self) end)
+  local ok, err = effects.run("cancel", { id = self.id }, function() return end_one(self, false) end, { again = function() return end_one(self, true) end })
   if ok then return true end
   return failed(err)
 end
 
--- A process that is gone had begun it: the id says whether it came to that.
+-- A process that is gone had begun it: the id says whether it came to that. Files that it needed then may be gone.
 local function once_more(id, submit)
   return function()
-    if store.find(id) then return id end
+    local row, err = patient(store.find, id)
+    if row then return id end
+    if err.code ~= "not_found" then return nil, err end
     return submit()
   end
+end
+
+-- In a run that is kept the id is known to its log alone: what is there of it was put by an attempt whose answer was lost.
+local function put(args)
+  local made, err = require "hocket.internal.runner.submit"(args)
+  if made or args.waits and err.code == "exists" then return args.id end
+  return nil, err
 end
 
 --- See hocket.submit.
@@ -226,11 +246,8 @@ function submitted.submit(target, input, opts)
   local options, wrong = options_of(opts, run)
   if not options then return failed(wrong) end
   local args = { id = id, target = target, input = input, pool = opts.pool, due_ms = opts.at and math.floor(opts.at * 1000) or nil, project = opts.project or run and run.options.project or nil,
-    options = options, caller = kept and run and run.id or nil }
-  local function submit()
-    local made, err = require "hocket.internal.runner.submit"(args)
-    return made and made.id, err
-  end
+    options = options, caller = kept and run and run.id or nil, waits = kept }
+  local function submit() return put(args) end
   local made, err = effects.run("submit", { target = target, input = input or "", pool = opts.pool or "" }, submit, { again = once_more(id, submit) })
   if not made then return failed(err) end
   return setmetatable({ id = made, caller = args.caller }, Submitted)
