@@ -140,6 +140,42 @@ run "$HOCKET" fork "$middle"; expect 0; fork=$(cat out); worker 5 --pool gpu; ru
 done_with "$caller"; has out "heard"; run "$HOCKET" replay "$fork"; expect 0
 for one in 2 4 5; do end $one TERM; expect 0; done
 
+# However many tools a call asks for, nothing is left of those that were called.
+mkdir -p many/agents
+printf -- '---\nname: hand\npool: gpu\n---\nHand.\n' >many/agents/hand.md
+cat >many/sim.lua <<'X'
+local n = 0
+return function()
+  n = n + 1
+  return n <= 20 and { calls = { { name = "next", arguments = { n = n } } } } or "heard"
+end
+X
+cat >many/main.lua <<'X'
+local hocket, flow = require "hocket", require "hocket.flow"
+local spawn, made = flow.spawn, setmetatable({}, { __mode = "k" })
+function flow.spawn(...)
+  local one = spawn(...)
+  made[one] = true
+  return one
+end
+local function count()
+  local n = 0
+  collectgarbage()
+  collectgarbage()
+  for _ in pairs(made) do n = n + 1 end
+  return n
+end
+local most = 0
+local tool = hocket.tool { steps = true, name = "next", description = "Counts", parameters = { type = "object", properties = { n = { type = "integer" } } }, effects = {},
+  run = function(args)
+    most = math.max(most, count())
+    return tostring(args.n + 1)
+  end }
+local text = assert(hocket.run(hocket.agents("many/agents").hand, "count", { tools = { tool } })).text
+return text .. (most < 10 and ", a few at once" or (", %d at once"):format(most))
+X
+worker many --pool gpu --pool default; detach many; done_with "$id"; has out "heard, a few at once"; end many TERM; expect 0
+
 # Nor does it end what its parent has submitted.
 cat >ends.lua <<'X'
 local hocket = require "hocket"

@@ -27,6 +27,28 @@ return assert(hocket.signal "word") .. " all"
 E
 run "$HOCKET" run -q --store memory many.lua; expect 0; same "$(cat out)" "heard all"; hasnt err "wait to be taken"
 
+# ---- Nothing is left of who has waited, under however many names --------------------------------------------
+cat >names.lua <<'E'
+local hocket = require "hocket"
+local run = hocket.this_run()
+local function wait_for(name) return hocket.flow.spawn(function() return (hocket.signal(name)) end) end
+for i = 1, 20 do
+  local first, second = wait_for("n" .. i), wait_for("n" .. i)
+  hocket.flow.sleep(0.001)
+  for _, value in ipairs { "a", "b" } do assert(run:signal("n" .. i, value)) end
+  assert(first:wait() .. second:wait() == "ab")
+  assert(not hocket.signal("none" .. i, { timeout = 0.001 }))
+  local gone = wait_for("gone" .. i)
+  hocket.flow.sleep(0.001)
+  gone:cancel()
+end
+hocket.flow.sleep(0.001)
+local n = 0
+for _ in pairs(require("hocket.internal.run.messages").of(require("hocket.internal.run.run").current()).takers) do n = n + 1 end
+return n .. " names"
+E
+run "$HOCKET" run -q --store memory names.lua; expect 0; same "$(cat out)" "0 names"
+
 # ---- What there is no room for waits in the store, and comes in its order; what else is said is heard -----------------
 cat >flood.lua <<'E'
 local hocket = require "hocket"
@@ -58,7 +80,9 @@ local first, second = assert(hocket.submit("child.lua", "one")), assert(hocket.s
 local a = assert(first:wait(60)).text
 hocket.ask "On?"
 local none, err = second:wait(0.01)
-return a .. ", " .. tostring(err and err.code) .. ", " .. assert(second:wait()).text
+local b = assert(second:wait()).text
+local left = next(require("hocket.internal.run.messages").of(require("hocket.internal.run.run").current()).takers)
+return a .. ", " .. tostring(err and err.code) .. ", " .. b .. (left and ", and waits on" or "")
 E
 worker 1
 run "$HOCKET" run -q forked.lua; expect 75; id=$(grep -oE '01[0-9A-Z]{24}' err | head -n 1)

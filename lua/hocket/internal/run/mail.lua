@@ -79,15 +79,6 @@ local function wait(taker, late)
   end
 end
 
--- Names are taken once as a rule: nothing is left of them.
-local function withdraw(self, taker)
-  local list = self.takers[taker.name]
-  for i, one in ipairs(list) do
-    if one == taker then table.remove(list, i) end
-  end
-  if #list == 0 then self.takers[taker.name] = nil end
-end
-
 --- Waits for what is said under a name: each message once, in their order.
 ---@async
 ---@param run hocket.Run
@@ -101,7 +92,7 @@ function mail.take(run, name, late)
   local taker = { name = name, fiber = fiber.self() }
   self.takers[name] = self.takers[name] or {}
   table.insert(self.takers[name], taker)
-  local open <close> = setmetatable({}, { __close = function() withdraw(self, taker) end })
+  local open <close> = setmetatable({}, { __close = function() messages.withdraw(self, taker) end })
   broker.shared():aside(wait, taker, late)
   return taker.value
 end

@@ -77,6 +77,16 @@ local function deliver(self, name, value)
   return true
 end
 
+--- Who has waited waits no more, whatever came. Names are taken once as a rule: nothing is left of them.
+---@param taker {name: string}
+function messages.withdraw(self, taker)
+  local list = self.takers[taker.name] or {}
+  for i, one in ipairs(list) do
+    if one == taker then table.remove(list, i) end
+  end
+  if #list == 0 then self.takers[taker.name] = nil end
+end
+
 --- Whoever waits for a name looks at the run again: an empty table comes in the place of a message.
 ---@param run hocket.Run
 ---@param name string

@@ -36,10 +36,8 @@ end
 -- Who shows what is waited for is told that nobody waits any more. A run that is parked waits on.
 local function withdraw(run, self, taker)
   taker.over = true
+  messages.withdraw(self, taker)
   if taker.came or run.parked then return end
-  for i, one in ipairs(self.takers[taker.name]) do
-    if one == taker then table.remove(self.takers[taker.name], i) end
-  end
   run:emit("question_withdrawn", { id = taker.id }, nil, taker.op)
 end
 

@@ -134,6 +134,20 @@ local function look(step, child, times)
   return nil, again
 end
 
+-- Calls fn(...) beside the call; it leaves the list when it has ended.
+local function help(helpers, fn, ...)
+  local args, self = table.pack(...), nil
+  self = flow.spawn(function()
+    local over <close> = setmetatable({}, { __close = function()
+      for i, one in ipairs(helpers) do
+        if one == self then return table.remove(helpers, i) end
+      end
+    end })
+    return fn(table.unpack(args, 1, args.n))
+  end)
+  helpers[#helpers + 1] = self
+end
+
 -- Until it has ended; nil: it is not this run's.
 local function wait(step, tools, child, helpers, lending)
   local times = 0
@@ -147,10 +161,10 @@ local function wait(step, tools, child, helpers, lending)
     if said.uncalled and effects.run("whose", { run = child }, function() return is_own(step, child) end) == false then return nil end
     if step.run.stopped and not stopped then
       stopped = true
-      helpers[#helpers + 1] = flow.spawn(mail.stop, child, function() return is_own(step, child) end)
+      help(helpers, mail.stop, child, function() return is_own(step, child) end)
     end
     if answers[said.kind] and math.type(said.n) == "integer" then
-      helpers[#helpers + 1] = flow.spawn(answer, step, tools, child, said, lending)
+      help(helpers, answer, step, tools, child, said, lending)
     end
     said = mail.take(step.run, "run " .. child, late)
     if type(said) ~= "table" then said = {} end
