@@ -138,7 +138,7 @@ int hocket__l_store_items_due(lua_State *L)
     return hocket__store_ask_wait(L, a, rc, -1, hocket__store_give_list);
 }
 
-/* items(kind, id?) -> list of {kind, id, version, due_ms, at_ms, generation, json}, what is due first in front */
+/* items(kind, id?) -> list of {kind, id, version, due_ms, at_ms, now_ms, generation, json}, what is due first in front */
 int hocket__l_store_items(lua_State *L)
 {
     struct hocket__str kind = hocket__check_str(L, 1);

@@ -66,17 +66,51 @@ t.test("one that works is there, drains, and is gone", function()
   t.equal(#assert(look()).workers, 0)
 end)
 
+-- The store's items as they would be had those of `ids` been written so many seconds ago, until the end of the scope. `looked`: how often they were read.
+local function aged(ids)
+  local items, told = store.items, { looked = 0 }
+  function store.items(...)
+    local rows, err = items(...)
+    for _, row in ipairs(rows or {}) do row.at_ms = row.at_ms - (ids[row.id] or 0) * 1000 end
+    told.looked = told.looked + 1
+    return rows, err
+  end
+  return setmetatable(told, { __close = function() store.items = items end })
+end
+
 t.test("one that is silent is lost, and forgotten after an hour", function()
   put("x 1 1", json.encode { host = "x", pid = 1, since_ms = now - 100, pools = { "a" }, runs = 1 }, now - 1)
-  put("x 2 1", json.encode { host = "x", pid = 2, since_ms = now - 100, pools = { "a" }, runs = 1 }, now - 3601 * 1000)
+  put("x 2 1", json.encode { host = "x", pid = 2, since_ms = now - 100, pools = { "a" }, runs = 1 }, now + 60000)
   t.equal(assert(look()).workers[1].state, "working", "it was heard of a moment ago, whatever it had said of that")
   t.equal(assert(look { now_ms = now + 120 * 1000 }).workers[1].state, "lost")
+  local old <close> = aged { ["x 1 1"] = 3600, ["x 2 1"] = 3661 }
+  t.equal(assert(look()).workers[1].state, "lost")
   t.equal(#assert(look()).workers, 2)
   local here = announced.start { pools = { "a" }, runs = 1 }
   local told = seen(function(told) return #told.workers == 2 and told.workers[2].pid ~= 2 and told.workers[1].pid ~= 2 end)
-  t.equal(pool_of(told, "a").workers, 2)
+  t.equal(pool_of(told, "a").workers, 1)
   here:stop()
   store.item_del("worker", "x 1 1")
+end)
+
+-- Times are the store's: a worker's own clock may be hours off.
+t.test("one whose clock is wrong removes nobody, and is not removed", function()
+  local wall = system.wall
+  for _, off in ipairs { 7200, -7200 } do
+    put("x 1 1", json.encode { host = "x", pid = 1, since_ms = now, pools = { "a" }, runs = 1 }, now + (60 - off) * 1000)
+    local none <close> = aged {}
+    local right <close> = setmetatable({}, { __close = function() system.wall = wall end })
+    system.wall = function() return wall() + off end
+    local here = announced.start { pools = { "a" }, runs = 1 }
+    while none.looked == 0 do fiber.sleep(0.01) end
+    fiber.sleep(0.05) -- it removes what it has found
+    local told = assert(look())
+    t.same({ #told.workers, told.workers[1].state, told.workers[2] and told.workers[2].state }, { 2, "working", "working" })
+    t.equal(assert(look { now_ms = math.floor(wall() * 1000) + 120 * 1000 }).workers[1].state, "lost")
+    t.equal(assert(look { now_ms = math.floor(wall() * 1000) + 120 * 1000 }).workers[2].state, "lost")
+    here:stop()
+    store.item_del("worker", "x 1 1")
+  end
 end)
 
 t.test("what others have written there breaks nothing", function()

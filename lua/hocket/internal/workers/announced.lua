@@ -5,7 +5,8 @@
 ---       └─ stop() ──> no item. A worker that is killed leaves one behind: it is lost, when it is overdue, or
 ---                          for who sees that the process is gone.
 ---
---- What it has at hand is not in it: those are the runs whose rows say so.
+--- What it has at hand is not in it: those are the runs whose rows say so. When it was heard of is what the store says of the item; when that
+--- is due is by the worker's own clock, for those of an earlier version that look at it.
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
@@ -26,11 +27,10 @@ local function put(self)
   return store.item_put { kind = "worker", id = self.id, expected = -1, json = json.encode(self.told), due_ms = math.floor((system.wall() + SILENT) * 1000) }
 end
 
--- Those that were lost long ago.
+-- Those that were lost long ago: by the store's clock, as this process's may be hours off, and theirs, too.
 local function sweep()
-  local before = (system.wall() - SHOWN) * 1000
   for _, one in ipairs(store.items "worker" or {}) do
-    if one.due_ms < before then store.item_del("worker", one.id, one.version) end
+    if one.at_ms + (SILENT + SHOWN) * 1000 < one.now_ms then store.item_del("worker", one.id, one.version) end
   end
 end
 

@@ -2,7 +2,6 @@
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
-local system = require "hocket.internal.core.system"
 
 --- Runs of what waits for whom, at most.
 local BLOCKED = 200
@@ -29,9 +28,9 @@ local function has_ended(told)
   return type(told.place) == "string" and math.tointeger(told.start) ~= nil and store.has_ended(told.place, math.tointeger(told.pid), math.tointeger(told.start))
 end
 
--- What it said was on its way while the store was away: when it came counts, too.
+-- By the store's clock, since the worker's may be hours off, and this one's, too.
 local function is_lost(item, told, now)
-  return math.max(item.due_ms, item.at_ms + SILENT) < now or has_ended(told)
+  return item.at_ms + SILENT < (now or item.now_ms) or has_ended(told)
 end
 
 -- What stands there was written by some version of hocket, or by somebody else.
@@ -187,6 +186,6 @@ return function(args)
   if not counts then return nil, err end
   local waiting, more = blocked()
   if not waiting then return nil, more end
-  local workers = workers_of(items, counts, args and args.now_ms or system.wall() * 1000)
+  local workers = workers_of(items, counts, args and args.now_ms)
   return { workers = workers, pools = pools_of(counts, workers), blocked = waiting, more = more }
 end
