@@ -433,6 +433,18 @@ test("all that were missed, one after the other", function()
   t.same(planned, { 1, 2, 3, 4 })
 end)
 
+test("of very many that were missed the last hundred are made up for, and the others are told", function()
+  add("often", { cron = "*/5 * * * *", missed = "all", overlap = "allow" })
+  now = T + 86400
+  local log, told, one = system.log, {}, worker()
+  local back <close> = setmetatable({}, { __close = function() system.log = log end })
+  function system.log(level, text) told[#told + 1] = level == "warn" and text or nil end
+  for _ = 1, 110 do one:look() end
+  local spec = spec_of "often"
+  t.same({ spec.fired, spec.skipped }, { 100, 188 })
+  t.same(told, { "schedule often: 188 times that were missed are left out: the last 100 of them are made up for" })
+end)
+
 test("one that is removed while it fires puts no run", function()
   add "hourly"
   now = T + 3600

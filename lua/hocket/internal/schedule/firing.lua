@@ -80,6 +80,10 @@ local function is_ahead(spec, now)
   return spec.set_ms and spec.set_ms > now + 2 * due.LATE * 1000
 end
 
+local function tell_left_out(one, n)
+  system.log("warn", ("schedule %s: %s%d times that were missed are left out: the last %d of them are made up for"):format(one.name, n >= due.COUNTED and "at least " or "", n, due.MOST))
+end
+
 local function put(self, one, what)
   local spec, now = one.spec, self:now_ms()
   local run = what.fire and schedules.run_of(one, what.fire * 1000, now)
@@ -87,6 +91,7 @@ local function put(self, one, what)
   spec.problem, spec.again_ms, spec.waiting, spec.next_ms = nil, nil, nil, what.next and what.next * 1000
   local ok, err = schedules.put(one, now, run)
   if ok and run then system.log("info", ("schedule %s: run %s"):format(one.name, run.id)) end
+  if ok and what.left_out then tell_left_out(one, what.left_out) end
   return ok, err
 end
 
@@ -107,7 +112,7 @@ local function fire(self, one)
     spec.waiting, spec.problem, spec.again_ms = true, nil, nil
     return schedules.put(one, now)
   end
-  if what.fire and #spec.open >= MOST_OPEN then what.fire, what.skipped = nil, 1 end
+  if what.fire and #spec.open >= MOST_OPEN then what.fire, what.skipped = nil, what.skipped + 1 end
   local ok, err = put(self, one, what)
   if not ok then refused(self, one, err) end
   return ok, err
