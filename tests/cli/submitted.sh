@@ -179,4 +179,34 @@ run "$HOCKET" runs -n 1; id=$(grep -oE '01[0-9A-Z]{24}' out | head -n 1)
 run "$HOCKET" replay "$id"; expect 0
 end posts TERM; expect 0
 export HOCKET_APPROVE=deny; worker strict --pool posts; unset HOCKET_APPROVE; operator=; same "$(posts allow --approve allow)" ""; end strict TERM; expect 0
+
+
+# ---- One that is cancelled in the middle of submitting leaves none behind --------------------------------------
+cat >busy.lua <<'E'
+local hocket = require "hocket"
+local function submit() assert(hocket.submit("child.lua", "late", { pool = "never" })) end
+hocket.flow.spawn(function()
+  while true do submit() end
+end)
+while true do
+  submit()
+  hocket.flow.sleep(0.01)
+end
+E
+open_ones() { "$HOCKET" runs --limit 0 --state queued --json | grep -o child.lua | wc -l; }
+submits() { is "$1" running && [ "$(open_ones)" -gt 0 ]; }
+worker busy; detach busy.lua; until_true submits "$id"
+run "$HOCKET" cancel "$id"; expect 0; until_true is "$id" cancelled; same "$(open_ones)" 0; end busy TERM
+"$HOCKET" run -q busy.lua >busy.out 2>busy.err </dev/null & pid=$!
+busy() { "$HOCKET" runs --state running --json | grep -oE '"id":"01[0-9A-Z]{24}"' | cut -d '"' -f 4 | head -n 1; }
+is_busy() { [ -n "$(busy)" ]; }
+until_true is_busy; id=$(busy); until_true submits "$id"; run "$HOCKET" cancel "$id"; expect 0; wait $pid; code=$?; what="busy.lua"; expect 130; is "$id" cancelled || fail "cancelled expected"; same "$(open_ones)" 0
+run "$HOCKET" replay "$id"; expect 0
+# So does who takes over from a process that has heard it, and was killed then.
+cat >told.lua <<'E'
+assert(require("hocket.internal.core.store").message((...), { id = "cancel", json = '{"wish":"cancel"}' }))
+E
+worker gone; detach busy.lua; until_true submits "$id"; end gone KILL
+run "$HOCKET" run -q told.lua "$id"; expect 0
+worker heir; until_true is "$id" cancelled; same "$(open_ones)" 0; end heir TERM
 finish

@@ -436,7 +436,7 @@ static enum hocket__store_state state_of(const struct hocket__run *r)
 
 bool hocket__stored_is_held(const struct hocket__stored *s)
 {
-    return s && s->held && !s->run->host->closing;
+    return s && (s->held || s->ending) && !s->run->host->closing;
 }
 
 /* Meanwhile no fiber of the run is there; whoever waits for its end waits for the store. */
@@ -563,6 +563,7 @@ void hocket__stored_free(struct hocket__stored *s)
     hocket__deadline_clear(deadlines, &s->later);
     hocket__deadlines_leave(deadlines);
     hocket__hearing_end(s);
+    hocket__ending_drop(s);
     hocket__buf_deinit(&s->pool);
     if (s->held) {
         hocket__store_forget(&s->opening);

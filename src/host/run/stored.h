@@ -62,6 +62,7 @@ struct hocket__stored {
         live; /* its log is used up: it hears all that is said, and not only that it is to be cancelled */
     bool read_again;   /* others may have said something since what is being read was asked for */
     bool cancel_heard; /* it is to end for good, also where it is being replayed */
+    uint64_t ending;   /* the fiber that ends what it has called, when it has ended; 0: none */
     bool heard;        /* what was said to it before it went on here was read */
     bool
         unread; /* what was said to it could not be read last time, which is in the program's log */
@@ -159,6 +160,13 @@ void hocket__hearing_again(struct hocket__stored *s);
 void hocket__hearing_end(struct hocket__stored *s);
 /* Others have written: asks to whom, and those look, asleep or awake. */
 void hocket__hearing_ask(struct hocket_host *h);
+
+/* ---- ending.c ------------------------------------------------------------------------------ */
+
+/* Its fibers have ended. One that a message has cancelled is held until what it has called has been told to end. False: it was
+ * not, and its end can be kept. */
+bool hocket__ending_begin(struct hocket__stored *s);
+void hocket__ending_drop(struct hocket__stored *s);
 
 /* ---- asleep.c ------------------------------------------------------------------------------ */
 

@@ -159,6 +159,15 @@ function host.tell(wish, journal, a, b)
   return words(err)
 end
 
+--- A run that was told to end has ended: so does what it has called and submitted since.
+---@async
+---@param id string
+function host.end_called(id)
+  if component.missing "hocket.internal.runner.submit" then return end -- then it has submitted nothing
+  local ok, err = require "hocket.internal.run.patient"(require("hocket.internal.run.cancel").called, id)
+  if not ok then require("hocket.internal.core.system").log("warn", ("run %s: what it has submitted last is not cancelled: %s"):format(id, err.message)) end
+end
+
 --- Stops a run, also one that has not begun. See hocket_run_stop.
 ---@param journal userdata
 function host.stop(journal)

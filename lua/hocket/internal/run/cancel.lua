@@ -1,6 +1,6 @@
 --- Ends a run of the store for good, wherever it is, with those that it asked for (their `caller` is this run).
 ---
----     somebody has it   ──> a message, which that process hears within a second
+---     somebody has it   ──> a message, which that process hears within a second; at its end that looks once more for what it asked for
 ---     nobody            ──> it is taken, and cancelled there and then; one that has ended meanwhile stays as it is
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
@@ -84,6 +84,15 @@ end
 ---@return string? state In which it has ended.
 function cancel.run(id)
   return end_run(id, 0)
+end
+
+--- Ends those that a run asked for, which has ended, or is about to.
+---@async
+---@param id string Whole.
+---@return boolean? done
+---@return hocket.Error?
+function cancel.called(id)
+  return end_called(id, 0)
 end
 
 --- Ends the calls of a run's agents, for one that fails and has no process that would. What a script has submitted goes on, as when
