@@ -1,33 +1,17 @@
-/* A run of the store goes on: find ─> take ─> its files ─> its log ─> it begins. Each is asked of the store when the one
- * before has answered; until the last one the run has no fiber. What goes wrong is its end. */
-#include "host/run/stored.h"
+/* A run of the store goes on: find ─> take (resume_take.c) ─> its files ─> its log (resume_read.c) ─> it begins. Each is
+ * asked of the store when the one before has answered; until the last one the run has no fiber. What goes wrong is its
+ * end. */
+#include "host/run/resume_impl.h"
 
 #include <string.h>
 
-#include "base/json/json.h"
 #include "bind/fiber/fiber.h"
 #include "bind/store/store.h"
-#include "core/log/log.h"
 
-struct hocket__resuming {
-    struct hocket__stored *stored;
-    struct hocket__run *run;
-    struct hocket__buf name, options;                  /* as asked for */
-    struct hocket__buf target, input, own, generation; /* of its row: own are its options */
-    uint8_t seed[HOCKET__STORE_SEED];
-    bool has_input;
-    uint64_t fence;            /* it is ours already, by this claim; 0: it has to be taken */
-    size_t generations;        /* bytes of `generation` that are still to be asked for */
-    bool latest;               /* it remembers its parent, and is made anew where it is another */
-    bool forked;               /* and has not gone on since */
-    bool replay;               /* from its log alone */
-    bool own_read;             /* its own files */
-    struct hocket_error wrong; /* of its log, 0: nothing */
-    struct hocket__kept *kept;
-};
-
-static void free_resuming(struct hocket__resuming *g)
+void hocket__resume_free(struct hocket__resuming *g)
 {
+    if (!g)
+        return;
     const struct hocket_allocator *a = &g->run->host->alloc;
     if (g->kept)
         hocket__kept_unref(g->kept);
@@ -71,7 +55,7 @@ static void let_go(const struct hocket__resuming *g, const struct hocket_error *
     s->claimed = false;
 }
 
-static void fail(struct hocket__resuming *g, int status, const struct hocket_error *err)
+void hocket__resuming_fail(struct hocket__resuming *g, int status, const struct hocket_error *err)
 {
     struct hocket__run *r = g->run;
     if (r->host->closing)
@@ -83,7 +67,7 @@ static void fail(struct hocket__resuming *g, int status, const struct hocket_err
     r->status = r->err.status;
     r->ended = true;
     let_go(g, &r->err);
-    free_resuming(g);
+    hocket__resume_free(g);
     hocket__run_mark_due(r);
     r->host->rt->undelivered = true; /* no fiber has run that would lead to it */
     hocket__fibers_settle(r->host->rt);
@@ -105,237 +89,6 @@ void hocket__host_cancel_resuming(struct hocket_host *h)
         hocket__resume_cancel(hocket__container_of(l, struct hocket__run, link));
 }
 
-void hocket__resume_free(struct hocket__resuming *g)
-{
-    if (g)
-        free_resuming(g);
-}
-
-/* ---- It begins --------------------------------------------------------------------------------- */
-
-static void write_args(const struct hocket__resuming *g, struct hocket__buf *b)
-{
-    hocket__jw_open(b, '{');
-    hocket__jw_key(b, "target");
-    hocket__jw_string(b, hocket__buf_str(&g->target));
-    if (g->has_input) {
-        hocket__jw_key(b, "input");
-        hocket__jw_string(b, hocket__buf_str(&g->input));
-    }
-    hocket__jw_key(b, "options");
-    hocket__jw_raw(b, hocket__buf_str(&g->own));
-    hocket__jw_key(b, "instead");
-    hocket__jw_raw(b, hocket__buf_str(&g->options));
-    hocket__jw_close(b, '}');
-}
-
-/* Relative paths are meant from the folder that the process stands in, which is the embedder's. */
-static void check_place(const struct hocket__resuming *g)
-{
-    char cwd[4096];
-    size_t n = sizeof(cwd);
-    struct hocket__str was;
-    struct hocket__buf is;
-    if (g->replay || g->stored->pool.len > 0 /* its files travel with it */
-        || !hocket__json_find(hocket__buf_str(&g->own), "cwd", &was) || uv_cwd(cwd, &n) < 0)
-        return;
-    hocket__buf_init(&is, &g->run->host->alloc, 0);
-    hocket__jw_string(&is, hocket__str(cwd, n));
-    if (is.status == 0 && !hocket__str_eq(was, hocket__buf_str(&is)))
-        hocket__runtime_log(g->run->host->rt, HOCKET_LOG_WARN,
-            "run %s was begun in %.*s, and goes on in %s: relative paths are meant from there",
-            g->run->name, (int) (was.n < 512 ? was.n : 512), was.p, is.data);
-    hocket__buf_deinit(&is);
-}
-
-static int begin(struct hocket__resuming *g, struct hocket_error *err)
-{
-    struct hocket__buf args;
-    struct hocket__str park;
-    check_place(g);
-    hocket__buf_init(&args, &g->run->host->alloc, 0);
-    write_args(g, &args);
-    int rc = args.status < 0 ? hocket__error_nomem(err)
-                             : hocket__run_begin(g->run, "run", hocket__buf_str(&args), err);
-    hocket__buf_deinit(&args);
-    if (rc < 0)
-        return rc;
-    struct hocket__stored *s = g->stored;
-    struct hocket__str fork;
-    if (g->forked && hocket__json_find(hocket__buf_str(&g->own), "fork", &fork))
-        hocket__buf_addstr(&s->fork, fork);
-    if (g->replay)
-        return hocket__stored_keep(s, g->kept, err);
-    s->resumed = true;
-    s->may_park = hocket__json_find(hocket__buf_str(&g->options), "park", &park)
-                  && hocket__str_is(park, "true");
-    if (s->pool.len
-        > 0) { /* no worker takes it meanwhile; other rows stay as they are until then */
-        s->state = HOCKET__STORE_STATE_COUNT;
-        hocket__stored_set_state(s, HOCKET__STORE_RUNNING);
-    }
-    return hocket__stored_keep(s, g->kept, err);
-}
-
-static void on_entries(void *ud, int status, const struct hocket_error *err)
-{
-    struct hocket__resuming *g = ud;
-    g->stored->call = NULL;
-    if (status == 0)
-        status = begin(g, &g->wrong);
-    if (status < 0 && g->wrong.status < 0)
-        err = &g->wrong;
-    if (status < 0)
-        fail(g, status, err);
-    else
-        free_resuming(g);
-}
-
-static struct hocket__log_entry entry_of(const struct hocket__store_entry *e)
-{
-    return (struct hocket__log_entry){ .n = e->n,
-        .tick = e->tick,
-        .at_ms = e->at_ms,
-        .kind = e->kind,
-        .path = e->path,
-        .ord = e->ord,
-        .name = e->name,
-        .digest = e->digest,
-        .value = e->value };
-}
-
-static int on_entry(void *ud, const struct hocket__store_row *row)
-{
-    struct hocket__resuming *g = ud;
-    struct hocket__log_entry entry = entry_of(&row->entry);
-    return hocket__log_feed(hocket__kept_log(g->kept), &entry, &g->wrong);
-}
-
-/* ---- What is asked --------------------------------------------------------------------------- */
-
-static struct hocket__str id_of(const struct hocket__resuming *g)
-{
-    return hocket__cstr(g->stored->claim.id);
-}
-
-static int ask_entries(struct hocket__resuming *g)
-{
-    struct hocket__stored *s = g->stored;
-    struct hocket__store_reply reply = { on_entry, on_entries, g };
-    return hocket__store_entries(s->store, id_of(g), 1, &reply, &s->call);
-}
-
-static void on_memory(void *ud, int status, const struct hocket_error *err)
-{
-    struct hocket__resuming *g = ud;
-    g->stored->call = NULL;
-    if (status == HOCKET_ENOTFOUND) /* it came from another store, alone */
-        hocket__runtime_log(g->run->host->rt, HOCKET_LOG_WARN,
-            "the run that %s was forked from is not in this store: what was asked there is asked "
-            "again",
-            g->run->name);
-    if (status == 0 || status == HOCKET_ENOTFOUND)
-        status = ask_entries(g);
-    if (status < 0)
-        fail(g, status, err);
-}
-
-static int on_remembered(void *ud, const struct hocket__store_row *row)
-{
-    struct hocket__resuming *g = ud;
-    struct hocket__log_entry e = entry_of(&row->entry);
-    return hocket__kept_remember(g->kept, &e);
-}
-
-/* What its parent asked and got, before its own log. */
-static int ask_memory(struct hocket__resuming *g)
-{
-    struct hocket__stored *s = g->stored;
-    struct hocket__store_reply reply = { on_remembered, on_memory, g };
-    return g->latest ? hocket__store_past(s->store, id_of(g), &reply, &s->call) : ask_entries(g);
-}
-
-static void on_records(void *ud, int status, const struct hocket_error *err)
-{
-    struct hocket__resuming *g = ud;
-    g->stored->call = NULL;
-    if (status == 0)
-        status = ask_memory(g);
-    if (status < 0)
-        fail(g, status, err);
-}
-
-static int on_record(void *ud, const struct hocket__store_row *row)
-{
-    struct hocket__resuming *g = ud;
-    return hocket__told_add(&g->stored->told, row->record.seq, row->record.json, g->run->name);
-}
-
-static int ask_records(struct hocket__resuming *g)
-{
-    struct hocket__stored *s = g->stored;
-    struct hocket__store_reply reply = { on_record, on_records, g };
-    return hocket__store_records(s->store, id_of(g), 1, &reply, &s->call);
-}
-
-static int on_file(void *ud, const struct hocket__store_row *row)
-{
-    struct hocket__resuming *g = ud;
-    return hocket__kept_feed_file(g->kept, row->file.path, row->file.text);
-}
-
-/* The farthest first, so that of two of one name the nearest stays; its own are the last. */
-static struct hocket__str next_generation(struct hocket__resuming *g)
-{
-    const char *names = g->generation.data;
-    size_t end = g->generations, from = end;
-    while (from > 0 && names[from - 1] != ',')
-        from--;
-    g->generations = from > 0 ? from - 1 : 0;
-    return hocket__str(names ? names + from : "", end - from);
-}
-
-static int ask_files(struct hocket__resuming *g);
-
-static void on_files(void *ud, int status, const struct hocket_error *err)
-{
-    struct hocket__resuming *g = ud;
-    bool more = g->generations > 0 || !g->own_read;
-    g->stored->call = NULL;
-    if (status == 0)
-        status = more ? ask_files(g) : g->replay ? ask_records(g) : ask_memory(g);
-    if (status < 0)
-        fail(g, status, err);
-}
-
-static int ask_files(struct hocket__resuming *g)
-{
-    struct hocket__stored *s = g->stored;
-    struct hocket__store_reply reply = { on_file, on_files, g };
-    struct hocket__str name = next_generation(g);
-    g->own_read = name.n == 0 || hocket__str_eq(name, id_of(g));
-    return hocket__store_files(s->store, g->own_read ? id_of(g) : name, &reply, &s->call);
-}
-
-static int prepare(struct hocket__resuming *g)
-{
-    g->kept = g->replay ? hocket__stored_told(g->stored, g->seed)
-                        : hocket__stored_kept(g->stored, g->seed);
-    if (!g->kept)
-        return HOCKET_ENOMEM;
-    if (g->replay) /* all that was told, before its checkpoints, too */
-        hocket__log_whole(hocket__kept_log(g->kept));
-    g->generations = g->generation.len;
-    return ask_files(g);
-}
-
-void hocket__resume_read(struct hocket__run *r)
-{
-    int rc = prepare(r->resuming);
-    if (rc < 0)
-        fail(r->resuming, rc, NULL);
-}
-
 /* What is under way for it, a look for messages, too, would come to one that has ended. */
 void hocket__resume_end(struct hocket__run *r, int status, const struct hocket_error *err)
 {
@@ -343,119 +96,7 @@ void hocket__resume_end(struct hocket__run *r, int status, const struct hocket_e
     if (s->call)
         hocket__store_cancel(s->store, s->call);
     s->call = NULL;
-    fail(r->resuming, status, err);
-}
-
-static bool is_here(const struct hocket__run *r)
-{
-    const struct hocket_host *h = r->host;
-    for (const struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
-        const struct hocket__run *other = hocket__container_of(l, struct hocket__run, link);
-        if (other != r && strcmp(other->name, r->name) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Whether it can go on. */
-static int check(
-    const struct hocket__resuming *g, enum hocket__store_state state, struct hocket_error *err)
-{
-    bool over = state == HOCKET__STORE_DONE || state == HOCKET__STORE_FAILED
-                || state == HOCKET__STORE_CANCELLED;
-    if (g->replay)
-        return 0;
-    if (over)
-        return hocket__error(err, HOCKET_ESTATE,
-            "the run %s has ended: it is %s. 'hocket fork' goes on from a place in it",
-            g->run->name, hocket__store_state_word(state));
-    if (is_here(g->run))
-        return hocket__error(err, HOCKET_ESTATE, "the run %s goes on in this host", g->run->name);
-    return 0;
-}
-
-/* Between both somebody else may have ended it: then it stays as it is. */
-static int claimed(struct hocket__resuming *g)
-{
-    struct hocket__stored *s = g->stored;
-    int rc = check(g, s->state, &g->wrong);
-    if (rc == 0)
-        return s->lazy ? hocket__asleep_look(s) : prepare(g);
-    s->claimed = false;
-    hocket__store_release(s->store, &s->claim);
-    return rc;
-}
-
-static void on_taken(void *ud, int status, const struct hocket_error *err)
-{
-    struct hocket__resuming *g = ud;
-    g->stored->call = NULL;
-    g->stored->claimed = status == 0;
-    if (status == 0)
-        status = claimed(g);
-    if (status < 0)
-        fail(g, status, g->wrong.status < 0 ? &g->wrong : err);
-}
-
-static int on_claim(void *ud, const struct hocket__store_row *row)
-{
-    struct hocket__resuming *g = ud;
-    struct hocket__stored *s = g->stored;
-    s->claim.fence = row->run.fence;
-    s->state = s->was.state = row->run.state;
-    s->was.due_ms = row->run.due_ms;
-    s->by_hand = s->pool.len > 0;
-    if (s->by_hand && !s->lazy)
-        hocket__buf_addstr(&s->waits_for, row->run.waiting_for);
-    return s->waits_for.status;
-}
-
-static int on_found(void *ud, const struct hocket__store_row *row)
-{
-    struct hocket__resuming *g = ud;
-    const struct hocket__store_run *run = &row->run;
-    memcpy(g->run->name, run->id, sizeof(g->run->name));
-    memcpy(g->stored->claim.id, run->id, sizeof(run->id));
-    g->stored->recorded_before = run->last_seq;
-    if (g->run->told_before < run->last_seq)
-        g->run->told_before = run->last_seq;
-    memcpy(g->seed, run->seed, sizeof(g->seed));
-    hocket__buf_addstr(&g->target, run->target);
-    hocket__buf_addstr(&g->input, run->input);
-    hocket__buf_addstr(&g->generation, run->generation);
-    hocket__buf_addstr(&g->stored->pool, run->pool);
-    g->has_input = run->input.n > 0;
-    hocket__buf_addstr(&g->own, run->options.n > 0 ? run->options : HOCKET__STR("{}"));
-    g->stored->state = run->state;
-    g->stored->attempts = run->attempts;
-    g->forked = run->parent[0] && run->last_n == run->at_n;
-    g->stored->lazy =
-        !g->replay && !g->forked && hocket__asleep_may(hocket__buf_str(&g->options), run);
-    if (g->stored->lazy)
-        hocket__buf_addstr(&g->stored->waits_for, run->waiting_for);
-    struct hocket__str latest;
-    g->latest =
-        hocket__json_find(run->options, "latest", &latest) && hocket__str_is(latest, "true");
-    bool whole = g->target.status == 0 && g->input.status == 0 && g->own.status == 0
-                 && g->generation.status == 0 && g->stored->waits_for.status == 0
-                 && g->stored->pool.status == 0;
-    return whole ? 0 : HOCKET_ENOMEM;
-}
-
-static void on_row(void *ud, int status, const struct hocket_error *err)
-{
-    struct hocket__resuming *g = ud;
-    struct hocket__stored *s = g->stored;
-    struct hocket_error wrong;
-    struct hocket__store_reply reply = { on_claim, on_taken, g };
-    s->call = NULL;
-    if (status == 0 && (status = check(g, s->state, &wrong)) < 0)
-        err = &wrong;
-    if (status == 0)
-        status = g->replay || g->fence ? prepare(g)
-                                       : hocket__store_take(s->store, id_of(g), &reply, &s->call);
-    if (status < 0)
-        fail(g, status, err);
+    hocket__resuming_fail(r->resuming, status, err);
 }
 
 /* ---- The interface ------------------------------------------------------------------------------- */
@@ -479,7 +120,7 @@ static struct hocket__resuming *new_resuming(
         r->host->rt->n_outside++;
         return r->resuming = g;
     }
-    free_resuming(g);
+    hocket__resume_free(g);
     return NULL;
 }
 
@@ -492,10 +133,7 @@ static int prepare_run(
 
 int hocket__resume_start(struct hocket__run *r)
 {
-    struct hocket__resuming *g = r->resuming;
-    struct hocket__store_reply reply = { on_found, on_row, g };
-    return hocket__store_find(
-        r->stored->store, hocket__buf_str(&g->name), &reply, &r->stored->call);
+    return hocket__resuming_find(r->resuming);
 }
 
 /* How a run goes on: live, from its log alone, or live by a claim that was made before. */

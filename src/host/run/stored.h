@@ -198,7 +198,7 @@ void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error 
 /* It drains, and its fibers rest: whether it was put away. */
 bool hocket__shared_drained(struct hocket__stored *s);
 
-/* ---- resume.c ------------------------------------------------------------------------------ */
+/* ---- resume.c, resume_read.c, resume_take.c --------------------------------------------------- */
 
 /* Ends a run that is still being read. False: it is not. */
 bool hocket__resume_cancel(struct hocket__run *r);
