@@ -59,7 +59,6 @@ int hocket__keeper_tell_refusals(struct hocket__keeper_store *q)
     struct hocket__keeper *k = q->k;
     if (!k->has_refusals)
         return 0;
-    k->has_refusals = false;
     for (struct hocket__list *l = k->claims.next; l != &k->claims; l = l->next) {
         struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);
         if (!c->refusal || c->told)
@@ -81,6 +80,7 @@ int hocket__keeper_tell_refusals(struct hocket__keeper_store *q)
         hocket__keeper_unlock(q);
         uv_async_send(&q->out);
     }
+    k->has_refusals = false; /* all are told: where memory was short it is tried again */
     return 0;
 }
 
@@ -260,6 +260,7 @@ static void answer_all(struct hocket__keeper_store *q, struct hocket__list *ques
         if (rc == HOCKET_EPARSE)
             tell_broken(q, q->k->error);
         tell_answer(q, c);
+        hocket__leases_look(q->k); /* each may have waited long for a row that somebody has locked */
     }
 }
 
