@@ -448,8 +448,10 @@ static void test_broken(void **state)
     (void) state;
     assert_true(test_temp_dir(dir));
     snprintf(path, sizeof(path), "%s/runs.db", dir);
-    FILE *f = fopen(path, "w");
-    fputs("this is a text of somebody's, and it is longer than the head of a database has to be\n",
+    FILE *f = fopen(path, "w"); /* it begins as one */
+    fwrite("SQLite format 3", 1, 16, f);
+    fputs("this is a text of somebody's, and it is longer than the head of a database has to be,\n"
+          "which is 100 bytes: https://www.sqlite.org/fileformat.html\n",
         f);
     fclose(f);
     hocket_host *h = host_of(NULL, true);
