@@ -252,12 +252,13 @@ static void on_task(struct cli_progress *p, const hocket_json *event, double now
     update_task(p, event);
 }
 
-/* A warning with a code says that the agent failed. */
+/* A warning with a code says that the agent failed; but for one whose run waits for a worker of its pool. */
 static void on_warning(struct cli_progress *p, const hocket_json *event, double now)
 {
     struct cli_agent *agent = cli_progress_agent(p, cli_member(event, "op"));
     (void) now;
-    if (!agent || !*cli_member(event, "code"))
+    const char *code = cli_member(event, "code");
+    if (!agent || !*code || strcmp(code, "queued") == 0)
         return;
     agent->failed = true;
     snprintf(p->last_failed, sizeof(p->last_failed), "%s", agent->name);

@@ -58,6 +58,11 @@ printf -- '---\nname: bad\npool: a b\n---\nX.\n' >bad.md
 run "$HOCKET" check bad.md; expect 3; has out "bad.md:3"; has out "pool"
 run "$HOCKET" run --store off trip "Two days in Rome"; expect 1; has err "trip/agents/food.md: 'food' has 'pool: gpu'"; has err "--pool-local"
 run "$HOCKET" run --json --pool-local trip "Two days in Rome"; expect 0; figures out >whole; has whole "ok true"
+# Who had to wait for a worker has finished as others have.
+"$HOCKET" run trip "Two days in Rome" >late.out 2>late.err & late=$!
+until_true grep -q "food waits for a worker of the pool 'gpu'" late.err
+worker late --pool gpu --pool big; wait $late; code=$?; what=late; expect 0; has late.err "food finished 1 task"; has late.err "stay finished"
+stop_workers
 run "$HOCKET" run --json --record tape trip "Two days in Rome"; expect 0; figures out >taped; cmp -s whole taped || fail "a recording is of one process: $(diff whole taped)"
 
 # ---- Three specialists in two pools -------------------------------------------------------------------------
