@@ -143,6 +143,10 @@ local sets, known_parameters = {}, {}
 ---@param make? fun(env: table): hocket.Tool|hocket.Tool[] Nil takes the name back.
 ---@param parameters? fun(): table Of a name that stands for one tool: the JSON Schema of its arguments, so that rules for it can be checked before there is one.
 function tool.set(name, make, parameters)
+  if type(name) ~= "string" or name == "" then error(("tool.set: a name is expected, not a %s"):format(type(name)), 2) end
+  for what, given in pairs { make = make, parameters = parameters } do
+    if type(given) ~= "function" then error(("tool.set '%s': %s has to be a function, not a %s"):format(name, what, type(given)), 2) end
+  end
   sets[name], known_parameters[name] = make, make and parameters
 end
 

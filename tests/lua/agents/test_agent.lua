@@ -29,6 +29,12 @@ end
 
 -- ---- Good files -------------------------------------------------------------------------
 
+t.test("what is no toolset is told where it is registered", function()
+  t.raises("tool.set 'clock': make has to be a function, not a table", hocket.tool.set, "clock", {})
+  t.raises("tool.set 'clock': parameters has to be a function, not a string", hocket.tool.set, "clock", function() return {} end, "text")
+  t.raises("tool.set: a name is expected, not a table", hocket.tool.set, {}, function() return {} end)
+end)
+
 t.test("all keys", function()
   local def = assert(agent.parse(frontmatter [[
 name: food
