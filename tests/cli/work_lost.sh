@@ -46,6 +46,9 @@ same "$(sort calls.txt | tr '\n' ' ')" "on one on two one two "
 end 7 TERM; expect 0
 
 # ---- Stopped past its lease: what another one has taken over it touches no more -------------------------------
+for lease in x 0 -1 nan inf 2s; do
+  run env HOCKET_LEASE=$lease "$HOCKET" runs; expect 2; has err "HOCKET_LEASE=$lease: expected seconds, from 0.1 to 86400"
+done
 HOCKET_LEASE=2; export HOCKET_LEASE
 steps stopped; worker 8; until_true test -s stopped
 kill -STOP "$w8"; worker 9; until_true grep -q run_taken w9.out

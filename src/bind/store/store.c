@@ -189,12 +189,20 @@ static void close_store(struct hocket__closer *c)
     hocket__store_close(s->store, on_closed, s);
 }
 
-/* Of tests, and of machines whose clocks are far from each other: seconds. 0: as the store has it. */
-static int64_t lease_ms(struct hocket__runtime *rt)
+/* Of tests, and of machines whose clocks are far from each other: seconds. 0: as the store has it. All that share a store are to
+ * have the same: what cannot be read is refused, and not taken for the usual one. */
+static int read_lease(struct hocket__runtime *rt, int64_t *ms, struct hocket_error *err)
 {
     const char *text = hocket__runtime_getenv(rt, "HOCKET_LEASE");
-    double seconds = text ? strtod(text, NULL) : 0;
-    return seconds >= 0.1 && seconds <= 86400 ? (int64_t) (seconds * 1000) : 0;
+    char *end = NULL;
+    if (!text || !*text)
+        return 0;
+    double seconds = strtod(text, &end);
+    if (*end || !(seconds >= 0.1 && seconds <= 86400))
+        return hocket__error(
+            err, HOCKET_EINVAL, "HOCKET_LEASE=%s: expected seconds, from 0.1 to 86400", text);
+    *ms = (int64_t) (seconds * 1000);
+    return 0;
 }
 
 int hocket__runtime_store_hear(struct hocket__runtime *rt, uint64_t fiber, struct hocket_error *err)
@@ -219,14 +227,15 @@ static int open_store(struct hocket__runtime_store *s, struct hocket_error *err)
     struct hocket__store_options o = { .alloc = s->rt->alloc,
         .loop = s->rt->loop,
         .path = s->path,
-        .lease_ms = lease_ms(s->rt),
         .patient = s->patient,
         .max_age_ms = s->max_age_ms,
         .max_bytes = s->max_bytes,
         .on_news = on_news,
         .ud = s };
     bool memory = strcmp(s->path, "memory") == 0;
-    int rc = memory ? hocket__store_memory_open(&o, &s->store, err)
+    int rc = read_lease(s->rt, &o.lease_ms, err);
+    if (rc == 0)
+        rc = memory ? hocket__store_memory_open(&o, &s->store, err)
                     : hocket__store_file_open(&o, &s->store, err);
     if (rc < 0)
         return rc;

@@ -112,7 +112,9 @@ int cli_set_project(struct cli_run_args *a, const char *value)
     if (n == 0 || n > 64 || !isalnum((unsigned char) *value)
         || strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != n)
         return cli_usage(a->command,
-            "--project %s: expected letters, digits, '.', '_' and '-', 64 at most", value);
+            "--project %s: expected letters, digits, '.', '_' and '-', with a letter or digit "
+            "first, 64 at most",
+            value);
     a->project = value;
     return 0;
 }

@@ -63,8 +63,10 @@ static int set_pool(struct work *w, const char *value)
 {
     size_t n = strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
     if (!*value || value[n] || n > 64 || strchr("._-", value[0]))
-        return cli_usage(
-            "work", "'--pool %s': letters, digits, '.', '_' and '-', 64 at most", value);
+        return cli_usage("work",
+            "'--pool %s': letters, digits, '.', '_' and '-', with a letter or digit first, 64 at "
+            "most",
+            value);
     cli_buf_adds(&w->pools, w->pools.n > 0 ? "," : "");
     cli_buf_json(&w->pools, value, strlen(value));
     return 0;

@@ -44,13 +44,13 @@ static bool told(struct hocket__told *t, uint64_t seq, struct hocket__str *was)
     return true;
 }
 
-/* Where the log ends the run was left: nothing is begun. */
+/* Where the log ends nothing is begun. */
 static int on_append(void *ud, const struct hocket__log_entry *e, struct hocket_error *err)
 {
     (void) ud;
     (void) e;
-    return hocket__error(
-        err, HOCKET_EPARKED, "its log ends here: the run was left, and can be resumed");
+    return hocket__error(err, HOCKET_EPARKED,
+        "its log ends here: the run has not ended (it was left and can be resumed, or goes on elsewhere)");
 }
 
 struct hocket__kept *hocket__stored_told(

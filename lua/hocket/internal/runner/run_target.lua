@@ -292,7 +292,7 @@ end
 local function check_project(options)
   local name = options.project
   if name == nil or options.replay then return true end
-  if not day_budget.is_name(name) then return failure("invalid", ("'%s' is no name of a project: letters, digits, '.', '_' and '-', 64 at most"):format(tostring(name))) end
+  if not day_budget.is_name(name) then return failure("invalid", ("'%s' is no name of a project: letters, digits, '.', '_' and '-', with a letter or digit first, 64 at most"):format(tostring(name))) end
   if effects.here() then return true end
   return failure("unsupported", "what a project may use in a day stands in the store: a run of a project has to be kept (--store)")
 end

@@ -36,11 +36,11 @@ local function check(args)
   end
   local project = args.project or (args.options or {}).project
   if project ~= nil and not day_budget.is_name(project) then
-    return failure("invalid", "'%s' is no name of a project: letters, digits, '.', '_' and '-', 64 at most", tostring(project))
+    return failure("invalid", "'%s' is no name of a project: letters, digits, '.', '_' and '-', with a letter or digit first, 64 at most", tostring(project))
   end
   local pool = args.pool or POOL
   if type(pool) ~= "string" or not pool:find "^[%w][%w._-]*$" or #pool > 64 then
-    return failure("invalid", "'%s' is no name of a pool: letters, digits, '.', '_' and '-', 64 at most", tostring(pool))
+    return failure("invalid", "'%s' is no name of a pool: letters, digits, '.', '_' and '-', with a letter or digit first, 64 at most", tostring(pool))
   end
   return true
 end

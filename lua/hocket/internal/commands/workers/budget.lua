@@ -16,7 +16,7 @@ end
 
 local function check_name(name)
   if day_budget.is_name(name) then return true end
-  return failure("invalid", "'%s' is no name of a project: letters, digits, '.', '_' and '-', 64 at most", name)
+  return failure("invalid", "'%s' is no name of a project: letters, digits, '.', '_' and '-', with a letter or digit first, 64 at most", name)
 end
 
 -- ---- What is left -------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ end
 
 local function check_name(name)
   if name:find "^[%w][%w._-]*$" and #name <= 64 then return true end
-  return failure("invalid", "'%s' is no name of a schedule: letters, digits, '.', '_' and '-', 64 at most", name)
+  return failure("invalid", "'%s' is no name of a schedule: letters, digits, '.', '_' and '-', with a letter or digit first, 64 at most", name)
 end
 
 -- "2026-12-31" is until its end, there; or with a time of day.
