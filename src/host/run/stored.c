@@ -1,16 +1,11 @@
 #include "host/run/stored.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/hash/hash.h"
-#include "base/json/json.h"
 #include "bind/fiber/fiber.h"
 #include "bind/store/store.h"
-#include "bind/util.h"
 #include "core/log/log.h"
-
-#define NANO 1e9
 
 /* Of what a run lacks, so that what to do then stays readable. */
 #define LACK_SHOWN 400
@@ -47,7 +42,7 @@ void hocket__stored_fail(struct hocket__stored *s, const struct hocket_error *wh
 /* ---- What is handed over -------------------------------------------------------------------- */
 
 /* 0, or why the run must not go on. A store that broke may be done without (hocket__stored_break). */
-static int taken(const struct hocket__stored *s, int status, struct hocket_error *err)
+int hocket__stored_taken(const struct hocket__stored *s, int status, struct hocket_error *err)
 {
     if (status >= 0 || s->off)
         return 0;
@@ -70,7 +65,8 @@ static int on_entry(void *ud, const struct hocket__log_entry *e, struct hocket_e
         .name = e->name,
         .digest = e->digest,
         .value = e->value };
-    return s->off ? 0 : taken(s, hocket__store_append(s->store, &s->claim, &row), err);
+    return s->off ? 0
+                  : hocket__stored_taken(s, hocket__store_append(s->store, &s->claim, &row), err);
 }
 
 void hocket__stored_record(struct hocket__stored *s)
@@ -85,7 +81,8 @@ void hocket__stored_record(struct hocket__stored *s)
         }
         /* what is told once its log has failed follows from nothing that is kept: who goes on with it tells something else */
         if (!s->off && line.seq > s->recorded_before && !hocket__run_log_failed(s->run))
-            taken(s, hocket__store_record(s->store, &s->claim, &row), &err); /* for showing alone */
+            hocket__stored_taken(
+                s, hocket__store_record(s->store, &s->claim, &row), &err); /* for showing alone */
         hocket__waiting_note(s, &line);
         hocket__hearing_again(s);
     }
@@ -110,13 +107,13 @@ void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state
     if (s->pool.len > 0 && waiting.len > 0)
         set |= HOCKET__STORE_SET_QUEUE;
     if (waiting.status == 0
-        && taken(s, hocket__store_update(s->store, &s->claim, set, &row), &err) == 0)
+        && hocket__stored_taken(s, hocket__store_update(s->store, &s->claim, set, &row), &err) == 0)
         s->state = state;
     s->changed = false;
     hocket__buf_deinit(&waiting);
 }
 
-/* ---- Beginning ------------------------------------------------------------------------------- */
+/* ---- What its log asks of the store ------------------------------------------------------------------------------- */
 
 struct hocket__stored *hocket__stored_new(struct hocket__run *r, struct hocket__store *store)
 {
@@ -162,7 +159,7 @@ void hocket__stored_file(struct hocket__stored *s, struct hocket__str name, stru
         .path = name,
         .hash = hocket__cstr(hash),
         .text = text };
-    int rc = s->off ? 0 : taken(s, hocket__store_file(s->store, &file), &err);
+    int rc = s->off ? 0 : hocket__stored_taken(s, hocket__store_file(s->store, &file), &err);
     if (rc < 0 && s->run->kept)
         hocket__kept_fail(s->run->kept, &err);
 }
@@ -272,279 +269,7 @@ int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct
     return 0;
 }
 
-/* Of a JSON object's text the inside; empty where it has no members. */
-static struct hocket__str inside(struct hocket__str object)
-{
-    const char *from = memchr(object.p, '{', object.n), *to = object.p + object.n;
-    while (to > from && *--to != '}')
-        ;
-    for (from++; from < to && strchr(" \t\r\n", *from); from++)
-        ;
-    return hocket__str(from, (size_t) (to - from));
-}
-
-/* The run's options, with what the spec says beside them, and where it works. */
-static void write_options(
-    struct hocket__buf *b, const struct hocket_run_spec *spec, struct hocket__str options)
-{
-    char cwd[4096];
-    size_t n = sizeof(cwd);
-    struct hocket__str rest = inside(options);
-    hocket__jw_open(b, '{');
-    if (rest.n > 0)
-        hocket__buf_addstr(b, rest);
-    if (uv_cwd(cwd, &n) == 0) {
-        hocket__jw_key(b, "cwd");
-        hocket__jw_string(b, hocket__str(cwd, n));
-    }
-    if (spec->priority) {
-        hocket__jw_key(b, "priority");
-        hocket__jw_int(b, spec->priority);
-    }
-    if (spec->deltas) {
-        hocket__jw_key(b, "deltas");
-        hocket__jw_bool(b, true);
-    }
-    hocket__jw_close(b, '}');
-}
-
-/* A name, as it stands between its quotes; empty: none, or nothing that is one. */
-static struct hocket__str project_of(struct hocket__str options)
-{
-    struct hocket__str text;
-    if (!hocket__json_find(options, "project", &text) || text.n < 3 || text.p[0] != '"'
-        || memchr(text.p, '\\', text.n))
-        return HOCKET__STR("");
-    return hocket__str(text.p + 1, text.n - 2);
-}
-
-static int put(struct hocket__stored *s, const struct hocket_run_spec *spec,
-    struct hocket__str options, const uint8_t seed[HOCKET__STORE_SEED])
-{
-    struct hocket__store_run row = { .target = hocket__cstr(spec->target),
-        .options = options,
-        .generation = hocket__cstr(s->run->name),
-        .project = project_of(options),
-        .version = HOCKET__STR(HOCKET_VERSION),
-        .state = HOCKET__STORE_RUNNING,
-        .cost = -1,
-        .tokens = -1,
-        .created_ms = hocket__wall_ms() };
-    memcpy(row.id, s->run->name, sizeof(row.id));
-    memcpy(row.seed, seed, sizeof(row.seed));
-    if (spec->input)
-        row.input =
-            hocket__str(spec->input, spec->input_len ? spec->input_len : strlen(spec->input));
-    int rc = hocket__store_put(s->store, &row, &s->claim);
-    s->claimed = rc == 0;
-    s->put = hocket__store_handed(s->store);
-    return rc;
-}
-
-/* It goes on without a store that could not be opened by whoever needed it first, as that one does. */
-static int put_if_possible(struct hocket__stored *s, const struct hocket_run_spec *spec,
-    struct hocket__str options, const uint8_t *seed, struct hocket_error *err)
-{
-    int rc = put(s, spec, options, seed);
-    bool broken = rc < 0 && rc != HOCKET_ENOMEM && rc != HOCKET_ELIMIT;
-    s->off = broken && hocket__host_may_do_without(s->run->host);
-    return taken(s, rc, err);
-}
-
-static int begin(struct hocket__stored *s, const struct hocket_run_spec *spec,
-    struct hocket__str options, struct hocket_error *err)
-{
-    struct hocket__buf all;
-    uint8_t seed[HOCKET__STORE_SEED];
-    int rc = hocket__own_random(&s->run->host->rt->own, seed, sizeof(seed));
-    struct hocket__kept *k = rc < 0 ? NULL : hocket__stored_kept(s, seed);
-    if (!k)
-        return hocket__error_nomem(err);
-    hocket__buf_init(&all, &s->run->host->alloc, 0);
-    write_options(&all, spec, options);
-    rc = all.status < 0 ? hocket__error_nomem(err)
-         : s->off       ? 0
-                        : put_if_possible(s, spec, hocket__buf_str(&all), seed, err);
-    hocket__buf_deinit(&all);
-    if (rc == 0)
-        rc = hocket__stored_keep(s, k, err);
-    hocket__kept_unref(k);
-    return rc;
-}
-
-/* A recording is a log of its own, with its own chance. */
-static bool is_wanted(struct hocket__str options)
-{
-    struct hocket__str v;
-    if (hocket__json_find(options, "keep", &v) && hocket__str_is(v, "false"))
-        return false;
-    return !hocket__json_find(options, "record", &v) && !hocket__json_find(options, "replay", &v);
-}
-
-int hocket__stored_begin(struct hocket__run *r, const struct hocket_run_spec *spec,
-    struct hocket__str options, struct hocket_error *err)
-{
-    struct hocket__runtime *rt = r->host->rt;
-    struct hocket__str keep;
-    if (!hocket__runtime_has_store(rt) || !is_wanted(options))
-        return 0;
-    struct hocket__store *store = hocket__runtime_store(rt, err);
-    if (!store && !r->host->store_optional)
-        return err->status;
-    if (!store)
-        hocket__host_warn_store(r->host, err);
-    r->stored = hocket__stored_new(r, store);
-    if (!r->stored)
-        return hocket__error_nomem(err);
-    r->stored->off = !store;
-    r->stored->may_park = hocket__json_find(options, "park", &keep) && hocket__str_is(keep, "true");
-    return begin(r->stored, spec, options, err);
-}
-
-/* ---- Ending ------------------------------------------------------------------------------------ */
-
-static double number(struct hocket__str object, const char *name)
-{
-    struct hocket__str v;
-    struct hocket__json reader;
-    if (!hocket__json_find(object, name, &v))
-        return -1;
-    hocket__json_init(&reader, v);
-    return hocket__json_next(&reader) == HOCKET__JSON_NUMBER ? hocket__json_double(&reader) : -1;
-}
-
-/* What the run's result says that it has used. */
-static void take_usage(const struct hocket__run *r, struct hocket__store_run *row)
-{
-    struct hocket__str usage, v;
-    row->cost = row->tokens = -1;
-    if (!hocket__json_find(hocket__buf_str(&r->json), "usage", &usage))
-        return;
-    double cost = number(usage, "cost"), in = number(usage, "input"), out = number(usage, "output");
-    row->cost = cost < 0 ? -1 : (int64_t) (cost * NANO + 0.5);
-    row->tokens = in < 0 || out < 0 ? -1 : (int64_t) (in + out);
-    row->simulated =
-        hocket__json_find(hocket__buf_str(&r->json), "simulated", &v) && hocket__str_is(v, "true");
-}
-
-static enum hocket__store_state state_of(const struct hocket__run *r)
-{
-    return r->status == 0                   ? HOCKET__STORE_DONE
-           : r->status == HOCKET_ECANCELLED ? HOCKET__STORE_CANCELLED
-                                            : HOCKET__STORE_FAILED;
-}
-
-bool hocket__stored_is_held(const struct hocket__stored *s)
-{
-    return s && (s->held || s->ending) && !s->run->host->closing;
-}
-
-/* Meanwhile no fiber of the run is there; whoever waits for its end waits for the store. */
-static void hold_end(struct hocket__stored *s)
-{
-    s->held = true;
-    s->run->host->rt->n_outside++;
-}
-
-static void let_go(struct hocket__stored *s)
-{
-    s->run->host->rt->n_outside -= s->held;
-    s->held = false;
-}
-
-static void let_end(struct hocket__stored *s, int status, const struct hocket_error *err)
-{
-    struct hocket__run *r = s->run;
-    let_go(s);
-    if (status < 0 && !s->off && (r->status == 0 || s->parked)) {
-        struct hocket_error why = *err;
-        if (s->parked)
-            hocket__error(&why, status, "the run could not be kept: %s", err->message);
-        hocket__run_fail_late(r, &why);
-    }
-    hocket__run_mark_due(r);
-    r->host->rt->undelivered = true; /* no fiber has run that would lead to it */
-    hocket__fibers_settle(r->host->rt);
-}
-
-static void on_open(struct hocket__store_wait *w, int status, const struct hocket_error *err)
-{
-    let_end(hocket__container_of(w, struct hocket__stored, opening), status, err);
-}
-
-/* That it is open is enough: what it waits for then, a disk that is full, may take for ever. One that is put away hears
- * of that, too. */
-void hocket__stored_opened(struct hocket__stored *s)
-{
-    if (!s->held || s->opening.no_pause)
-        return;
-    hocket__store_forget(&s->opening);
-    let_end(s, 0, NULL);
-}
-
-/* It was done before anybody knew whether its store can be used; or is to be gone on with, and the store has nothing of it. */
-static void hold_until_known(struct hocket__stored *s)
-{
-    bool nowhere = s->parked && !hocket__store_has(s->store, s->put);
-    if ((s->run->host->store_ready && !nowhere) || s->run->host->closing)
-        return;
-    hold_end(s);
-    s->opening.done = on_open;
-    s->opening.no_pause = nowhere;
-    hocket__store_commit(s->store, NULL, HOCKET__STORE_WRITTEN, &s->opening);
-}
-
-/* A run that ends with its host, or is parked, is not over: it can be resumed. So can one whose log could not be
- * written, from what there is of it; but for one that was to be cancelled, maybe in the middle of its replay. */
-static bool is_over(struct hocket__stored *s)
-{
-    struct hocket__run *r = s->run;
-    if (s->parked || r->host->closing)
-        return false;
-    if (!hocket__run_log_failed(r))
-        return true;
-    if (s->cancel_heard)
-        r->status = hocket__error(&r->err, HOCKET_ECANCELLED, "cancelled");
-    return s->cancel_heard;
-}
-
-/* What was counted in a replay that did not come to its end is less than what its row says already. */
-static bool is_counted(
-    const struct hocket__stored *s, const struct hocket__store_run *row, bool over)
-{
-    bool whole = s->live || !s->resumed || (over && !hocket__run_log_failed(s->run));
-    return whole && (over || row->cost >= 0 || row->tokens >= 0);
-}
-
-void hocket__stored_end(struct hocket__stored *s)
-{
-    struct hocket__run *r = s->run;
-    struct hocket__store_run row = { 0 };
-    struct hocket__buf waiting;
-    if (s->replays)
-        hocket__told_end(s);
-    if (s->lost)
-        hocket__store_release(s->store, &s->claim);
-    if (s->off || !s->claimed)
-        return;
-    hocket__buf_init(&waiting, &r->host->alloc, 0);
-    take_usage(r, &row);
-    bool over = is_over(s);
-    unsigned set = is_counted(s, &row, over) ? HOCKET__STORE_SET_USAGE : 0;
-    if (over) {
-        row.state = state_of(r);
-        set |= HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR;
-    }
-    hocket__shared_end(s, over, &waiting, &row, &set);
-    if (set)
-        hocket__store_update(s->store, &s->claim, set, &row);
-    hocket__buf_deinit(&waiting);
-    hocket__store_release(s->store, &s->claim);
-    s->claimed = false;
-    if (over && s->pool.len > 0) /* what a process writes is news for others alone */
-        hocket__hearing_ask(s->run->host);
-    hold_until_known(s);
-}
+/* ---- Its end in this process -------------------------------------------------------------------- */
 
 void hocket__stored_forsake(struct hocket__stored *s)
 {
@@ -565,10 +290,7 @@ void hocket__stored_free(struct hocket__stored *s)
     hocket__hearing_end(s);
     hocket__ending_drop(s);
     hocket__buf_deinit(&s->pool);
-    if (s->held) {
-        hocket__store_forget(&s->opening);
-        let_go(s);
-    }
+    hocket__stored_drop_end(s);
     hocket__list_del(&s->resting);
     hocket__told_free(s);
     hocket__buf_deinit(&s->fork);

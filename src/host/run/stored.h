@@ -84,20 +84,15 @@ struct hocket__stored {
 
 /* ---- stored.c ------------------------------------------------------------------------------ */
 
-/* A run that was just started is put into the host's store, where it has one. */
-int hocket__stored_begin(struct hocket__run *r, const struct hocket_run_spec *spec,
-    struct hocket__str options, struct hocket_error *err);
 /* New, of no row yet. NULL: out of memory. */
 struct hocket__stored *hocket__stored_new(struct hocket__run *r, struct hocket__store *store);
 /* Its log, from here on in the store. */
 int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct hocket_error *err);
 struct hocket__kept *hocket__stored_kept(
     struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED]);
-void hocket__stored_record(struct hocket__stored *s); /* its journal has grown */
-void hocket__stored_end(struct hocket__stored *s);    /* its fiber has ended */
-/* Its end is not told yet: nobody knows whether it could be kept. */
-bool hocket__stored_is_held(const struct hocket__stored *s);
-void hocket__stored_opened(struct hocket__stored *s);  /* its store is open */
+/* Of what was handed over: 0, or why the run must not go on. A store that broke may be done without (hocket__stored_break). */
+int hocket__stored_taken(const struct hocket__stored *s, int status, struct hocket_error *err);
+void hocket__stored_record(struct hocket__stored *s);  /* its journal has grown */
 void hocket__stored_forsake(struct hocket__stored *s); /* the store is another process's */
 void hocket__stored_free(struct hocket__stored *s);    /* NULL is fine */
 /* The store broke: it goes on without, where the host allows that, or ends. */
@@ -108,6 +103,20 @@ void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state
 /* A file of its own generation. */
 void hocket__stored_file(
     struct hocket__stored *s, struct hocket__str name, struct hocket__str text);
+
+/* ---- stored_begin.c ------------------------------------------------------------------------ */
+
+/* A run that was just started is put into the host's store, where it has one. */
+int hocket__stored_begin(struct hocket__run *r, const struct hocket_run_spec *spec,
+    struct hocket__str options, struct hocket_error *err);
+
+/* ---- stored_end.c -------------------------------------------------------------------------- */
+
+void hocket__stored_end(struct hocket__stored *s); /* its fiber has ended */
+/* Its end is not told yet: nobody knows whether it could be kept. */
+bool hocket__stored_is_held(const struct hocket__stored *s);
+void hocket__stored_opened(struct hocket__stored *s);   /* its store is open */
+void hocket__stored_drop_end(struct hocket__stored *s); /* nobody is to hear of its end any more */
 
 /* ---- replay.c ------------------------------------------------------------------------------ */
 
@@ -132,9 +141,9 @@ void hocket__waiting_write(const struct hocket__stored *s, struct hocket__buf *o
 /* Its fibers rest: if they do so for somebody outside, that is said in its row, and what was said to it is
  * taken; a run that may park does so. Called when no Lua runs. */
 void hocket__waiting_look(struct hocket__stored *s);
-/* Its state, where it waits for somebody outside and for nothing else. False: it does not. */
 /* A fork goes on for the first time: it hears what is to be different. */
 void hocket__waiting_fork(struct hocket__stored *s);
+/* Its state, where it waits for somebody outside and for nothing else. False: it does not. */
 bool hocket__waiting_state(struct hocket__stored *s);
 /* The time of day that is all that it waits for, and with which its budget begins anew; 0: there is other. */
 int64_t hocket__waiting_until(const struct hocket__stored *s);
