@@ -112,7 +112,7 @@ function holdings.settle(run, before)
   set(run.documents, documents)
   local rested = {}
   for _, one in ipairs(run.rested or {}) do
-    if has(run.boards, one.board) or one.document and has(run.documents, one.document) then rested[#rested + 1] = one end
+    if has(run.boards, one.board) then rested[#rested + 1] = one end
   end
   run.rested = run.rested and rested
 end
