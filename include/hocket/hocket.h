@@ -202,7 +202,7 @@ struct hocket_options {
         durability; /* "normal" (NULL) or "full": whether what is kept survives a loss of power as well */
     int store_days; /* runs that ended longer ago are removed; 0: never */
     /* Not 0: a store that cannot be used is told by log_cb, and runs go on without. Otherwise they end with its error, and
-     * what is seen to be no store without opening it (a folder, a file of another kind) is an error of hocket_open. */
+     * a folder is an error of hocket_open. */
     int store_optional;
     uint64_t store_bytes; /* and the oldest of them while the file is larger; 0: no limit */
 };
@@ -215,7 +215,7 @@ HOCKET_API void hocket_options_init(struct hocket_options *options, size_t size)
 typedef struct hocket_host hocket_host;
 
 /* Opens a host. On success *out is set and has to be closed with hocket_close; otherwise it is NULL.
- * Fails with ENOMEM, EINVAL, EPARSE (the store is a file of another kind), ELUA (a broken lua_path). */
+ * Fails with ENOMEM, EINVAL, ELUA (a broken lua_path). */
 HOCKET_API int hocket_open(
     const struct hocket_options *options, hocket_host **out, struct hocket_error *err);
 

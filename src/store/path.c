@@ -2,12 +2,9 @@
  * anything is done that was to be kept. */
 #include "store/path.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 bool hocket__store_is_postgres(const char *path)
 {
@@ -30,18 +27,6 @@ int hocket__store_check_path(const char *path, struct hocket_error *err)
         "runs cannot be kept in a '%.*s:…': name a file, or postgres://…", n, path);
 }
 
-/* The first bytes of each of SQLite's files: https://www.sqlite.org/fileformat.html, 1.3. */
-static bool is_database(const char *path)
-{
-    static const char magic[16] = "SQLite format 3";
-    char head[sizeof(magic)];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
-    if (fd >= 0)
-        close(fd);
-    return n <= 0 || (n == sizeof(head) && memcmp(head, magic, sizeof(magic)) == 0);
-}
-
 int hocket__store_look(const char *path, struct hocket_error *err)
 {
     struct stat st;
@@ -52,9 +37,5 @@ int hocket__store_look(const char *path, struct hocket_error *err)
     if (path[n - 1] == '/' || (exists && S_ISDIR(st.st_mode)))
         return hocket__error(err, HOCKET_EINVAL,
             "%s is a folder: name a file in it to keep runs in (runs.db)", path);
-    if (exists && S_ISREG(st.st_mode) && !is_database(path))
-        return hocket__error(err, HOCKET_EPARSE,
-            "%s: this is no database (or an encrypted one): give another file to keep runs in",
-            path);
     return 0;
 }

@@ -10,6 +10,6 @@ bool hocket__store_is_postgres(const char *path);
 /* EINVAL: a URL ("word:/…") of nothing that a store can be in. What may be a password in it is not told. */
 int hocket__store_check_path(const char *path, struct hocket_error *err);
 
-/* EINVAL: a folder. EPARSE: a file with something else in it. Blocks for as long as a file's first bytes take; what cannot be
- * seen so is told when the store is opened. */
+/* EINVAL: a folder. The file itself is not opened: to close it again would give back the locks that another store of this process
+ * has on it. What else is wrong is told when the store is opened. */
 int hocket__store_look(const char *path, struct hocket_error *err);

@@ -12,6 +12,7 @@
 #include "cli/host/heap.h"
 #include "cli/out.h"
 #include "cli/signals.h"
+#include "cli/store.h"
 #include "cli/telemetry.h"
 
 static const char *read_env(const char *name, void *ud)
@@ -193,6 +194,14 @@ hocket_host *cli_host_open_store(
     struct cli_screen *screen, const struct hocket_options *store, int *code)
 {
     struct hocket_error err;
+    if (store && store->store && !store->store_optional && cli_store_is_other(store->store)) {
+        fprintf(stderr,
+            "hocket: %s: this is no database (or an encrypted one): give another file to keep runs "
+            "in\n",
+            store->store);
+        *code = CLI_EXIT_FAILED;
+        return NULL;
+    }
     hocket_host *host = open_host(screen, store, &err);
     if (host)
         return host;
