@@ -176,10 +176,10 @@ static void look_once(struct hocket__stored *s)
 
 static void look(struct hocket__stored *s)
 {
-    if (s->asleep)
-        hocket__asleep_look(s);
-    else if (s->listening)
+    if (!s->asleep && s->listening)
         hocket__hearing_read(s);
+    else if (s->asleep && hocket__asleep_look(s) < 0)
+        hocket__hearing_later(s);
 }
 
 static void on_later(struct hocket__deadline *d)

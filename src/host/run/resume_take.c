@@ -61,8 +61,7 @@ static int on_claim(void *ud, const struct hocket__store_row *row)
     struct hocket__resuming *g = ud;
     struct hocket__stored *s = g->stored;
     s->claim.fence = row->run.fence;
-    s->state = s->was.state = row->run.state;
-    s->was.due_ms = row->run.due_ms;
+    s->state = s->was = row->run.state;
     s->by_hand = s->pool.len > 0;
     if (s->by_hand && !s->lazy)
         hocket__buf_addstr(&s->waits_for, row->run.waiting_for);

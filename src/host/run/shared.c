@@ -76,11 +76,10 @@ void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error 
 void hocket__shared_restore(
     const struct hocket__stored *s, struct hocket__store_run *row, unsigned *set)
 {
-    row->state = s->was.state;
+    row->state = s->was;
     row->waiting_for = hocket__buf_str(&s->waits_for);
-    row->pool = hocket__buf_str(&s->pool);
-    row->due_ms = s->was.due_ms;
-    *set |= HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR | HOCKET__STORE_SET_QUEUE;
+    *set |= HOCKET__STORE_SET_STATE
+            | HOCKET__STORE_SET_WAITING_FOR; /* its pool and its time stand there still */
 }
 
 void hocket__shared_end(struct hocket__stored *s, bool over, struct hocket__buf *waiting,

@@ -74,11 +74,8 @@ struct hocket__stored {
     bool draining;     /* it begins nothing more, and is put away once nothing is under way */
 
     struct hocket__buf waits_for; /* of its row: for one that sleeps (asleep.c), or is put back */
-    struct {                      /* its row as it was taken */
-        enum hocket__store_state state;
-        int64_t due_ms;
-    } was;
-    bool by_hand; /* a pool's, that no worker has taken but somebody goes on with */
+    enum hocket__store_state was; /* of its row, as it was taken */
+    bool by_hand;                 /* a pool's, that no worker has taken but somebody goes on with */
     bool lazy, asleep, told_asleep, spoken_to;
 };
 

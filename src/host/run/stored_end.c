@@ -103,7 +103,7 @@ static void hold_until_known(struct hocket__stored *s)
     hold_end(s);
     s->opening.done = on_open;
     s->opening.no_pause = nowhere;
-    hocket__store_commit(s->store, NULL, HOCKET__STORE_WRITTEN, &s->opening);
+    hocket__store_commit(s->store, nowhere ? &s->claim : NULL, HOCKET__STORE_WRITTEN, &s->opening);
 }
 
 /* A run that ends with its host, or is parked, is not over: it can be resumed. So can one whose log could not be

@@ -372,12 +372,14 @@ static void lose(struct hocket__stored *s, const struct hocket_error *why)
             "another process has taken the run over: what is done here is not kept any more");
     s->lost = s->claimed;
     s->claimed = false;
-    s->off = s->run->host->store_optional && err.status == HOCKET_EDENIED && !s->resumed
-             && !s->confirmed;
-    if (s->off)
+    if (s->run->host->store_optional && err.status == HOCKET_EDENIED && !s->resumed
+        && !s->confirmed) {
+        hocket__hearing_end(s);
+        s->off = true;
         hocket__host_warn_store(s->run->host, why);
-    else
+    } else {
         hocket__stored_fail(s, &err);
+    }
 }
 
 static void on_news(
