@@ -2,14 +2,12 @@
  * give. One rule for every command, so that `hocket runs` looks where `hocket run` has written. */
 #include "cli/store.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/text.h"
@@ -166,21 +164,6 @@ bool cli_store_look(struct hocket_options *o, const char *command, const char *s
         return true;
     fprintf(stderr, "hocket %s: no runs are kept yet in %s\n", command, o->store);
     return false;
-}
-
-/* The first bytes of each of SQLite's files: https://www.sqlite.org/fileformat.html, 1.3. One that is empty is a new one. */
-bool cli_store_is_other(const char *store)
-{
-    static const char magic[16] = "SQLite format 3";
-    char head[sizeof(magic)];
-    struct stat st;
-    if (*store != '/' || lstat(store, &st) < 0 || !S_ISREG(st.st_mode))
-        return false;
-    int fd = open(store, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
-    if (fd >= 0)
-        close(fd);
-    return n > 0 && (n < (ssize_t) sizeof(head) || memcmp(head, magic, sizeof(magic)) != 0);
 }
 
 void cli_store_hint(struct cli_buf *out, const char *store)

@@ -37,9 +37,5 @@ const char *cli_store_for_others(
  * stderr that there is nothing to look at; then nothing is to be opened, which would make it. */
 bool cli_store_look(struct hocket_options *o, const char *command, const char *store);
 
-/* Whether it is a file with something else in it, which is said before anything is done. For a program before it has opened a
- * store: the end of this look gives back all locks that the process has on the file. */
-bool cli_store_is_other(const char *store);
-
 /* For messages: "hocket resume ID --store FILE", as the person would have to write it; nothing for NULL. */
 void cli_store_hint(struct cli_buf *out, const char *store);

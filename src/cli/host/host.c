@@ -2,17 +2,19 @@
  * limits; what a program may do of that is done here, once for all commands. */
 #include "cli/host/host.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/exit.h"
 #include "cli/host/heap.h"
 #include "cli/out.h"
 #include "cli/signals.h"
-#include "cli/store.h"
 #include "cli/telemetry.h"
 
 static const char *read_env(const char *name, void *ud)
@@ -190,11 +192,28 @@ hocket_host *cli_host_open(struct cli_screen *screen, int *code)
     return cli_host_open_store(screen, NULL, code);
 }
 
+/* Whether a file has something else in it than a store, which is said before anything is done. A program looks, before it has opened
+ * one: the end of the look gives back all locks that the process has on the file. The first bytes of each of SQLite's files:
+ * https://www.sqlite.org/fileformat.html, 1.3. One that is empty is a new one. */
+static bool is_other(const char *store)
+{
+    static const char magic[16] = "SQLite format 3";
+    char head[sizeof(magic)];
+    struct stat st;
+    if (*store != '/' || lstat(store, &st) < 0 || !S_ISREG(st.st_mode))
+        return false;
+    int fd = open(store, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
+    if (fd >= 0)
+        close(fd);
+    return n > 0 && (n < (ssize_t) sizeof(head) || memcmp(head, magic, sizeof(magic)) != 0);
+}
+
 hocket_host *cli_host_open_store(
     struct cli_screen *screen, const struct hocket_options *store, int *code)
 {
     struct hocket_error err;
-    if (store && store->store && !store->store_optional && cli_store_is_other(store->store)) {
+    if (store && store->store && !store->store_optional && is_other(store->store)) {
         fprintf(stderr,
             "hocket: %s: this is no database (or an encrypted one): give another file to keep runs "
             "in\n",
