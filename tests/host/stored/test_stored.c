@@ -3,11 +3,13 @@
 
 #include <hocket/hocket.h>
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -491,6 +493,51 @@ static void test_broken(void **state)
     unlink(bad);
 }
 
+/* Whether this process has a lock on a file, as another one sees it. */
+static bool is_locked(const char *path)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+        int fd = open(path, O_RDWR | O_CLOEXEC);
+        if (fd < 0 || fcntl(fd, F_GETLK, &lock) < 0)
+            _exit(2);
+        _exit(lock.l_type == F_UNLCK ? 1 : 0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return WEXITSTATUS(status) == 0;
+}
+
+/* A second host on the same file: whatever it looks at first, the first one keeps its locks, or another process would take the
+ * store for unused and remove its log. */
+static void test_second_host(void **state)
+{
+    struct life l, other;
+    char store[TEST_TEMP_PATH + 16];
+    (void) state;
+    snprintf(store, sizeof(store), "%s/two.db", folder);
+    life_init(&l);
+    life_init(&other);
+    hocket_host *h = open_in(store, 0, &l);
+    start(h, "small", "{}", &l);
+    until_done(h, &l);
+    assert_int_equal(l.status, 0);
+    assert_true(is_locked(store));
+    hocket_host *second = open_in(store, 0, &other);
+    assert_true(is_locked(store));
+    start(second, "small", "{}", &other);
+    until_done(second, &other);
+    assert_int_equal(other.status, 0);
+    hocket_close(second, NULL, NULL);
+    assert_true(is_locked(store));
+    hocket_close(h, NULL, NULL);
+    life_free(&other);
+    life_free(&l);
+    unlink(store);
+}
+
 /* It is gone on with from another folder, which is said: its paths may mean something else there. */
 static void test_elsewhere(void **state)
 {
@@ -581,6 +628,7 @@ int main(void)
         cmocka_unit_test(test_cancelled), cmocka_unit_test(test_parked),
         cmocka_unit_test(test_heard), cmocka_unit_test(test_taken),
         cmocka_unit_test(test_conversation), cmocka_unit_test(test_broken),
-        cmocka_unit_test(test_lost), cmocka_unit_test(test_elsewhere) };
+        cmocka_unit_test(test_second_host), cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_elsewhere) };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
