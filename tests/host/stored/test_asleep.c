@@ -12,11 +12,9 @@
 #include <cmocka.h>
 
 #include "host/stored/asking.h"
+#include "host/stored/in_file.h"
 #include "store/disk.h"
 #include "store/sqlite/lib.h"
-#include "support/temp.h"
-
-static char folder[TEST_TEMP_PATH], file[TEST_TEMP_PATH + 16];
 
 /* ---- A life ------------------------------------------------------------------------------- */
 
@@ -236,29 +234,6 @@ static void test_said_on_full_disk(void **state)
 }
 
 /* ---- All --------------------------------------------------------------------------------------- */
-
-static int set_up(void **state)
-{
-    (void) state;
-    disk_install();
-    if (!test_temp_dir(folder))
-        return -1;
-    snprintf(file, sizeof(file), "%s/runs.db", folder);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    static const char *const endings[] = { "", "-wal", "-shm" };
-    char path[TEST_TEMP_PATH + 32];
-    (void) state;
-    disk_forget();
-    for (int i = 0; i < 3; i++) {
-        snprintf(path, sizeof(path), "%s%s", file, endings[i]);
-        unlink(path);
-    }
-    return rmdir(folder);
-}
 
 int main(void)
 {

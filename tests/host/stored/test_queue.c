@@ -11,13 +11,11 @@
 #include <cmocka.h>
 
 #include "host/stored/asking.h"
+#include "host/stored/in_file.h"
 #include "store/disk.h"
 #include "store/sqlite/lib.h"
-#include "support/temp.h"
 
 #define RUN "01KANC3V0QZJ9E4W2X6T8B5M7R"
-
-static char folder[TEST_TEMP_PATH], file[TEST_TEMP_PATH + 16];
 
 struct life {
     int working, ended, done;
@@ -173,29 +171,6 @@ static void test_given_up(void **state)
     hocket_close(h, NULL, NULL);
     assert_int_equal(l.ended, 1);
     assert_int_equal(l.done, 1);
-}
-
-static int set_up(void **state)
-{
-    (void) state;
-    disk_install();
-    if (!test_temp_dir(folder))
-        return -1;
-    snprintf(file, sizeof(file), "%s/runs.db", folder);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    static const char *const endings[] = { "", "-wal", "-shm" };
-    char path[TEST_TEMP_PATH + 32];
-    (void) state;
-    disk_forget();
-    for (int i = 0; i < 3; i++) {
-        snprintf(path, sizeof(path), "%s%s", file, endings[i]);
-        unlink(path);
-    }
-    return rmdir(folder);
 }
 
 int main(void)
