@@ -9,12 +9,9 @@
 
 static inline void hocket__pack_num(struct hocket__buf *b, uint64_t v)
 {
-    char bytes[10];
-    size_t n = 0;
     for (; v > 127; v >>= 7)
-        bytes[n++] = (char) ((v & 127) | 128);
-    bytes[n++] = (char) v;
-    hocket__buf_add(b, bytes, n);
+        hocket__buf_addc(b, (char) ((v & 127) | 128));
+    hocket__buf_addc(b, (char) v);
 }
 
 /* Small numbers of either sign are short. */
