@@ -147,7 +147,7 @@ static void take(struct worker *w)
     w->claim.id[0] = 0;
     w->asking = true;
     bare_must(
-        hocket__store_take_next(w->store, HOCKET__STR("default"), &reply, NULL) == 0, "taking");
+        hocket__store_take_next(w->store, HOCKET__STR("default"), 1, &reply, NULL) == 0, "taking");
 }
 
 static struct worker worker;

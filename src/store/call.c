@@ -95,11 +95,14 @@ int hocket__store_take(struct hocket__store *s, struct hocket__str id,
 }
 
 /* Only commas are no pool. */
-int hocket__store_take_next(struct hocket__store *s, struct hocket__str pools,
+int hocket__store_take_next(struct hocket__store *s, struct hocket__str pools, size_t most,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_TAKE_NEXT, .key = pools };
-    return hocket__store_next_pool(&pools).n > 0 ? ask(s, &q, reply, call) : HOCKET_EINVAL;
+    struct question q = { .kind = HOCKET__STORE_TAKE_NEXT,
+        .key = pools,
+        .limit = most < HOCKET__STORE_TAKES ? most : HOCKET__STORE_TAKES };
+    bool is_one = most > 0 && hocket__store_next_pool(&pools).n > 0;
+    return is_one ? ask(s, &q, reply, call) : HOCKET_EINVAL;
 }
 
 int hocket__store_spoken(struct hocket__store *s, const struct hocket__store_reply *reply,

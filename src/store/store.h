@@ -198,13 +198,15 @@ int hocket__store_find(struct hocket__store *s, struct hocket__str prefix,
  * ended on this machine, or whose lease has run out, is taken over. */
 int hocket__store_take(struct hocket__store *s, struct hocket__str id,
     const struct hocket__store_reply *reply, struct hocket__store_call **call);
-/* Makes the next run ours that is due in one of these pools (names with commas between them): one row RUN, or none. It is
- * RUNNING from then on. Due is one that is QUEUED, or RUNNING and nobody's, or waits for a time, when that has come; and
- * one whose owner is gone. First come those whose lease or time has come, the longest ago first, then those that are due at
- * once, by their ids: with a queue that is never empty what was lost would wait for ever. The clock is the
- * store's: on PostgreSQL the server's. When the call is cancelled, or its reader fails, the run is given
- * back. EINVAL: no pool. */
-int hocket__store_take_next(struct hocket__store *s, struct hocket__str pools,
+enum { HOCKET__STORE_TAKES = 16 }; /* runs that are taken at once at most */
+/* Makes the next runs ours that are due in one of these pools (names with commas between them): rows RUN, in the order in
+ * which they are due, `most` or HOCKET__STORE_TAKES at most; or none. They are RUNNING from then on. Due is one that is
+ * QUEUED, or RUNNING and nobody's, or waits for a time, when that has come; and one whose owner is gone. First come those
+ * whose lease or time has come, the longest ago first, then those that are due at once, by their ids: with a queue that is
+ * never empty what was lost would wait for ever. One that was lost comes alone, since it may be what its worker was lost by.
+ * The clock is the store's: on PostgreSQL the server's. What the reader has not heard of when the call is cancelled is given
+ * back; all, when the reader fails. EINVAL: no pool, or 0 at most. */
+int hocket__store_take_next(struct hocket__store *s, struct hocket__str pools, size_t most,
     const struct hocket__store_reply *reply, struct hocket__store_call **call);
 /* Rows RUN, of which id and fence alone are told: those of ours for which a message lies that was not taken. */
 int hocket__store_spoken(struct hocket__store *s, const struct hocket__store_reply *reply,

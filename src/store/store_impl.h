@@ -24,7 +24,7 @@
 enum hocket__store_call_kind {
     HOCKET__STORE_FIND,
     HOCKET__STORE_TAKE,
-    HOCKET__STORE_TAKE_NEXT, /* key: pools */
+    HOCKET__STORE_TAKE_NEXT, /* key: pools; limit: from 1 to HOCKET__STORE_TAKES */
     HOCKET__STORE_SPOKEN,
     HOCKET__STORE_POOLS,
     HOCKET__STORE_BLOCKED,

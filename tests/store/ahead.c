@@ -122,7 +122,7 @@ const char *ahead_take_next(struct fixture *f, struct hocket__store_claim *c)
 {
     struct hocket__store_reply r = fixture_reply(f);
     memset(c, 0, sizeof(*c));
-    fixture_answer(f, hocket__store_take_next(f->s, HOCKET__STR("default"), &r, NULL));
+    fixture_answer(f, hocket__store_take_next(f->s, HOCKET__STR("default"), 1, &r, NULL));
     if (f->status == 0 && f->count == 1) {
         memcpy(c->id, fixture_row(f, 0).run.id, sizeof(c->id));
         c->fence = fixture_row(f, 0).run.fence;

@@ -42,7 +42,8 @@ static void submit(struct fixture *f, const char *id)
 static const char *next(struct fixture *f, struct hocket__store_claim *claim)
 {
     struct hocket__store_reply r = fixture_reply(f);
-    assert_int_equal(fixture_answer(f, hocket__store_take_next(f->s, STR("default"), &r, NULL)), 0);
+    assert_int_equal(
+        fixture_answer(f, hocket__store_take_next(f->s, STR("default"), 1, &r, NULL)), 0);
     memset(claim, 0, sizeof(*claim));
     if (f->count == 1) {
         struct hocket__store_run run = fixture_row(f, 0).run;

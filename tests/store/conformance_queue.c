@@ -61,17 +61,37 @@ static void submit(struct fixture *f, const char *id, const char *pool, int64_t 
     submit_run(f, &r);
 }
 
+/* How many were taken; they are the rows of the answer. */
+static size_t take(struct fixture *f, const char *pools, size_t most)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(
+        fixture_answer(f, hocket__store_take_next(f->s, STR(pools), most, &r, NULL)), 0);
+    return f->count;
+}
+
+static struct hocket__store_claim claim_of(const struct fixture *f, size_t i)
+{
+    struct hocket__store_run run = fixture_row(f, i).run;
+    struct hocket__store_claim claim = { .fence = run.fence };
+    memcpy(claim.id, run.id, sizeof(claim.id));
+    return claim;
+}
+
+static void assert_taken(const struct fixture *f, size_t i, const char *id)
+{
+    struct hocket__store_run run = fixture_row(f, i).run;
+    assert_string_equal(run.id, id);
+    assert_int_equal(run.state, HOCKET__STORE_RUNNING);
+    assert_int_equal(run.owner.pid, getpid());
+}
+
 /* The id of what was taken, or "". */
 static const char *next(struct fixture *f, const char *pools, struct hocket__store_claim *claim)
 {
-    struct hocket__store_reply r = fixture_reply(f);
-    assert_int_equal(fixture_answer(f, hocket__store_take_next(f->s, STR(pools), &r, NULL)), 0);
     memset(claim, 0, sizeof(*claim));
-    if (f->count == 1) {
-        struct hocket__store_run run = fixture_row(f, 0).run;
-        memcpy(claim->id, run.id, sizeof(claim->id));
-        claim->fence = run.fence;
-    }
+    if (take(f, pools, 1) == 1)
+        *claim = claim_of(f, 0);
     return claim->id;
 }
 
@@ -172,6 +192,84 @@ static void what_had_a_time_comes_before_what_is_queued(void **state)
     assert_string_equal(next(f, "default", &claim), "");
 }
 
+static void several_are_taken_at_once(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim claims[4], c;
+    submit(f, RUN_4, "default", NOW + 2);
+    submit(f, RUN_2, "default", 0);
+    submit(f, RUN_1, "default", NOW + 1);
+    submit(f, RUN_3, "default", 0);
+    submit(f, "01KAQC3V0QZJ9E4W2X6T8B5M71", "other", 0);
+    f->now = NOW + 5;
+    assert_int_equal(take(f, "default", 3), 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_taken(f, i, (const char *[]){ RUN_1, RUN_4, RUN_2 }[i]);
+        claims[i] = claim_of(f, i);
+    }
+    assert_int_equal(take(f, "default", 9), 1);
+    assert_taken(f, 0, RUN_3);
+    claims[3] = claim_of(f, 0);
+    assert_int_equal(take(f, "default", 9), 0);
+    for (size_t i = 0; i < 4; i++) {
+        fixture_append(f, &claims[i], 1);
+        give_back(f, &claims[i], HOCKET__STORE_DONE, "default", 0);
+    }
+    assert_string_equal(next(f, "default", &c), "");
+    assert_string_equal(next(f, "other", &c), "01KAQC3V0QZJ9E4W2X6T8B5M71");
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
+}
+
+static void several_are_taken_of_several_pools(void **state)
+{
+    struct fixture *f = *state;
+    submit(f, RUN_1, "a", 0);
+    submit(f, RUN_2, "b", 0);
+    submit(f, RUN_3, "a", 0);
+    submit(f, RUN_4, "b", NOW);
+    assert_int_equal(take(f, "b,none,a", 3), 3);
+    assert_taken(f, 0, RUN_4);
+    assert_taken(f, 1, RUN_1);
+    assert_taken(f, 2, RUN_2);
+    assert_int_equal(take(f, "b,none,a", 3), 1);
+    assert_taken(f, 0, RUN_3);
+}
+
+static void no_more_are_taken_than_there_may_be(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_reply r = fixture_reply(f);
+    char id[HOCKET__STORE_ID + 1];
+    for (unsigned i = 0; i < HOCKET__STORE_TAKES + 3; i++) {
+        snprintf(id, sizeof(id), "01KANC3V0QZJ9E4W2X6T%06u", i % 1000000u);
+        submit(f, id, "default", 0);
+    }
+    assert_int_equal(hocket__store_take_next(f->s, STR("default"), 0, &r, NULL), HOCKET_EINVAL);
+    assert_int_equal(take(f, "default", SIZE_MAX), HOCKET__STORE_TAKES);
+    assert_int_equal(take(f, "default", SIZE_MAX), 3);
+    assert_taken(f, 2, id);
+}
+
+/* What is beside it would be lost with it again. */
+static void what_was_lost_is_taken_alone(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const ids[] = { RUN_1, RUN_2, RUN_3, RUN_4 };
+    for (size_t i = 0; i < 4; i++)
+        submit(f, ids[i], "default", 0);
+    assert_int_equal(take(f, "default", 3), 3);
+    struct hocket__store_claim one = claim_of(f, 0), two = claim_of(f, 1), three = claim_of(f, 2);
+    give_back(f, &one, HOCKET__STORE_QUEUED, "default", 0);
+    assert_int_equal(hocket__store_release(f->s, &two), 0);
+    assert_int_equal(hocket__store_release(f->s, &three), 0);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(take(f, "default", 9), 1);
+        assert_taken(f, 0, ids[i]);
+        assert_int_equal(fixture_row(f, 0).run.attempts, i == 1 || i == 2);
+    }
+    assert_int_equal(take(f, "default", 9), 0);
+}
+
 static void pools_have_names(void **state)
 {
     struct fixture *f = *state;
@@ -179,8 +277,8 @@ static void pools_have_names(void **state)
     struct hocket__store_reply r = fixture_reply(f);
     struct hocket__store_run bad = job(RUN_1, "a,b", 0);
     assert_int_equal(hocket__store_put(f->s, &bad, &claim), HOCKET_EINVAL);
-    assert_int_equal(hocket__store_take_next(f->s, STR(""), &r, NULL), HOCKET_EINVAL);
-    assert_int_equal(hocket__store_take_next(f->s, STR(",,"), &r, NULL), HOCKET_EINVAL);
+    assert_int_equal(hocket__store_take_next(f->s, STR(""), 1, &r, NULL), HOCKET_EINVAL);
+    assert_int_equal(hocket__store_take_next(f->s, STR(",,"), 1, &r, NULL), HOCKET_EINVAL);
     bad = job(RUN_1, "a", 0);
     memcpy(bad.caller, "nobody", 7);
     assert_int_equal(hocket__store_put(f->s, &bad, &claim), HOCKET_EINVAL);
@@ -416,7 +514,7 @@ static void a_cancelled_call_takes_nothing(void **state)
     struct hocket__store_call *call;
     struct hocket__store_reply r = { 0 };
     submit(f, RUN_1, "default", 0);
-    assert_int_equal(hocket__store_take_next(f->s, STR("default"), &r, &call), 0);
+    assert_int_equal(hocket__store_take_next(f->s, STR("default"), 1, &r, &call), 0);
     hocket__store_cancel(f->s, call);
     for (int i = 0; i < 100 && state_of(f, RUN_1) == HOCKET__STORE_RUNNING; i++)
         if (fixture_row(f, 0).run.owner.pid == 0)
@@ -438,12 +536,79 @@ static void a_reader_that_fails_takes_nothing(void **state)
         f->stop_after = 1;
         assert_int_equal(
             fixture_answer(f, i ? hocket__store_take(f->s, STR(RUN_1), &r, NULL)
-                                : hocket__store_take_next(f->s, STR("default"), &r, NULL)),
+                                : hocket__store_take_next(f->s, STR("default"), 1, &r, NULL)),
             HOCKET_ECANCELLED);
         f->stop_after = 0;
         assert_string_equal(next(f, "default", &c), RUN_1);
         assert_int_equal(fixture_row(f, 0).run.attempts, 0);
         give_back(f, &c, HOCKET__STORE_QUEUED, "default", 0);
+    }
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
+}
+
+/* The same of several, whichever of them it is. */
+static void a_reader_that_fails_takes_none_of_several(void **state)
+{
+    struct fixture *f = *state;
+    submit(f, RUN_1, "default", 0);
+    submit(f, RUN_2, "default", 0);
+    submit(f, RUN_3, "default", 0);
+    for (size_t i = 1; i <= 3; i++) {
+        struct hocket__store_reply r = fixture_reply(f);
+        f->stop_after = i;
+        assert_int_equal(
+            fixture_answer(f, hocket__store_take_next(f->s, STR("default"), 3, &r, NULL)),
+            HOCKET_ECANCELLED);
+        f->stop_after = 0;
+    }
+    assert_int_equal(take(f, "default", 9), 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(fixture_row(f, i).run.attempts, 0);
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
+}
+
+struct early {
+    struct fixture *f;
+    struct hocket__store_call *call;
+    struct hocket__store_claim claim;
+    size_t heard;
+    int rc;
+};
+
+static int on_early(void *ud, const struct hocket__store_row *row)
+{
+    struct early *e = ud;
+    e->heard++;
+    memcpy(e->claim.id, row->run.id, sizeof(e->claim.id));
+    e->claim.fence = row->run.fence;
+    if (e->rc == 0)
+        hocket__store_cancel(e->f->s, e->call);
+    return e->rc;
+}
+
+/* By one that is cancelled in between, or has enough. */
+static void what_a_reader_has_not_heard_of_is_given_back(void **state)
+{
+    struct fixture *f = *state;
+    submit(f, RUN_1, "default", 0);
+    submit(f, RUN_2, "default", 0);
+    submit(f, RUN_3, "default", 0);
+    for (int i = 0; i < 2; i++) {
+        struct early e = { .f = f, .rc = i };
+        struct hocket__store_reply r = { .row = on_early, .ud = &e };
+        assert_int_equal(hocket__store_take_next(f->s, STR("default"), 9, &r, &e.call), 0);
+        while (e.heard == 0)
+            state_of(f, RUN_1);
+        assert_string_equal(e.claim.id, RUN_1);
+        assert_int_equal(take(f, "default", 9), 2);
+        struct hocket__store_claim two = claim_of(f, 0), three = claim_of(f, 1);
+        assert_string_equal(two.id, RUN_2);
+        assert_int_equal(fixture_row(f, 0).run.attempts, 0);
+        fixture_append(f, &e.claim, (uint64_t) i + 1); /* it has it */
+        give_back(f, &e.claim, HOCKET__STORE_QUEUED, "default", 0);
+        give_back(f, &two, HOCKET__STORE_QUEUED, "default", 0);
+        give_back(f, &three, HOCKET__STORE_QUEUED, "default", 0);
+        assert_int_equal(e.heard, 1);
     }
     assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
 }
@@ -521,23 +686,80 @@ static void what_is_queued_is_told_to_who_watches(void **state)
     hocket__store_watch(f->s, false);
 }
 
+/* Of a pool of its own: what failed half-way is there still, where the store lasts. */
+static int put_three(struct fixture *f, const char *pool, int life)
+{
+    int rc = 0;
+    for (int i = 0; rc == 0 && i < 3; i++) {
+        char id[HOCKET__STORE_ID + 1];
+        struct hocket__store_claim claim;
+        snprintf(id, sizeof(id), "01KANC3V0QZJ9E4W2X6T%06u", (unsigned) (life * 3 + i) % 1000000u);
+        struct hocket__store_run r = job(id, pool, 0);
+        rc = hocket__store_put(f->s, &r, &claim);
+        rc = rc == 0 ? hocket__store_release(f->s, &claim) : rc;
+    }
+    return rc == 0 ? fixture_commit(f, NULL, HOCKET__STORE_WRITTEN) : rc;
+}
+
+/* All of them or none: what is taken for nobody nobody would ever end. */
+static void life_of_three(struct test_alloc *t, void *ud)
+{
+    struct fixture *f = ud;
+    struct hocket_error err;
+    static int life;
+    char pool[16];
+    snprintf(pool, sizeof(pool), "life %d", life++);
+    f->o.alloc = &t->a;
+    if (the_kind->open(&f->o, &f->s, &err) < 0) {
+        uv_run(&f->loop, UV_RUN_DEFAULT);
+        assert_true(t->failed);
+        return;
+    }
+    struct hocket__store_reply r = fixture_reply(f);
+    int rc = put_three(f, pool, life);
+    bool there = rc == 0;
+    if (there)
+        rc = fixture_answer(f, hocket__store_take_next(f->s, STR(pool), 3, &r, NULL));
+    assert_true(rc == 0 || (rc == HOCKET_ENOMEM && t->failed));
+    if (there && rc == 0) {
+        assert_int_equal(f->count, 3);
+    } else if (there && !t->fail_rest) {
+        assert_int_equal(take(f, pool, 3), 3);
+        for (size_t i = 0; i < 3; i++)
+            assert_int_equal(fixture_row(f, i).run.attempts, 0);
+    }
+    fixture_close(f);
+}
+
+static void any_allocation_may_fail(void **state)
+{
+    struct fixture *f = *state;
+    fixture_close(f);
+    test_alloc_each(life_of_three, f);
+    f->o.alloc = &f->t.a;
+}
+
 /* ---- Several processes ------------------------------------------------------------------------- */
 
 enum { WORKERS = 8, JOBS = 120 };
 
-/* Takes what there is, ends it, and tells each; as a process of its own. */
-static void work(const struct fixture *of, int out)
+/* Takes what there is, so many at once, ends it, and tells each; as a process of its own. */
+static void work(const struct fixture *of, int out, size_t most)
 {
     struct fixture f;
-    struct hocket__store_claim c;
     fixture_init(&f, the_kind);
     f.now = NOW;
     snprintf(f.path, sizeof(f.path), "%s", of->path);
     fixture_open(&f);
-    while (*next(&f, "default", &c)) {
-        give_back(&f, &c, HOCKET__STORE_DONE, "default", 0);
-        if (write(out, c.id, HOCKET__STORE_ID) != HOCKET__STORE_ID)
-            _exit(2);
+    for (size_t n; (n = take(&f, "default", most)) > 0;) {
+        struct hocket__store_claim claims[WORKERS];
+        for (size_t i = 0; i < n; i++)
+            claims[i] = claim_of(&f, i);
+        for (size_t i = 0; i < n; i++) {
+            give_back(&f, &claims[i], HOCKET__STORE_DONE, "default", 0);
+            if (write(out, claims[i].id, HOCKET__STORE_ID) != HOCKET__STORE_ID)
+                _exit(2);
+        }
     }
     fixture_close(&f);
     rmdir(f.dir);
@@ -550,7 +772,7 @@ static void start_workers(const struct fixture *f, int out)
         pid_t pid = fork();
         assert_true(pid >= 0);
         if (pid == 0)
-            work(f, out);
+            work(f, out, (size_t) i + 1);
     }
 }
 
@@ -924,7 +1146,7 @@ static void long_keys_spoil_nothing(void **state)
             fixture_answer(f, hocket__store_note_put(f->s, &note, 9, 99999, &reply, NULL))));
         reply = fixture_reply(f);
         assert_true(
-            is_fair(fixture_answer(f, hocket__store_take_next(f->s, STR(key), &reply, NULL))));
+            is_fair(fixture_answer(f, hocket__store_take_next(f->s, STR(key), 1, &reply, NULL))));
         free(key);
     }
     assert_string_equal(next(f, "default", &c), "01KANC3V0QZJ9E4W2X6T000001");
@@ -987,6 +1209,10 @@ int conformance_queue(const struct store_kind *kind)
         TEST(a_job_comes_back_as_it_was_put),
         TEST(the_first_that_is_due_is_taken),
         TEST(what_had_a_time_comes_before_what_is_queued),
+        TEST(several_are_taken_at_once),
+        TEST(several_are_taken_of_several_pools),
+        TEST(no_more_are_taken_than_there_may_be),
+        TEST(what_was_lost_is_taken_alone),
         TEST(pools_have_names),
         TEST(what_is_given_back_is_taken_again),
         TEST(attempts_are_counted_at_one_place),
@@ -1000,9 +1226,12 @@ int conformance_queue(const struct store_kind *kind)
         TEST(runs_are_listed_by_their_queue),
         TEST(a_cancelled_call_takes_nothing),
         TEST(a_reader_that_fails_takes_nothing),
+        TEST(a_reader_that_fails_takes_none_of_several),
+        TEST(what_a_reader_has_not_heard_of_is_given_back),
         TEST(a_copy_is_nobodys_job),
         TEST(rows_of_before_are_read),
         TEST(what_is_queued_is_told_to_who_watches),
+        TEST(any_allocation_may_fail),
         TEST(each_run_has_one_worker),
         TEST(an_item_is_changed_by_who_has_seen_it),
         TEST(items_are_listed_as_they_are_due),

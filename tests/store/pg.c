@@ -335,7 +335,8 @@ void pg_submit(struct fixture *f, int i)
 bool pg_take_next(struct fixture *f, struct hocket__store_claim *claim)
 {
     struct hocket__store_reply r = fixture_reply(f);
-    assert_int_equal(fixture_answer(f, hocket__store_take_next(f->s, STR("default"), &r, NULL)), 0);
+    assert_int_equal(
+        fixture_answer(f, hocket__store_take_next(f->s, STR("default"), 1, &r, NULL)), 0);
     if (f->count == 0)
         return false;
     struct hocket__store_run run = fixture_row(f, 0).run;

@@ -514,7 +514,7 @@ static void one_without_workers_is_migrated(void **state)
     assert_int_equal(count_entries(f, RUN_1), 300);
     struct hocket__store_reply r = fixture_reply(f);
     assert_int_equal(
-        fixture_answer(f, hocket__store_take_next(f->s, HOCKET__STR("default"), &r, NULL)), 0);
+        fixture_answer(f, hocket__store_take_next(f->s, HOCKET__STR("default"), 1, &r, NULL)), 0);
     assert_int_equal(f->count, 0);
     assert_int_equal(take(f, RUN_1, &claim), 0);
     struct hocket__store_run job = { .state = HOCKET__STORE_QUEUED,
@@ -523,7 +523,7 @@ static void one_without_workers_is_migrated(void **state)
     hocket__store_release(f->s, &claim);
     r = fixture_reply(f);
     assert_int_equal(
-        fixture_answer(f, hocket__store_take_next(f->s, HOCKET__STR("default"), &r, NULL)), 0);
+        fixture_answer(f, hocket__store_take_next(f->s, HOCKET__STR("default"), 1, &r, NULL)), 0);
     assert_int_equal(f->count, 1);
 }
 
@@ -773,7 +773,7 @@ static void a_dead_owners_job_is_taken_whatever_its_lease_says(void **state)
     fixture_open(f);
     struct hocket__store_reply r = fixture_reply(f);
     assert_int_equal(
-        fixture_answer(f, hocket__store_take_next(f->s, HOCKET__STR("default"), &r, NULL)), 0);
+        fixture_answer(f, hocket__store_take_next(f->s, HOCKET__STR("default"), 1, &r, NULL)), 0);
     assert_int_equal(f->count, 1);
     assert_string_equal(fixture_row(f, 0).run.id, RUN_1);
 }

@@ -103,6 +103,53 @@ static void what_is_taken_and_cut_off_is_had(void **state)
     fixture_deinit(&direct);
 }
 
+/* The same of an answer that was several: each is had once, and is this store's own. */
+static void several_that_are_taken_and_cut_off_are_had(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture direct;
+    int rounds = getenv("HOCKET_TORTURE") ? 1000 : 40;
+    srandom(13);
+    fixture_init(&direct, &pg_kind);
+    fixture_open(&direct);
+    for (int i = 0; i < 4 * rounds; i++)
+        pg_submit(&direct, i);
+    assert_int_equal(fixture_commit(&direct, NULL, HOCKET__STORE_WRITTEN), 0);
+    pg_proxy_start();
+    fixture_open(f);
+    int64_t size = 0;
+    for (int i = 0; i < rounds; i++) {
+        struct hocket__store_claim claims[4];
+        struct hocket__store_reply r = fixture_reply(f);
+        size = i > 1 ? size : pg_proxy.passed;
+        pg_proxy.left = i > 1 ? cut_in(size, i) : -1;
+        int rc = fixture_answer(f, hocket__store_take_next(f->s, STR("default"), 4, &r, NULL));
+        assert_int_equal(rc, 0);
+        assert_int_equal(f->count, 4);
+        size = i > 1 ? size : pg_proxy.passed - size; /* the second time its statements are known */
+        unsigned had = 0;                             /* the next four, in any order */
+        for (size_t j = 0; j < 4; j++) {
+            struct hocket__store_run run = fixture_row(f, j).run;
+            int number = atoi(run.id + 20) - 4 * i;
+            assert_in_range(number, 0, 3);
+            had |= 1u << number;
+            memcpy(claims[j].id, run.id, sizeof(run.id));
+            claims[j].fence = run.fence;
+            fixture_append(f, &claims[j], 1);
+        }
+        assert_int_equal(had, 15);
+        assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    }
+    struct hocket__store_claim claim;
+    assert_false(pg_take_next(f, &claim));
+    assert_true(pg_proxy.cuts > (size_t) rounds / 4);
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
+    pg_proxy.left = -1;
+    fixture_close(f);
+    pg_proxy_end();
+    fixture_deinit(&direct);
+}
+
 static int64_t draw(struct fixture *f, struct hocket__store_draw d)
 {
     struct hocket__store_reply r = fixture_reply(f);
@@ -699,6 +746,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_is_cut_off_is_there_once),
         TEST(what_is_taken_and_cut_off_is_had),
+        TEST(several_that_are_taken_and_cut_off_are_had),
         TEST(what_is_spent_and_cut_off_is_spent_once),
         TEST(an_item_that_is_cut_off_is_put_once),
         TEST(a_run_that_is_cut_off_is_handed_in_once),

@@ -327,7 +327,7 @@ static void what_is_had_stays_through_an_outage(void **state)
     assert_true(pg_take_next(f, &claim));
     pg_control("stop QUIT");
     struct hocket__store_reply r = fixture_reply(f);
-    assert_int_equal(hocket__store_take_next(f->s, STR("default"), &r, NULL), 0);
+    assert_int_equal(hocket__store_take_next(f->s, STR("default"), 1, &r, NULL), 0);
     uv_run(&f->loop, UV_RUN_NOWAIT);
     f->now += INT64_C(3600) * 1000;
     pg_control("start");

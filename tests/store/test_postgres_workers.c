@@ -83,7 +83,7 @@ static void a_reader_hears(void **state)
     until_changed(&reader);
     r = fixture_reply(&reader);
     assert_int_equal(
-        fixture_answer(&reader, hocket__store_take_next(reader.s, STR("default"), &r, NULL)),
+        fixture_answer(&reader, hocket__store_take_next(reader.s, STR("default"), 1, &r, NULL)),
         HOCKET_EDENIED);
     pg_user = "hocket";
     assert_int_equal(reader.news[HOCKET__STORE_BROKEN], 0);

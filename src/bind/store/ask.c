@@ -51,14 +51,14 @@ static void on_kept(struct hocket__store_wait *w, int status, const struct hocke
     finish(hocket__container_of(w, struct hocket__store_ask, wait), status, err);
 }
 
-/* A run that is ours, and of which the fiber has not heard. A store that closes lets go of all by itself. */
+/* Runs that are ours, and of which the fiber has not heard. A store that closes lets go of all by itself. */
 static void give_back(struct hocket__store_ask *a)
 {
     struct hocket__str rows = hocket__buf_str(&a->rows);
     struct hocket__store_row row;
     bool has_it = a->takes && a->done && a->status == 0 && !a->rt->closing;
     a->takes = false;
-    if (has_it && hocket__store_unpack(&rows, &row) == 1)
+    while (has_it && hocket__store_unpack(&rows, &row) == 1)
         hocket__store_give_back(a->s, &row.run, a->takes_next);
 }
 
@@ -132,6 +132,7 @@ void hocket__store_ask_takes(lua_State *L, struct hocket__store_ask *a, bool nex
     lua_toclose(L, -1);
     a->takes = true;
     a->takes_next = next;
+    a->limit = SIZE_MAX; /* what would be left of a page would be lost */
 }
 
 /* Its fiber has waited long enough. */

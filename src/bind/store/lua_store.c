@@ -487,6 +487,7 @@ static const luaL_Reg functions[] = {
     { "care", l_care },
     { "submit", hocket__l_store_submit },
     { "take_next", hocket__l_store_take_next },
+    { "take_several", hocket__l_store_take_several },
     { "take", hocket__l_store_take },
     { "finish", hocket__l_store_finish },
     { "changed", hocket__l_store_changed },

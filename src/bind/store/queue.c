@@ -33,8 +33,7 @@ int hocket__l_store_changed(lua_State *L)
 
 /* ---- Taking one -------------------------------------------------------------------------------- */
 
-/* take_next(pools) -> run, or false: none is due. It is ours: to be gone on with by its `fence`, or ended by finish. */
-int hocket__l_store_take_next(lua_State *L)
+static int take_next(lua_State *L, size_t most, lua_KFunction k)
 {
     struct hocket__str pools = hocket__check_str(L, 1);
     struct hocket__store_ask *a = hocket__store_ask_push(L);
@@ -42,8 +41,30 @@ int hocket__l_store_take_next(lua_State *L)
         return 2;
     hocket__store_ask_takes(L, a, true);
     struct hocket__store_reply reply = hocket__store_ask_reply(a);
-    int rc = hocket__store_take_next(a->s, pools, &reply, &a->call);
-    return hocket__store_ask_wait(L, a, rc, -1, hocket__store_give_run);
+    int rc = hocket__store_take_next(a->s, pools, most, &reply, &a->call);
+    return hocket__store_ask_wait(L, a, rc, -1, k);
+}
+
+/* take_next(pools) -> run, or false: none is due. It is ours: to be gone on with by its `fence`, or ended by finish. */
+int hocket__l_store_take_next(lua_State *L)
+{
+    return take_next(L, 1, hocket__store_give_run);
+}
+
+static int give_runs(lua_State *L, int status, lua_KContext at)
+{
+    struct hocket__store_ask *a = lua_touserdata(L, (int) at);
+    int n = hocket__store_give_list(L, status, at);
+    a->takes = false; /* they are the script's */
+    return n;
+}
+
+/* take_several(pools, most) -> list of such runs: one that was lost is alone in it */
+int hocket__l_store_take_several(lua_State *L)
+{
+    lua_Integer most = luaL_checkinteger(L, 2);
+    luaL_argcheck(L, most >= 1 && most <= HOCKET__STORE_TAKES, 2, "from 1 to 16 at a time");
+    return take_next(L, (size_t) most, give_runs);
 }
 
 /* take(id) -> run: it is ours. ESTATE: another one has it. */

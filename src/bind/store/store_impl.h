@@ -25,7 +25,7 @@ struct hocket__store_ask {
     uint64_t until; /* when its fiber waits no more (hocket__deadlines_now); 0: it does */
     bool done;
     bool takes,
-        takes_next; /* a run that is given back when this ends before anybody has heard of it */
+        takes_next; /* runs that are given back when this ends before anybody has heard of them */
     int status;
     struct hocket_error err;
 };
@@ -36,7 +36,7 @@ struct hocket__store_ask *hocket__store_ask_push(lua_State *L);
 /* What the store is to call. */
 struct hocket__store_reply hocket__store_ask_reply(struct hocket__store_ask *a);
 
-/* Of a question at the top of the stack that takes a run (or the next one): until hocket__store_give_run has told it, the run goes back
+/* Of a question at the top of the stack that takes a run (or the next ones): until they are told, `takes` is set, and they go back
  * with the question. */
 void hocket__store_ask_takes(lua_State *L, struct hocket__store_ask *a, bool next);
 
@@ -68,6 +68,7 @@ void hocket__store_read_job(lua_State *L, int idx, struct hocket__store_run *run
 
 int hocket__l_store_submit(lua_State *L);
 int hocket__l_store_take_next(lua_State *L);
+int hocket__l_store_take_several(lua_State *L);
 int hocket__l_store_take(lua_State *L);
 int hocket__l_store_finish(lua_State *L);
 int hocket__l_store_changed(lua_State *L);

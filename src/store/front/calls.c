@@ -39,23 +39,25 @@ void hocket__store_give_back(
     hocket__store_release(s, &claim);
 }
 
-/* Nobody has heard that the run is ours: it would be ours for as long as the store is open. */
-static void let_go(struct hocket__store *s, struct hocket__store_call *c)
+/* Nobody has heard that these runs are ours: they would be ours for as long as the store is open. */
+static void let_go(
+    struct hocket__store *s, const struct hocket__store_call *c, struct hocket__str rows)
 {
-    struct hocket__str rows = hocket__buf_str(&c->rows);
     struct hocket__store_row row;
-    if (is_taking(c) && c->status == 0 && hocket__store_unpack(&rows, &row) == 1)
+    if (!is_taking(c) || c->status < 0)
+        return;
+    while (hocket__store_unpack(&rows, &row) == 1)
         hocket__store_give_back(s, &row.run, c->kind == HOCKET__STORE_TAKE_NEXT);
 }
 
-/* 0, or what the reader ended it with.
- * The rows are views into the answer's bytes: good until the reader returns. */
-static int hand_rows(struct hocket__store *s, struct hocket__store_call *c)
+/* 0, or what the reader ended it with; `rows` are then those that it was not given.
+ * They are views into the answer's bytes: good until the reader returns. */
+static int hand_rows(
+    struct hocket__store *s, struct hocket__store_call *c, struct hocket__str *rows)
 {
-    struct hocket__str rows = hocket__buf_str(&c->rows);
     struct hocket__store_row row;
     int rc = 0;
-    while (rc == 0 && !c->cancelled && hocket__store_unpack(&rows, &row) == 1) {
+    while (rc == 0 && !c->cancelled && hocket__store_unpack(rows, &row) == 1) {
         if (is_taking(c) && c->status == 0)
             hocket__front_forgive(s, row.run.id);
         rc = c->reply.row ? c->reply.row(c->reply.ud, &row) : 0;
@@ -76,10 +78,9 @@ static void stopped(struct hocket__store *s, struct hocket__store_call *c, int r
  * with the memory of a piece, and others have their turn between two. */
 void hocket__store_answer(struct hocket__store *s, struct hocket__store_call *c)
 {
-    bool unheard = c->cancelled;
-    int rc = hand_rows(s, c);
-    if (unheard || rc < 0)
-        let_go(s, c);
+    struct hocket__str rows = hocket__buf_str(&c->rows);
+    int rc = hand_rows(s, c, &rows);
+    let_go(s, c, rc < 0 ? hocket__buf_str(&c->rows) : rows);
     hocket__buf_reset(&c->rows);
     hocket__list_del(&c->link);
     if (rc != 0) {

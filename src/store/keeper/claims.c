@@ -174,19 +174,23 @@ void hocket__keeper_note(struct hocket__keeper *k, const struct hocket__claimed 
                || (says && c->called && hocket__store_has_ended(r->state));
 }
 
-void hocket__claims_taken(
-    struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_call *call)
+uint64_t hocket__claims_fence_of(const struct hocket__store_call *call)
 {
     struct hocket__str rows = hocket__buf_str(&call->rows);
     struct hocket__store_row row;
-    if (call->status == 0 && hocket__store_unpack(&rows, &row) == 1) {
+    return call->status == 0 && hocket__store_unpack(&rows, &row) == 1 ? row.run.fence : 0;
+}
+
+void hocket__claims_taken(struct hocket__keeper *k, struct hocket__claimed *c, uint64_t fence)
+{
+    if (fence) {
         if (c->refusal)
-            c->lost_below = row.run.fence;
+            c->lost_below = fence;
         c->refusal = 0;
         c->told = false;
         c->transaction = 0;
         c->known = false;
-        c->fence = row.run.fence;
+        c->fence = fence;
     } else if (c->fence == 0 && !c->refusal) {
         hocket__claims_drop(k, c);
     }

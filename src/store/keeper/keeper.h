@@ -190,9 +190,10 @@ struct hocket__claimed *hocket__claims_get(struct hocket__keeper *k, const char 
 /* The same, made when it is not there; NULL: out of memory. */
 struct hocket__claimed *hocket__claims_need(struct hocket__keeper *k, const char *id);
 void hocket__claims_drop(struct hocket__keeper *k, struct hocket__claimed *c);
-/* After an attempt to take it, whose answer this is. What is remembered of an older claim is over: its refusal, too. */
-void hocket__claims_taken(
-    struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_call *call);
+/* After an attempt to take it; fence 0: which failed. What is remembered of an older claim is over: its refusal, too. */
+void hocket__claims_taken(struct hocket__keeper *k, struct hocket__claimed *c, uint64_t fence);
+/* The fence of the run that this answer of TAKE has made ours; 0: none. */
+uint64_t hocket__claims_fence_of(const struct hocket__store_call *call);
 
 /* A process that sleeps for longer, and a run that was cut off longer ago, may be taken for gone when room is made. */
 #define HOCKET__SLEEP_MS (INT64_C(24) * 3600 * 1000)

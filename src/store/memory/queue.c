@@ -72,20 +72,44 @@ static void count_attempt(struct hocket__memory_run *r)
     r->taken_n = last;
 }
 
-void hocket__memory_take_next(struct hocket__memory *m, struct hocket__store_call *c)
+static int take(
+    struct hocket__memory *m, struct hocket__store_call *c, struct hocket__memory_run *r)
 {
-    struct hocket__memory_run *r = next(m, c->key);
     struct hocket__store_row row;
-    if (!r)
-        return;
     count_attempt(r);
     hocket__memory_own(m, r);
     r->state = HOCKET__STORE_RUNNING;
     r->due_ms = 0;
     r->spoken = false;
     hocket__memory_row(m, r, &row);
-    if (hocket__store_pack(&c->rows, &row) < 0) /* nobody will hear of it */
-        r->owned = false;
+    return hocket__store_pack(&c->rows, &row);
+}
+
+/* Nobody will hear of them. */
+static void give_back(struct hocket__memory_run **taken, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        taken[i]->state = HOCKET__STORE_QUEUED;
+        taken[i]->owned = false;
+    }
+}
+
+void hocket__memory_take_next(struct hocket__memory *m, struct hocket__store_call *c)
+{
+    struct hocket__memory_run *taken[HOCKET__STORE_TAKES], *r;
+    size_t n = 0;
+    bool alone = false;
+    while (n < c->limit && !alone && (r = next(m, c->key))) {
+        alone = r->state == HOCKET__STORE_RUNNING;
+        if (alone && n > 0)
+            return;
+        taken[n++] = r;
+        if (take(m, c, r) < 0) {
+            give_back(taken, n);
+            hocket__buf_cut(&c->rows, 0);
+            return;
+        }
+    }
 }
 
 void hocket__memory_spoken(struct hocket__memory *m, struct hocket__store_call *c)

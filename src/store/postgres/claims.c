@@ -108,9 +108,7 @@ int hocket__pg_take(struct hocket__pg_keeper *k, struct hocket__store_call *call
     if (rc == 0)
         rc = take(k, call, c);
     rc = hocket__pg_finish(&k->db, rc);
-    if (rc < 0 && call->status == 0)
-        call->status = rc; /* for what is remembered of it; the answer's is set by the caller */
-    hocket__claims_taken(&k->base, c, call);
+    hocket__claims_taken(&k->base, c, rc < 0 ? 0 : hocket__claims_fence_of(call));
     return rc;
 }
 

@@ -5,8 +5,8 @@
  * this store has itself is not the next, whatever its lease says; nor is what others have whose leases are not believed
  * (keeper/leases.c).
  *
- * An answer that is lost on the way may have been a run. It is ours then, and nobody knows: whoever asks next looks for
- * such a one first (lost_one). One that is never found again is somebody else's when its lease is over. */
+ * An answer that is lost on the way may have been runs. They are ours then, and nobody knows: whoever asks next looks for
+ * such ones first (lost_ones). One that is never found again is somebody else's when its lease is over. */
 #include "store/postgres/postgres_impl.h"
 
 /* $N is NULL, or what a test says that the time is. */
@@ -19,11 +19,11 @@ static void add_now(struct hocket__pg_keeper *k)
 }
 
 /* What is written next need not ask for it. */
-static void learn(
-    struct hocket__pg_keeper *k, struct hocket__claimed *c, const struct hocket__store_run *r)
+static void learn(struct hocket__pg_keeper *k, int i, struct hocket__claimed *c,
+    const struct hocket__store_run *r)
 {
-    c->no = hocket__pg_int_of(&k->db, 0, PG_RUN_NO);
-    c->writes = hocket__pg_int_of(&k->db, 0, PG_RUN_WRITES);
+    c->no = hocket__pg_int_of(&k->db, i, PG_RUN_NO);
+    c->writes = hocket__pg_int_of(&k->db, i, PG_RUN_WRITES);
     c->last_n = r->last_n;
     c->last_seq = r->last_seq;
     c->updated_ms = r->updated_ms;
@@ -31,18 +31,31 @@ static void learn(
     c->known = true;
 }
 
-static int give(struct hocket__pg_keeper *k, struct hocket__store_call *call)
+static int give(struct hocket__pg_keeper *k, struct hocket__store_call *call, int i)
 {
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
-    hocket__pg_begin_row(&k->db, 0);
-    hocket__pg_run_of(&k->db, 0, &row.run);
-    struct hocket__claimed *c = hocket__claims_need(&k->base, row.run.id);
-    if (!c)
+    hocket__pg_begin_row(&k->db, i);
+    hocket__pg_run_of(&k->db, i, &row.run);
+    if (k->db.out_of_memory || !hocket__claims_need(&k->base, row.run.id)
+        || hocket__store_pack(&call->rows, &row) < 0)
         return hocket__error_nomem(&k->db.error);
-    hocket__store_pack(&call->rows, &row);
-    hocket__claims_taken(&k->base, c, call);
-    learn(k, c, &row.run);
     return 0;
+}
+
+/* Nothing of an answer is known before all of it is told: where memory is out it is as if that had been lost on the way. */
+static int give_all(struct hocket__pg_keeper *k, struct hocket__store_call *call)
+{
+    struct hocket__store_row row;
+    int rc = 0, n = hocket__pg_rows(&k->db);
+    for (int i = 0; rc == 0 && i < n; i++)
+        rc = give(k, call, i);
+    struct hocket__str rows = hocket__buf_str(&call->rows);
+    for (int i = 0; rc == 0 && hocket__store_unpack(&rows, &row) == 1; i++) {
+        struct hocket__claimed *c = hocket__claims_get(&k->base, row.run.id);
+        hocket__claims_taken(&k->base, c, row.run.fence);
+        learn(k, i, c, &row.run);
+    }
+    return rc;
 }
 
 /* ---- The next one ------------------------------------------------------------------------------------ */
@@ -75,26 +88,32 @@ static void add_self(struct hocket__pg_keeper *k)
 
 /* What was lost and what had a time comes first, then what is due at once (HOCKET__QUEUE_AT): two looks at a pool. */
 #define LOOK                                                                                       \
-    "(SELECT no, id, " HOCKET__QUEUE_AT " AS at_ms FROM runs WHERE " HOCKET__QUEUE_OPEN            \
-    " AND pool COLLATE \"C\" = "
+    "(SELECT no, id, " HOCKET__QUEUE_AT " AS at_ms, owner_pid <> 0 OR state = 'running' AS lost"   \
+    " FROM runs WHERE " HOCKET__QUEUE_OPEN " AND pool COLLATE \"C\" = "
 #define FIRST                                                                                      \
     " AND (owner_pid = 0 OR lease_ms <= $10) AND NOT (id = ANY(string_to_array($9, ',')))"         \
-    " ORDER BY " HOCKET__QUEUE_AT ", id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)"
+    " ORDER BY " HOCKET__QUEUE_AT ", id LIMIT $11 FOR NO KEY UPDATE SKIP LOCKED)"
 #define OF_ONE                                                                                     \
-    "SELECT no FROM " LOOK "$1 AND " HOCKET__QUEUE_AT " BETWEEN 1 AND (SELECT now FROM t)" FIRST   \
-    " a UNION ALL SELECT no FROM " LOOK "$1 AND " HOCKET__QUEUE_AT " = 0" FIRST " b LIMIT 1"
+    "SELECT * FROM " LOOK "$1 AND " HOCKET__QUEUE_AT " BETWEEN 1 AND (SELECT now FROM t)" FIRST    \
+    " a UNION ALL SELECT * FROM " LOOK "$1 AND " HOCKET__QUEUE_AT " = 0" FIRST " b LIMIT $11"
 #define OF_SEVERAL                                                                                 \
-    "SELECT b.no FROM unnest(string_to_array($1, ',')) p(name)"                                    \
+    "SELECT b.* FROM unnest(string_to_array($1, ',')) p(name)"                                     \
     " CROSS JOIN (SELECT 1::bigint AS low, now AS high FROM t UNION ALL SELECT 0, 0) w"            \
     " CROSS JOIN LATERAL " LOOK "p.name AND " HOCKET__QUEUE_AT " BETWEEN w.low AND w.high" FIRST   \
-    " b ORDER BY b.at_ms = 0, b.at_ms, b.id LIMIT 1"
-/* What is in WITH is asked once: else an UPDATE may ask what it is joined with several times, and lock several. */
-#define BEST "WITH t AS MATERIALIZED " NOW(8) ", best AS MATERIALIZED ("
+    " b ORDER BY b.at_ms = 0, b.at_ms, b.id LIMIT $11"
+/* What is in WITH is asked once: else an UPDATE may ask what it is joined with several times, and lock several. Of those that
+ * were found one that was lost is taken alone, and the others up to the first such one. */
+#define BEST "WITH t AS MATERIALIZED " NOW(8) ", found AS MATERIALIZED ("
 #define TAKEN                                                                                      \
-    ") UPDATE runs r SET " HOCKET__QUEUE_TAKE ", " OWN " WHERE r.no = (SELECT no FROM best)" TOLD
+    "), best AS MATERIALIZED (SELECT no, nth FROM (SELECT no, row_number() OVER w AS nth,"         \
+    " bool_or(lost) OVER w AS lost FROM found WINDOW w AS (ORDER BY at_ms = 0, at_ms, id)) f"      \
+    " WHERE nth = 1 OR NOT lost), taken AS (UPDATE runs r SET " HOCKET__QUEUE_TAKE ", " OWN        \
+    " WHERE r.no = ANY(ARRAY(SELECT no FROM best))" TOLD                                           \
+    ", array_position(ARRAY(SELECT no FROM best ORDER BY nth), r.no) AS nth)"                      \
+    " SELECT * FROM taken ORDER BY nth"
 
 /* Of one pool, as nearly all workers ask: the server plans it once, and looks a second time only where the first look finds
- * nothing. Of several the first of each is locked, and the first of those taken: others pass over them for that moment. */
+ * too few. Of several the first of each are locked, and the first of those taken: others pass over them for that moment. */
 static int ask_next(struct hocket__pg *d, bool several)
 {
     return several ? hocket__pg_query(d, PG_TAKE_NEXT_OF, BEST OF_SEVERAL TAKEN)
@@ -119,12 +138,11 @@ static int take_next(struct hocket__pg_keeper *k, struct hocket__store_call *cal
     add_self(k);
     hocket__pg_text(&k->db, hocket__buf_str(&ours));
     hocket__pg_int(&k->db, over(k));
+    hocket__pg_int(&k->db, (int64_t) call->limit);
     if (rc == 0)
         rc = ask_next(&k->db, memchr(call->key.p, ',', call->key.n));
     hocket__buf_deinit(&ours);
-    if (rc < 0)
-        return rc;
-    return hocket__pg_rows(&k->db) == 1 ? give(k, call) : 0;
+    return rc < 0 ? rc : give_all(k, call);
 }
 
 /* ---- What was lost on the way ----------------------------------------------------------------------- */
@@ -139,36 +157,56 @@ static bool is_known(struct hocket__pg_keeper *k, int row)
     return hocket__pg_knows(hocket__claims_get(&k->base, text), hocket__pg_int_of(&k->db, row, 2));
 }
 
-static int retake(struct hocket__pg_keeper *k, struct hocket__store_call *call, int64_t no)
+static int retake(
+    struct hocket__pg_keeper *k, struct hocket__store_call *call, struct hocket__str numbers)
 {
     hocket__pg_new(&k->db);
-    hocket__pg_int(&k->db, no);
+    hocket__pg_text(&k->db, numbers);
     add_self(k);
     int rc = hocket__pg_query(&k->db, PG_RETAKE,
         "WITH t AS MATERIALIZED " NOW(
             8) " UPDATE runs r SET fence = fence + 1, " OWN
-               " WHERE r.no = $1 AND r.owner_pid = $2 AND r.owner_store = $6" TOLD);
-    if (rc < 0)
-        return rc;
-    return hocket__pg_rows(&k->db) == 1 ? give(k, call) : 0;
+               " WHERE r.no = ANY(string_to_array($1, ',')::bigint[]) AND r.owner_pid = $2"
+               " AND r.owner_store = $6" TOLD);
+    return rc < 0 ? rc : give_all(k, call);
 }
 
-/* A run that is ours by its row, by a claim of which this store knows nothing, is one whose answer was lost. */
-static int lost_one(struct hocket__pg_keeper *k, struct hocket__store_call *call)
+/* The numbers of those of the answer that this store does not know; the first ones have been lost before, and come alone. */
+static int unknown(
+    struct hocket__pg_keeper *k, const struct hocket__store_call *call, struct hocket__buf *numbers)
+{
+    bool alone = false;
+    size_t n = 0;
+    for (int i = 0; i < hocket__pg_rows(&k->db) && n < call->limit && !alone; i++) {
+        if (is_known(k, i))
+            continue;
+        alone = hocket__pg_int_of(&k->db, i, 3) > 0;
+        hocket__buf_addf(
+            numbers, "%s%lld", n++ > 0 ? "," : "", (long long) hocket__pg_int_of(&k->db, i, 1));
+    }
+    return numbers->status < 0 ? hocket__error_nomem(&k->db.error) : 0;
+}
+
+/* Runs that are ours by their rows, by claims of which this store knows nothing, are of an answer that was lost. */
+static int lost_ones(struct hocket__pg_keeper *k, struct hocket__store_call *call)
 {
     struct hocket__pg *d = &k->db;
+    struct hocket__buf numbers;
+    hocket__buf_init(&numbers, &hocket__malloc, 0);
     hocket__pg_new(d);
     hocket__pg_int(d, k->base.self.pid);
     hocket__pg_int(d, k->base.self.store);
     hocket__pg_text(d, call->key);
     int rc = hocket__pg_query(d, PG_LOST,
-        "SELECT id, no, fence FROM runs WHERE owner_pid = $1 AND owner_store = $2 AND state = "
-        "'running'"
-        " AND pool = ANY(string_to_array($3, ',')) AND removed = 0");
-    for (int i = 0; rc == 0 && i < hocket__pg_rows(d); i++)
-        if (!is_known(k, i))
-            return retake(k, call, hocket__pg_int_of(d, i, 1));
-    k->unsure &= rc != 0;
+        "SELECT id, no, fence, attempts FROM runs WHERE owner_pid = $1 AND owner_store = $2"
+        " AND state = 'running' AND pool = ANY(string_to_array($3, ',')) AND removed = 0"
+        " ORDER BY attempts DESC, id");
+    if (rc == 0)
+        rc = unknown(k, call, &numbers);
+    k->unsure &= rc != 0 || numbers.len > 0;
+    if (rc == 0 && numbers.len > 0)
+        rc = retake(k, call, hocket__buf_str(&numbers));
+    hocket__buf_deinit(&numbers);
     return rc;
 }
 
@@ -234,7 +272,7 @@ static int take(struct hocket__pg_keeper *k, struct hocket__store_call *call)
 {
     int rc = hocket__leases_renew(&k->base);
     if (rc == 0 && k->unsure)
-        rc = lost_one(k, call);
+        rc = lost_ones(k, call);
     if (rc == 0 && call->rows.len == 0)
         rc = take_next(k, call);
     if (rc == 0 && call->rows.len == 0 && (rc = bury_all(k, call->key)) == 1)

@@ -138,9 +138,7 @@ int hocket__sqlite_take(struct hocket__sqlite_keeper *k, struct hocket__store_ca
     if (rc == 0)
         rc = take(k, call, id);
     rc = hocket__sqlite_end(k, rc);
-    if (rc < 0 && call->status == 0)
-        call->status = rc; /* for what is remembered of it; the answer's is set by the caller */
-    hocket__claims_taken(&k->base, c, call);
+    hocket__claims_taken(&k->base, c, rc < 0 ? 0 : hocket__claims_fence_of(call));
     return rc;
 }
 

@@ -8,6 +8,7 @@
 struct next {
     int64_t no, at_ms;
     bool owned; /* by one that is gone */
+    bool lost; /* was at work somewhere: by one that is gone, or that let go of it without a word */
     char id[HOCKET__STORE_ID + 1];
 };
 
@@ -30,7 +31,7 @@ static int next_of_pool(struct hocket__sqlite_keeper *k, const struct look *look
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_NEXT,
         "SELECT no, " HOCKET__QUEUE_AT
-        ", id, owner_pid <> 0 FROM runs WHERE pool = ?1 AND " HOCKET__QUEUE_OPEN
+        ", id, owner_pid <> 0, state = 'running' FROM runs WHERE pool = ?1 AND " HOCKET__QUEUE_OPEN
         " AND " HOCKET__QUEUE_AT " BETWEEN ?2 AND ?3 AND (owner_pid = 0 OR lease_ms <= ?4)"
         " AND NOT instr(?5, id) ORDER BY " HOCKET__QUEUE_AT ", id LIMIT 1");
     if (!st)
@@ -46,8 +47,9 @@ static int next_of_pool(struct hocket__sqlite_keeper *k, const struct look *look
     if (id.n == HOCKET__STORE_ID
         && (!first->no || at_ms < first->at_ms
             || (at_ms == first->at_ms && memcmp(id.p, first->id, id.n) < 0))) {
-        *first =
-            (struct next){ hocket__db_int(d, st, 0), at_ms, hocket__db_int(d, st, 3) != 0, "" };
+        *first = (struct next){ .no = hocket__db_int(d, st, 0), .at_ms = at_ms };
+        first->owned = hocket__db_int(d, st, 3) != 0;
+        first->lost = first->owned || hocket__db_int(d, st, 4) != 0;
         memcpy(first->id, id.p, id.n);
     }
     hocket__db_reset(d, st);
@@ -155,7 +157,15 @@ static int claim(struct hocket__sqlite_keeper *k, int64_t no)
     return hocket__db_run(d, st);
 }
 
-static int give(struct hocket__sqlite_keeper *k, struct hocket__store_call *call, int64_t no)
+/* What one transaction takes: nothing of it is known before that is there. */
+struct taken {
+    struct hocket__claimed *claims[HOCKET__STORE_TAKES];
+    uint64_t fences[HOCKET__STORE_TAKES];
+    size_t n;
+};
+
+static int give(
+    struct hocket__sqlite_keeper *k, struct hocket__store_call *call, int64_t no, uint64_t *fence)
 {
     struct hocket__db *d = &k->db;
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
@@ -167,7 +177,9 @@ static int give(struct hocket__sqlite_keeper *k, struct hocket__store_call *call
     int rc = hocket__db_step(d, st);
     if (rc == 1) {
         hocket__row_run(d, st, &row.run);
-        hocket__store_pack(&call->rows, &row);
+        *fence = row.run.fence;
+        if (hocket__store_pack(&call->rows, &row) < 0)
+            rc = hocket__error_nomem(&d->error);
     }
     hocket__db_reset(d, st);
     return rc < 0 ? rc : 0;
@@ -252,26 +264,41 @@ static int find_whole(struct hocket__sqlite_keeper *k, const struct look *look,
     }
 }
 
+static int take_one(struct hocket__sqlite_keeper *k, const struct next *next,
+    struct hocket__store_call *call, struct taken *taken)
+{
+    struct hocket__claimed *c = hocket__claims_need(&k->base, next->id);
+    if (!c)
+        return hocket__error_nomem(&k->db.error);
+    size_t i = taken->n++;
+    taken->claims[i] = c;
+    int rc = claim(k, next->no);
+    return rc < 0 ? rc : give(k, call, next->no, &taken->fences[i]);
+}
+
 /* Another process may have taken it since it was seen: then there may be another one, or none. */
 static int take(struct hocket__sqlite_keeper *k, const struct look *look,
-    struct hocket__store_call *call, struct hocket__claimed **c)
+    struct hocket__store_call *call, struct taken *taken)
 {
     struct next next;
     int rc = find_whole(k, look, call, &next);
     if (rc == 0 && !next.no)
         call->status = call->error.status;
-    if (rc < 0 || !next.no)
-        return rc;
-    if (!(*c = hocket__claims_need(&k->base, next.id)))
-        return hocket__error_nomem(&k->db.error);
-    rc = claim(k, next.no);
-    return rc < 0 ? rc : give(k, call, next.no);
+    while (rc == 0 && next.no) {
+        rc = take_one(k, &next, call, taken);
+        if (rc < 0 || next.lost || taken->n == call->limit)
+            return rc;
+        rc = find_next(k, look, &next);
+        if (next.lost) /* it comes alone, the next time */
+            return rc;
+    }
+    return rc;
 }
 
 static int look_and_take(
     struct hocket__sqlite_keeper *k, const struct look *look, struct hocket__store_call *call)
 {
-    struct hocket__claimed *c = NULL;
+    struct taken taken = { .n = 0 };
     struct next next;
     int rc = find_next(k, look, &next);
     if (rc == 0 && !next.no && (rc = bury_all(k, look->pools)) == 1)
@@ -280,12 +307,10 @@ static int look_and_take(
         return rc;
     rc = hocket__sqlite_begin(k);
     if (rc == 0)
-        rc = take(k, look, call, &c);
+        rc = take(k, look, call, &taken);
     rc = hocket__sqlite_end(k, rc);
-    if (rc < 0)
-        call->status = rc; /* for what is remembered of it; the answer's is set by the caller */
-    if (c)
-        hocket__claims_taken(&k->base, c, call);
+    for (size_t i = 0; i < taken.n; i++)
+        hocket__claims_taken(&k->base, taken.claims[i], rc < 0 ? 0 : taken.fences[i]);
     return rc;
 }
 

@@ -124,7 +124,8 @@ static struct hocket__store_run take(hocket_host *h)
     for (int i = 0; i < 1000; i++) {
         struct seen s = { .rows = 0 };
         struct hocket__store_reply r = { on_row, on_rows, &s };
-        until_seen(h, &s, hocket__store_take_next(store_of(h), HOCKET__STR("default"), &r, NULL));
+        until_seen(
+            h, &s, hocket__store_take_next(store_of(h), HOCKET__STR("default"), 1, &r, NULL));
         if (s.rows > 0)
             return s.run;
         hocket_wait(h, 10);

@@ -108,6 +108,35 @@ t.test("what was taken for one that is cancelled then is given back", function()
   finish(assert(store.take_next(POOL)))
 end)
 
+t.test("several are taken at once, and given back with one that is cancelled", function()
+  empty()
+  local ids = {}
+  for i = 1, 3 do ids[i] = assert(store.submit(spec())) end
+  table.sort(ids)
+  local taken = assert(store.take_several(POOL, 2))
+  t.same({ #taken, taken[1].id, taken[2].id, taken[1].state }, { 2, ids[1], ids[2], "running" })
+  for _, row in ipairs(taken) do t.equal(assert(store.finish(row.id, row.fence, "queued")), row.id) end
+  local taker
+  local first = fiber.spawn(function()
+    assert(store.find(ids[1]))
+    taker:cancel()
+  end)
+  taker = fiber.spawn(function() return store.take_several(POOL, 16) end)
+  first:join()
+  taker:join()
+  local again = {}
+  while #again < 3 do
+    for _, row in ipairs(assert(store.take_several(POOL, 3 - #again))) do
+      again[#again + 1] = row
+      t.equal(row.attempts, nil, "no worker was lost with it")
+    end
+    fiber.sleep(0.001)
+  end
+  t.same(assert(store.take_several(POOL, 1)), {})
+  for _, row in ipairs(again) do finish(row) end
+  for _, most in ipairs { 0, 17, -1 } do t.ok(not pcall(store.take_several, POOL, most)) end
+end)
+
 t.test("an id that came from an export is an answer, too", function()
   local id = assert(store.submit(spec()))
   local row = assert(store.take_next(POOL))
