@@ -1,6 +1,6 @@
 --- `hocket work`: does the runs that were submitted, as many at once as it may; and those that other workers have lost.
 ---
----     take_next ──> its files, its log ──> it goes on, as with `hocket resume` ──> its end is in the store
+---     take_several ──> files, log of each ──> it goes on, as with `hocket resume` ──> its end is in the store
 ---         └─ none is due: half a second, or until the store tells of something new
 ---
 ---     the store is away ──> it is waited for, from the beginning on
@@ -10,6 +10,7 @@ local announced = require "hocket.internal.workers.announced"
 local cancel = require "hocket.internal.run.cancel"
 local core = require "hocket.internal.core.runs"
 local fiber = require "hocket.internal.core.fiber"
+local flow = require "hocket.flow"
 local fs = require "hocket.internal.core.fs"
 local firing = require "hocket.internal.schedule.firing"
 local json = require "hocket.json"
@@ -36,6 +37,8 @@ local SUSPECT, ATTEMPTS = 2, 5
 
 --- Runs at once, unless said otherwise: they wait for models most of their time.
 local RUNS = 8
+--- So many are asked for at once at most.
+local MOST = 16
 
 local OPTIONS = json.encode { interactive = false, park = true }
 
@@ -115,7 +118,25 @@ local function note_store(self, err)
   self:tell(away and "store_away" or "store_back", { message = away })
 end
 
--- A run, if one is due and there is room for it.
+-- Where little is queued it is taken one by one, so that who else has room gets as much of it. Who has got all that he asked for asks
+-- for twice as many then: each question is a transaction of the store.
+local function take_some(self)
+  local most = math.min(self.asks, self.max - self.n, MOST)
+  local rows, err = store.take_several(self.pools, most)
+  self.asks = rows and #rows == most and 2 * most or 1
+  return rows, err
+end
+
+-- What is not begun before this worker is to end it gives back.
+local function begin_each(self, rows)
+  local left = {}
+  for _, row in ipairs(rows) do
+    if self.stopping then left[#left + 1] = row else begin(self, row) end
+  end
+  flow.map(left, function(row) return store.finish(row.id, row.fence, "queued") end)
+end
+
+-- Runs, if some are due and there is room for them.
 local function take(self)
   mail.is_full = self.n >= self.max
   if self.suspect then return prove(self) end
@@ -128,12 +149,11 @@ local function take(self)
     fiber.park_for_program()
     return
   end
-  local row, err = store.take_next(self.pools)
+  local rows, err = take_some(self)
   self.refused = err and (err.code == "denied" and err or store.broken()) or nil
   if self.refused then return end
   note_store(self, err)
-  if row and self.stopping then return store.finish(row.id, row.fence, "queued") end
-  if row then return begin(self, row) end
+  if rows and #rows > 0 then return begin_each(self, rows) end
   if err then fiber.sleep(AWAY) else store.changed(LOOK) end
 end
 
@@ -221,7 +241,7 @@ end
 ---@param journal userdata
 return function(args, journal, id)
   local names = args.pools and #args.pools > 0 and args.pools or { "default" }
-  local self = { names = names, pools = table.concat(names, ","), max = args.runs or RUNS, at = {}, n = 0, going = 0, main = fiber.self() }
+  local self = { names = names, pools = table.concat(names, ","), max = args.runs or RUNS, asks = 1, at = {}, n = 0, going = 0, main = fiber.self() }
   local run = runs.new { journal = journal, id = id, options = {} }
   function self:tell(kind, what) run:emit(kind, what) end
   hear_program(self, run)
