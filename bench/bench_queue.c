@@ -1,8 +1,9 @@
 /* Runs claimed and finished by workers, beside bare SQL on the same server (tests/support/postgres.sh starts it): 1, 2 and 4
  * processes take runs of one pool, say that they are done and give them back, until none is left: as `hocket work` does it,
- * which asks for the next run while the end of another is written, up to eight (its --runs); and for comparison one by one,
- * where each waits for the other's thread twice. Bare is one libpq connection for each that says two prepared statements, in the same tables with the same indexes: an
- * UPDATE of the first that nobody has locked, RETURNING it, and an UPDATE that ends it. */
+ * which has room for eight (its --runs), asks for the next ones while the end of others is written, and for twice as many
+ * when it has got all that it asked for; and for comparison one by one, where each waits for the other's thread twice. Bare
+ * is one libpq connection for each that says two prepared statements, in the same tables with the same indexes: an UPDATE of
+ * the first that nobody has locked, RETURNING it, and an UPDATE that ends it. */
 #include "store/postgres/postgres.h"
 
 #include <stdio.h>
@@ -98,9 +99,9 @@ struct slot {
 struct worker {
     uv_loop_t loop;
     struct hocket__store *store;
-    struct hocket__store_claim claim;
     struct slot slots[SLOTS];
     int max, at_work, done;
+    int asks, asked, got;
     bool asking, over;
 };
 
@@ -109,23 +110,19 @@ static void take(struct worker *w);
 static int on_row(void *ud, const struct hocket__store_row *row)
 {
     struct worker *w = ud;
-    memcpy(w->claim.id, row->run.id, sizeof(w->claim.id));
-    w->claim.fence = row->run.fence;
-    return 0;
-}
-
-static void finish(struct worker *w)
-{
     struct slot *slot = w->slots;
+    struct hocket__store_claim claim = { .fence = row->run.fence };
+    memcpy(claim.id, row->run.id, sizeof(claim.id));
     while (slot->busy)
         slot++;
     struct hocket__store_run end = { .state = HOCKET__STORE_DONE, .cost = 5, .tokens = 7 };
-    hocket__store_update(
-        w->store, &w->claim, HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_USAGE, &end);
-    hocket__store_release(w->store, &w->claim);
-    hocket__store_commit(w->store, &w->claim, HOCKET__STORE_WRITTEN, &slot->wait);
+    hocket__store_update(w->store, &claim, HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_USAGE, &end);
+    hocket__store_release(w->store, &claim);
+    hocket__store_commit(w->store, &claim, HOCKET__STORE_WRITTEN, &slot->wait);
     slot->busy = true;
     w->at_work++;
+    w->got++;
+    return 0;
 }
 
 static void on_taken(void *ud, int status, const struct hocket_error *err)
@@ -133,9 +130,8 @@ static void on_taken(void *ud, int status, const struct hocket_error *err)
     struct worker *w = ud;
     bare_must(status == 0, err ? err->message : "");
     w->asking = false;
-    w->over = !w->claim.id[0];
-    if (!w->over)
-        finish(w);
+    w->over = w->got == 0;
+    w->asks = w->got == w->asked ? 2 * w->asked : 1;
     take(w);
 }
 
@@ -144,10 +140,12 @@ static void take(struct worker *w)
     struct hocket__store_reply reply = { on_row, on_taken, w };
     if (w->asking || w->over || w->at_work == w->max)
         return;
-    w->claim.id[0] = 0;
+    w->asked = w->asks < w->max - w->at_work ? w->asks : w->max - w->at_work;
+    w->got = 0;
     w->asking = true;
-    bare_must(
-        hocket__store_take_next(w->store, HOCKET__STR("default"), 1, &reply, NULL) == 0, "taking");
+    int rc =
+        hocket__store_take_next(w->store, HOCKET__STR("default"), (size_t) w->asked, &reply, NULL);
+    bare_must(rc == 0, "taking");
 }
 
 static struct worker worker;
@@ -180,7 +178,7 @@ static void open_store(int max)
     struct worker *w = &worker;
     struct hocket_error err;
     struct hocket__store_wait open = { .done = on_open };
-    *w = (struct worker){ .max = max };
+    *w = (struct worker){ .max = max, .asks = 1 };
     for (int i = 0; i < SLOTS; i++)
         w->slots[i].wait.done = on_kept;
     uv_loop_init(&w->loop);
