@@ -141,8 +141,8 @@ local meaning = [[
   from handing it over to hearing of it, beside SQLite's own transaction on the same thread. Those that nobody waits for go
   to the file in batches. **In PostgreSQL**: the same beside a libpq connection that says the same statements one by one (`bench/bench_postgres.c`),
   on a server that syncs each commit. **Runs taken and ended**: by processes that take them from one pool and end them, as
-  `hocket work` does, up to eight at once, or one by one, beside as many connections that say two statements for each
-  (`bench/bench_queue.c`): the time for each run of all.
+  `hocket work` does, which has room for eight and asks for several at once where much is queued, or one by one, beside as many
+  connections that say two statements for each (`bench/bench_queue.c`): the time for each run of all.
 - **kept**: the same run without a store (the floor) and with one, in turn. The tool of the turn says nothing of what it does
   to the world, so that each call begins when a file has what was handed over so far; the store's thread counts. Beside
   the conversation that goes on stands one that begins.
