@@ -38,7 +38,7 @@ static void all_who_watch_hear(void **state)
     fixture_open(&writer);
     watch(f);
     watch(&two);
-    snprintf(script, sizeof(script), "NOTIFY %s", pg_schema);
+    snprintf(script, sizeof(script), "NOTIFY \"%s\"", pg_schema);
     for (int i = 0; i < 3; i++) {
         f->news[HOCKET__STORE_CHANGED] = two.news[HOCKET__STORE_CHANGED] = 0;
         pg_sql(script);
@@ -57,6 +57,13 @@ static void all_who_watch_hear(void **state)
     assert_false(pg_take_next(f, &claim));
     fixture_deinit(&two);
     fixture_deinit(&writer);
+}
+
+/* One that needs quotes in a statement of SQL. */
+static void those_of_a_schema_that_is_a_word_of_sql_hear(void **state)
+{
+    strcpy(pg_schema, "user");
+    all_who_watch_hear(state);
 }
 
 /* Who may only look hears as well, and takes nothing. */
@@ -351,6 +358,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, pg_setup, pg_teardown)
     const struct CMUnitTest tests[] = {
         TEST(all_who_watch_hear),
+        TEST(those_of_a_schema_that_is_a_word_of_sql_hear),
         TEST(a_reader_hears),
         TEST(the_clock_is_the_servers),
         TEST(a_renewed_lease_is_the_servers),

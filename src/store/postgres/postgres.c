@@ -117,7 +117,7 @@ static int listen_to_others(struct hocket__pg_keeper *k)
     char sql[64];
     if (k->db.listening)
         return 0;
-    snprintf(sql, sizeof(sql), "LISTEN %s", k->db.schema);
+    snprintf(sql, sizeof(sql), "LISTEN \"%s\"", k->db.schema);
     hocket__pg_new(&k->db);
     int rc = hocket__pg_query(&k->db, PG_ONCE, sql);
     k->db.listening = rc == 0;

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Letters, digits and underscores, small: needs no quotes wherever an operator writes it. */
+/* Letters, digits and underscores, small: an operator hardly ever needs quotes for it. We do: it may be a word of SQL. */
 static bool is_schema(struct hocket__str s)
 {
     for (size_t i = 0; i < s.n; i++)
