@@ -361,4 +361,13 @@ for n in 1 2 3 4 5 6 7 8 9 10 11 12; do calls="${calls}call delegate {\"agent_na
 run "$HOCKET" run --detach crew "${calls}say all done"; expect 0; id=$(id_in out)
 run "$HOCKET" wait "$id"; expect 0; has out "all done"; hasnt six.log "was not taken"
 run "$HOCKET" replay "$id"; expect 0
+# A question that a call asks: who waits for its caller is told how that is answered, and what the caller waits for besides.
+printf -- '---\nname: curious\ntools: [ask_user]\npool: gpu\n---\nCurious.\n' >crew/curious.md
+sed -i 's/form]/form, curious]/' crew/boss.md
+run "$HOCKET" run --detach crew "$(tell curious 'call ask_user {\"question\":\"Which city?\"}\nthen\nsay known')"; expect 0; id=$(id_in out)
+run "$HOCKET" wait "$id"; expect 75; has err "q1  curious: Which city?"; has err "hocket answer $id q1 TEXT"; hasnt err "r1"
+child=$("$HOCKET" runs --json | grep -oE '"id":"01[0-9A-Z]{24}"' | grep -oE '01[0-9A-Z]{24}' | head -n 1)
+run "$HOCKET" workers; expect 0; grep "^$id" out | grep -q "  run $child (waiting in pool gpu)  question$" || fail "what it waits for, once"
+run "$HOCKET" answer "$id" q1 Oslo; expect 0
+run "$HOCKET" wait "$id"; expect 0; has out done
 finish

@@ -109,7 +109,9 @@ static void say_parked(const struct wait *w, const hocket_json *found)
     cli_store_hint(&where, w->store);
     fprintf(stderr, "answer: hocket answer %s %s %s%s; then wait again: hocket wait %s%s\n", id,
         first ? cli_member(first, "id") : "QUESTION",
-        first && *cli_member(first, "tool") ? "--allow | --deny [WHY]" : "TEXT",
+        first && (*cli_member(first, "tool") || hocket_json_get(first, "plan"))
+            ? "--allow | --deny [WHY]"
+            : "TEXT",
         cli_buf_text(&where), id, cli_buf_text(&where));
     cli_buf_free(&where);
 }

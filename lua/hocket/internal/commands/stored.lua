@@ -47,6 +47,19 @@ function stored.open(row)
   return list
 end
 
+local for_people = { question = true, approval = true }
+
+--- What people are asked of that; it may wait for runs, signals and budgets beside it.
+---@param row table
+---@return table[]
+function stored.asked(row)
+  local list = json.array {}
+  for _, one in ipairs(stored.open(row)) do
+    if for_people[one.kind] then list[#list + 1] = one end
+  end
+  return list
+end
+
 -- The time of day that it waits for.
 local function until_ms(row)
   for _, one in ipairs(parsed(row.waiting_for) or {}) do

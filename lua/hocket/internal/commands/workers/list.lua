@@ -106,7 +106,7 @@ end
 
 -- The run that is waited for, where it is one.
 local function called(open)
-  return open.kind == "run" and type(open.run) == "string" and open.run or open.kind == "signal" and tostring(open.name):match "^run (%w+)$" or nil
+  return open.kind == "run" and type(open.child) == "string" and open.child or open.kind == "signal" and tostring(open.name):match "^run (%w+)$" or nil
 end
 
 -- Several of its agents may wait for the same budget.

@@ -21,7 +21,7 @@ end
 
 -- It waits for a person, and for how long nobody knows.
 local function parked(row)
-  return nil, { code = "parked", message = ("run %s waits for an answer"):format(row.id) }, { id = row.id, state = row.state, waiting_for = stored.open(row) }
+  return nil, { code = "parked", message = ("run %s waits for an answer"):format(row.id) }, { id = row.id, state = row.state, waiting_for = stored.asked(row) }
 end
 
 local function failed(found)
