@@ -38,7 +38,7 @@ static void put_back(struct hocket__stored *s, const struct hocket_error *err)
     hocket__buf_init(&waiting, &s->run->host->alloc, 0);
     if (s->by_hand)
         hocket__shared_restore(s, &row, &set);
-    else if (err->status != HOCKET_ECANCELLED)
+    else if (err->status != HOCKET_ECANCELLED && err->status != HOCKET_EPARKED)
         hocket__shared_put_off(s, err, &waiting, &row, &set);
     hocket__store_update(s->store, &s->claim, set, &row);
     hocket__buf_deinit(&waiting);
@@ -73,14 +73,20 @@ void hocket__resuming_fail(struct hocket__resuming *g, int status, const struct 
     hocket__fibers_settle(r->host->rt);
 }
 
-bool hocket__resume_cancel(struct hocket__run *r)
+/* One that has not begun yet. */
+static bool end_unread(struct hocket__run *r, int status, const char *why)
 {
     struct hocket_error err;
     if (!r->resuming || r->ended)
         return false;
-    hocket__error(&err, HOCKET_ECANCELLED, "cancelled");
-    hocket__resume_end(r, HOCKET_ECANCELLED, &err);
+    hocket__error(&err, status, "%s", why);
+    hocket__resume_end(r, status, &err);
     return true;
+}
+
+bool hocket__resume_cancel(struct hocket__run *r)
+{
+    return end_unread(r, HOCKET_ECANCELLED, "cancelled");
 }
 
 void hocket__host_cancel_resuming(struct hocket_host *h)
@@ -249,18 +255,23 @@ int hocket_run_replay(hocket_host *h, const char *name, uint64_t *id, hocket_eve
     return again(h, name, NULL, &way, id, to, err ? err : &unused);
 }
 
+/* One that sleeps, or is still read: what is to be left of it is in the store. */
+static int park_unread(hocket_host *h, uint64_t id)
+{
+    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
+        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
+        if (r->id == id && r->resuming && !r->resuming->replay
+            && end_unread(r, HOCKET_EPARKED, "the run waits until it is resumed"))
+            return 0;
+    }
+    return HOCKET_ENOTFOUND;
+}
+
 int hocket_run_park(hocket_host *h, uint64_t id)
 {
     struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
-    struct hocket__run *asleep = h && !r ? hocket__asleep_find(h, id) : NULL;
-    struct hocket_error err;
-    if (asleep) {
-        hocket__error(&err, HOCKET_EPARKED, "the run waits until it is resumed");
-        hocket__resume_end(asleep, HOCKET_EPARKED, &err);
-        return 0;
-    }
     if (!r)
-        return h ? HOCKET_ENOTFOUND : HOCKET_EINVAL;
+        return h ? park_unread(h, id) : HOCKET_EINVAL;
     if (!r->stored || r->stored->off || r->stored->replays || !r->kept)
         return HOCKET_ESTATE;
     hocket__waiting_state(r->stored);

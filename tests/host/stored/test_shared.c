@@ -202,8 +202,37 @@ static void test_full(void **state)
     hocket_close(h, NULL, NULL);
 }
 
+/* Whoever ends puts it away, also where it is still read: it is given back, and not cancelled. */
+static void test_parked(void **state)
+{
+    struct life l = { .done = 0 };
+    struct hocket_error err;
+    uint64_t id;
+    (void) state;
+    hocket_host *h = open_host();
+    submit(h);
+    for (int i = 0; i < TIMES; i++) {
+        l.done = 0;
+        assert_int_equal(
+            hocket__run_go_on(h, RUN, take(h).fence, "{\"park\":true}", &id, on_done, &l, &err), 0);
+        assert_int_equal(i % 2 ? hocket_run_park(h, id) : hocket_run_drain(h, id), 0);
+        for (int n = 0; n < 1000 && !l.done; n++)
+            hocket_wait(h, 10);
+        assert_int_equal(l.done, 1);
+        assert_int_equal(l.status, HOCKET_EPARKED);
+        struct seen s = look(h);
+        assert_int_equal(s.run.state, HOCKET__STORE_QUEUED);
+        assert_int_equal(s.run.attempts, 0);
+        assert_int_equal(s.run.owner.pid, 0);
+        assert_string_equal(s.waiting, "");
+    }
+    assert_int_equal(go_on(h, take(h).fence).status, 0);
+    hocket_close(h, NULL, NULL);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_away), cmocka_unit_test(test_full) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_away), cmocka_unit_test(test_full),
+        cmocka_unit_test(test_parked) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
