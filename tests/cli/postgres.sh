@@ -21,6 +21,14 @@ run hocket store migrate; expect 0; has out "up to date"
 run hocket doctor; expect 0; has out "runs are kept in: postgres://hocket:***@/test"
 run hocket runs; expect 0; has err "there are none"
 run hocket runs --store "postgres://nobody@/test?host=$HOST"; expect 1; has err "this role may not use the store: as the owner"
+# One that has no connection left is waited for.
+psql -c 'CREATE ROLE few LOGIN CONNECTION LIMIT 1' -c 'GRANT reader TO few'
+FEW="postgres://few@/test?host=$HOST"
+command psql -X -q -h "$HOST" -U few test -c 'SELECT pg_sleep(3)' >/dev/null & holder=$!
+is_held() { [ "$(psql -c "SELECT count(*) FROM pg_stat_activity WHERE usename = 'few'")" = 1 ]; }
+until_true is_held
+run hocket runs --store "$FEW"; expect 0; has err "there are none"
+wait $holder
 READER="postgres://reader@/test?host=$HOST" WORKER="postgres://worker@/test?host=$HOST"
 
 # ---- A run that waits for a person, as a worker's role ------------------------------------------------------

@@ -75,7 +75,7 @@ static bool is_class(const char *code, const char *class)
 
 /* Whether another attempt may end otherwise. 23: keys that another one has put, or a text that has gone, since it was
  * looked at: then it is looked at anew. */
-static bool may_go_away(const char *code)
+bool hocket__pg_may_go_away(const char *code)
 {
     static const char *const classes[] = { "08", "23", "40", "53", "55", "57", "58", "25" };
     for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
@@ -104,7 +104,7 @@ int hocket__pg_fail_by(struct hocket__pg *d, const PGresult *r)
     int status = strcmp(code, "42501") == 0 ? HOCKET_EDENIED
                  : is_class(code, "54")     ? HOCKET_ELIMIT
                                             : HOCKET_EIO;
-    return hocket__pg_fail(d, status, may_go_away(code), text ? text : code);
+    return hocket__pg_fail(d, status, hocket__pg_may_go_away(code), text ? text : code);
 }
 
 /* ---- Waiting ------------------------------------------------------------------------------------- */
@@ -218,19 +218,45 @@ static PGconn *dial(struct hocket__pg *d)
     return d->lib->PQconnectStartParams(names, values, 1);
 }
 
+static bool is_code(const char *p)
+{
+    return strspn(p, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == 5 && p[5] == ':' && p[6] == ' ';
+}
+
+/* A server that takes no connection says why by an SQLSTATE, which libpq tells nowhere but in a verbose text: "FATAL:  53300:
+ * sorry, too many clients already". Of several servers the last one's counts; people get the text without it. */
+static int refused(struct hocket__pg *d)
+{
+    char text[1024], code[sizeof(d->code)] = "";
+    snprintf(text, sizeof(text), "%s", d->lib->PQerrorMessage(d->conn));
+    for (char *at = text; (at = strstr(at, ":  ")); at += 3) {
+        if (!is_code(at + 3))
+            continue;
+        memcpy(code, at + 3, 5);
+        memmove(at + 3, at + 10, strlen(at + 10) + 1);
+    }
+    hocket__pg_lose(d, text);
+    memcpy(d->code, code, sizeof(code));
+    return HOCKET_EIO;
+}
+
 /* Until it is there, or cannot be; in steps, so that what the server remarks meanwhile is printed by nobody, and a store that
  * is closed waits no longer. */
 static int finish_dialling(struct hocket__pg *d)
 {
     int64_t until = hocket__pg_clock() + CONNECT_MS;
     PostgresPollingStatusType state = PGRES_POLLING_WRITING;
+    d->lib->PQsetErrorVerbosity(d->conn, PQERRORS_VERBOSE);
     while (state == PGRES_POLLING_READING || state == PGRES_POLLING_WRITING) {
         short events = state == PGRES_POLLING_READING ? POLLIN : POLLOUT;
         if (d->lib->PQstatus(d->conn) != CONNECTION_BAD && wait_for(d, events, until) < 0)
             return HOCKET_EIO;
         state = d->lib->PQconnectPoll(d->conn);
     }
-    return state == PGRES_POLLING_OK ? 0 : hocket__pg_lose(d, d->lib->PQerrorMessage(d->conn));
+    if (state != PGRES_POLLING_OK)
+        return refused(d);
+    d->lib->PQsetErrorVerbosity(d->conn, PQERRORS_DEFAULT);
+    return 0;
 }
 
 /* Our tables and nobody else's: not even the temporary ones of the session, which come first where they are not named. */

@@ -56,6 +56,8 @@ void hocket__pg_deinit(struct hocket__pg *d);
  * `retryable`. */
 int hocket__pg_connect(struct hocket__pg *d);
 void hocket__pg_disconnect(struct hocket__pg *d);
+/* Whether what failed by this SQLSTATE may end otherwise another time. */
+bool hocket__pg_may_go_away(const char *code);
 /* Statements may take long from here on. When nobody waits for one any more the server ends it, if it is of version 14. */
 int hocket__pg_be_patient(struct hocket__pg *d);
 /* Several statements without results, as one transaction; so long as it takes. */

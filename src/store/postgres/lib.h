@@ -39,6 +39,7 @@
     X(PQsendQuery)                                                                                 \
     X(PQsendQueryPrepared)                                                                         \
     X(PQserverVersion)                                                                             \
+    X(PQsetErrorVerbosity)                                                                         \
     X(PQsetNoticeProcessor)                                                                        \
     X(PQsetnonblocking)                                                                            \
     X(PQsocket)                                                                                    \

@@ -43,7 +43,7 @@ static int64_t patience(struct hocket__pg *d)
     static const char *const names[] = { "connect_timeout", "dbname", NULL };
     const char *values[] = { "5", d->conninfo.data, NULL };
     if (d->code[0])
-        return d->error.retryable ? OPEN_MS : 0;
+        return hocket__pg_may_go_away(d->code) ? OPEN_MS : 0;
     PGPing ping = d->lib->PQpingParams(names, values, 1);
     return ping == PQPING_REJECT ? OPEN_MS : ping == PQPING_NO_RESPONSE ? REFUSED_MS : 0;
 }
