@@ -84,6 +84,11 @@ static void draw_slots(const struct hocket__store_draw *d,
     out->hungry = others->hungry;
 }
 
+bool hocket__store_draw_looks(const struct hocket__store_draw *d)
+{
+    return d->holder.n == 0 && d->want == 0 && d->spent == 0 && d->block_ms == 0;
+}
+
 bool hocket__store_draw_stays(const struct hocket__store_draw *d, int64_t granted)
 {
     return d->want > 0 && (granted > 0 || d->least == 0);
@@ -99,7 +104,7 @@ void hocket__store_draw_decide(const struct hocket__store_draw *d, int64_t now_m
     const struct hocket__store_others *others, struct hocket__store_level *level,
     struct hocket__store_drawn *out)
 {
-    *out = (struct hocket__store_drawn){ .retry_ms = -1 };
+    *out = (struct hocket__store_drawn){ .retry_ms = -1, .held = others->n };
     leak(d, now_ms, level);
     if (!is_spent_already(d, others))
         level->used += (double) d->spent;

@@ -20,8 +20,11 @@ struct hocket__store_others {
     bool mine; /* the holder itself has something, also where its lease is over */
 };
 
+/* Nothing is changed by it. */
+bool hocket__store_draw_looks(const struct hocket__store_draw *d);
+
 /* Moves the level on, and says what is granted: of a draw with a holder that is all that it has from now on. `others`
- * counts only there. */
+ * counts only there; one that looks is told of them. */
 void hocket__store_draw_decide(const struct hocket__store_draw *d, int64_t now_ms,
     const struct hocket__store_others *others, struct hocket__store_level *level,
     struct hocket__store_drawn *out);

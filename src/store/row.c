@@ -129,6 +129,7 @@ static void pack_drawn(struct hocket__buf *b, const struct hocket__store_drawn *
     hocket__pack_int(b, d->blocked_ms);
     hocket__pack_int(b, d->holders);
     hocket__pack_int(b, d->hungry);
+    hocket__pack_int(b, d->held);
 }
 
 static void pack_pool(struct hocket__buf *b, const struct hocket__store_pool *p)
@@ -288,6 +289,7 @@ static void unpack_drawn(struct hocket__packed *in, struct hocket__store_drawn *
     d->blocked_ms = hocket__unpack_int(in);
     d->holders = hocket__unpack_int(in);
     d->hungry = hocket__unpack_int(in);
+    d->held = hocket__unpack_int(in);
 }
 
 static void unpack_pool(struct hocket__packed *in, struct hocket__store_pool *p)

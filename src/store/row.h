@@ -135,6 +135,7 @@ struct hocket__store_drawn {
     int64_t blocked_ms; /* nobody is granted anything for so long; 0: all are */
     int64_t holders;    /* who have, or want, some of it */
     int64_t hungry;     /* others of these that have less than they want */
+    int64_t held;       /* what others have; of a look all */
 };
 
 /* How many runs of a pool are what: "queued" (due, for any worker), "later" (at a time), "running", "waiting" and

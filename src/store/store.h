@@ -326,7 +326,7 @@ int hocket__store_items_due(struct hocket__store *s, struct hocket__str kind, in
  * (a budget), or places that holders have (calls at once). Who draws says what the limit is: it is kept nowhere. */
 struct hocket__store_draw {
     struct hocket__str name;
-    int64_t want;  /* > 0: so much; 0: only looks; < 0: gives back so much */
+    int64_t want;  /* > 0: so much; 0: only looks (a look); < 0: gives back so much */
     int64_t least; /* nothing is granted rather than less; 0: 1. Of places: 0: whatever there is */
     bool
         owing; /* … but what is there at all, and the rest is owed: for what is larger than the limit */
@@ -342,7 +342,8 @@ struct hocket__store_draw {
     bool again;
     int64_t block_ms; /* nobody is granted anything for so long; 0: as it is */
 };
-/* One row DRAWN. Survives the end of a process as far as the store does; not a loss of power. EINVAL. */
+/* One row DRAWN. Survives the end of a process as far as the store does; not a loss of power. EINVAL. Who may only look at the store
+ * may look: without a holder, and with nothing that is wanted, spent or blocked. */
 int hocket__store_draw(struct hocket__store *s, const struct hocket__store_draw *draw,
     const struct hocket__store_reply *reply, struct hocket__store_call **call);
 

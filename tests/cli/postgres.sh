@@ -61,6 +61,16 @@ run hocket workers; expect 0; has out "$queued"; has out question
 kill "$worker"; wait "$worker"; run hocket workers; has out "none: hocket work is one"
 run hocket cancel "$queued"; expect 0
 
+# Budgets, before a call has drawn from one and after.
+run hocket budget set trips --calls 9; expect 0
+run hocket budget list --store "$READER"; expect 0; has out "9 calls a day: 0 calls used, 9 calls left"
+printf -- '---\nname: one\n---\nOne.\n' >one.md
+run hocket run -q --project trips one.md Hello; expect 0
+run hocket budget show trips --store "$READER"; expect 0; has out "9 calls a day: 1 calls used, 8 calls left"
+run hocket budget rm trips --store "$READER"; expect 1; has err "only look"
+run hocket budget list; expect 0; has out "1 calls used"
+run hocket budget rm trips; expect 0
+
 run timeout 20 "$HOCKET" work -q --store "$READER"; expect 1; has err "permission denied"
 # What a reader asks for beyond that is refused, and it goes on looking.
 printf 'return "at once"\n' >fast.lua # done before anybody knows that it is not kept

@@ -231,6 +231,24 @@ static void what_is_held_is_not_spent_by_others(void **state)
     assert_int_equal(d.holders, 0);
 }
 
+static void who_looks_is_told_and_changes_nothing(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(DRAW(.capacity = 10).level, 10); /* nothing was ever drawn */
+    DRAW(.spent = 3, .capacity = 10);
+    DRAW(.want = 4, .least = 2, PLACES("a"));
+    DRAW(.want = 2, .least = 2, PLACES("b"));
+    for (int i = 0; i < 2; i++) {
+        struct hocket__store_drawn d = DRAW(.capacity = 10);
+        assert_int_equal(d.granted, 0);
+        assert_int_equal(d.level, 7);
+        assert_int_equal(d.held, 6);
+    }
+    assert_int_equal(DRAW(.want = 9, .least = 1, PLACES("c")).granted, 1);
+    f->now += 5001;
+    assert_int_equal(DRAW(.capacity = 10).held, 0);
+}
+
 /* Its answer was lost: whoever asks again cannot know whether it was done. */
 static void what_is_spent_again_is_spent_once(void **state)
 {
@@ -264,6 +282,7 @@ int conformance_draw(const struct store_kind *kind)
         TEST(a_block_holds_all_back),
         TEST(places_are_lent),
         TEST(what_is_held_is_not_spent_by_others),
+        TEST(who_looks_is_told_and_changes_nothing),
         TEST(what_is_spent_again_is_spent_once),
         TEST(a_clock_may_be_put_back),
         TEST(old_rows_go),

@@ -166,13 +166,14 @@ static void push_pool(lua_State *L, const struct hocket__store_pool *p)
 
 static void push_drawn(lua_State *L, const struct hocket__store_drawn *d)
 {
-    lua_createtable(L, 0, 6);
+    lua_createtable(L, 0, 7);
     set_int(L, "granted", d->granted);
     set_int(L, "level", d->level);
     set_int(L, "retry_ms", d->retry_ms);
     set_int(L, "blocked_ms", d->blocked_ms);
     set_int(L, "holders", d->holders);
     set_int(L, "hungry", d->hungry);
+    set_int(L, "held", d->held);
 }
 
 static void push_row(lua_State *L, const struct hocket__store_row *row)
@@ -426,7 +427,7 @@ static int64_t amount(lua_State *L, const char *name)
 }
 
 /* draw{name=, want=, capacity=, least=, owing=, forced=, leak=, leak_ms=, holder=, lease_ms=, spent=, again=, block_ms=} ->
- * {granted, level, retry_ms, blocked_ms, holders, hungry}: see hocket__store_draw */
+ * {granted, level, retry_ms, blocked_ms, holders, hungry, held}: see hocket__store_draw */
 static int l_draw(lua_State *L)
 {
     struct hocket__store_draw d = { .name = hocket__opt_str(L, 1, "name"),

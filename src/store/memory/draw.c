@@ -103,7 +103,7 @@ void hocket__memory_draw(struct hocket__memory *m, struct hocket__store_call *c)
         return;
     }
     struct hocket__store_others others = { 0 };
-    if (d.holder.n > 0)
+    if (d.holder.n > 0 || hocket__store_draw_looks(&d))
         others = count_others(m, &d, now);
     hocket__store_draw_decide(&d, now, &others, &limit->level, &row.drawn);
     if (d.holder.n > 0 && hocket__store_draw_stays(&d, row.drawn.granted)

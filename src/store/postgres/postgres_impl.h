@@ -260,6 +260,7 @@ enum {
     PG_NOTE_NO,
     PG_NO_SYNC,
     PG_LIMIT_MAKE,
+    PG_LIMIT_LOOK,
     PG_LIMIT_PUT,
     PG_LIMIT_SWEEP,
     PG_LEASES,

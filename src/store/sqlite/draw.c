@@ -94,31 +94,36 @@ static int write_lease(
     return hocket__db_run(d, st);
 }
 
-static int draw_one(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
+static int draw_one(struct hocket__sqlite_keeper *k, struct hocket__store_call *c,
+    const struct hocket__store_draw *draw, bool looks)
 {
     struct hocket__db *d = &k->db;
-    struct hocket__store_draw draw = hocket__store_call_draw(c);
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_DRAWN };
     struct hocket__store_level level = { 0 };
     struct hocket__store_others others = { 0 };
     int64_t now = hocket__sqlite_now(k);
-    int rc = read_level(d, draw.name, &level);
-    if (rc == 0 && draw.holder.n > 0)
-        rc = read_others(d, &draw, now, &others);
-    if (rc == 0 && level.at_ms == 0)
+    int rc = read_level(d, draw->name, &level);
+    if (rc == 0 && (draw->holder.n > 0 || looks))
+        rc = read_others(d, draw, now, &others);
+    if (rc == 0 && level.at_ms == 0 && !looks)
         rc = sweep(d, now);
     if (rc < 0)
         return rc;
-    hocket__store_draw_decide(&draw, now, &others, &level, &row.drawn);
+    hocket__store_draw_decide(draw, now, &others, &level, &row.drawn);
     hocket__store_pack(&c->rows, &row);
-    rc = write_level(d, draw.name, &level);
-    return rc == 0 && draw.holder.n > 0 ? write_lease(d, &draw, row.drawn.granted, now) : rc;
+    if (looks)
+        return 0;
+    rc = write_level(d, draw->name, &level);
+    return rc == 0 && draw->holder.n > 0 ? write_lease(d, draw, row.drawn.granted, now) : rc;
 }
 
 int hocket__sqlite_draw(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
+    struct hocket__store_draw draw = hocket__store_call_draw(c);
+    if (hocket__store_draw_looks(&draw))
+        return draw_one(k, c, &draw, true);
     int rc = hocket__sqlite_begin(k);
     if (rc == 0)
-        rc = draw_one(k, c);
+        rc = draw_one(k, c, &draw, false);
     return hocket__sqlite_end(k, rc);
 }

@@ -27,13 +27,12 @@ end
 
 -- What was spent today, and what is left and not held by calls that are under way.
 local function state_of(project, date, kind, limit)
-  local units, name = day_budget.units(kind, limit), day_budget.row(project, date, kind)
-  local spent, err = store.draw { name = name, capacity = units }
-  if not spent then return nil, err end
-  local free
-  free, err = store.draw { name = name, capacity = units, holder = "-", lease_ms = 1 } -- wants nothing
-  if not free then return nil, err end
-  return { limit = limit, used = value_of(kind, units - spent.level), held = value_of(kind, math.max(spent.level, 0) - free.level), left = value_of(kind, free.level) }
+  local units = day_budget.units(kind, limit)
+  local drawn, err = store.draw { name = day_budget.row(project, date, kind), capacity = units } -- wants nothing
+  if not drawn then return nil, err end
+  local free = math.max(drawn.level, 0)
+  local held = math.min(drawn.held, free)
+  return { limit = limit, used = value_of(kind, units - drawn.level), held = value_of(kind, held), left = value_of(kind, free - held) }
 end
 
 local function described(project, spec)
@@ -161,9 +160,11 @@ function words.list()
   table.sort(rows, function(a, b) return a.id < b.id end)
   local all, lines = json.array {}, {}
   for i, row in ipairs(rows) do
+    local one
     local spec, wrong = day_budget.of(row.id)
-    local one = spec and described(row.id, spec) or { project = row.id, problem = wrong and wrong.message or "it was removed" }
-    all[i], lines[i] = one, line_of(one)
+    if spec then one, wrong = described(row.id, spec) end
+    all[i] = one or { project = row.id, problem = wrong and wrong.message or "it was removed" }
+    lines[i] = line_of(all[i])
   end
   return { projects = all, text = #lines > 0 and table.concat(lines, "\n") or "no project has a budget (hocket budget set NAME --cost USD)" }
 end
