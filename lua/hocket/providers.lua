@@ -8,6 +8,7 @@
 ---
 --- From then on "mycloud/some-model" is a model like any other.
 local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
+local registered = require "hocket.internal.base.names"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local system = require "hocket.internal.core.system"
 
@@ -144,6 +145,8 @@ list["azure-chat"] = {
   key_env = "AZURE_OPENAI_API_KEY", key_header = "api-key", traits = { max_tokens_field = "max_completion_tokens" },
 }
 
+local declared = registered.new(list)
+
 --- Who is asked first when no model was named: whose key is there.
 providers.order = { "anthropic", "openai", "gemini", "openrouter", "deepseek", "mistral", "groq", "xai" }
 
@@ -270,19 +273,20 @@ function providers.wrong(name, def)
   if not ok then return (tostring(err):gsub("^[^:]*:%d+: ", "")) end
 end
 
---- Declares a provider, or replaces one: what was declared before counts no more, in anything.
+--- Declares a provider, or replaces one: what was declared before counts no more, in anything. A run has what its own script and its folder
+--- declare, whatever others do.
 ---@param name string
 ---@param def hocket.Provider
 function providers.add(name, def)
   check_all(name, def)
-  list[name] = def
+  declared:set(name, def)
 end
 
 --- What was declared; nil when nothing was.
 ---@param name string
 ---@return hocket.Provider?
 function providers.get(name)
-  return list[name]
+  return declared:get(name)
 end
 
 -- "ONE|OTHER:-text" -> the value of the first that is set, the text; or what stands for it.
@@ -320,7 +324,7 @@ end
 ---@return string?
 ---@internal
 function providers.base_of(name)
-  local def = list[name]
+  local def = declared:get(name)
   if not def then return nil end
   local base = def.base_env and system.getenv(def.base_env)
   if not base then base = def.place and def.place(value_of) or providers.expand(def.base) end
@@ -334,7 +338,8 @@ end
 ---@param name string
 ---@return boolean
 function providers.is_local(name)
-  local host = list[name] and list[name].own_models and providers.base_of(name):match "^%a+://([^/?#]*)"
+  local def = declared:get(name)
+  local host = def and def.own_models and providers.base_of(name):match "^%a+://([^/?#]*)"
   if not host then return false end
   host = host:gsub("^.*@", ""):gsub(":%d+$", ""):lower()
   return host == "localhost" or host == "[::1]" or host:find "^127%.%d+%.%d+%.%d+$" ~= nil
@@ -386,10 +391,7 @@ end
 --- All names, sorted.
 ---@return string[]
 function providers.names()
-  local names = {}
-  for name in pairs(list) do names[#names + 1] = name end
-  table.sort(names)
-  return names
+  return declared:list()
 end
 
 return providers

@@ -13,6 +13,7 @@
 --- A toolset is a name for `tools:` in agent files; it makes tools for one agent at work. See docs/tools.md.
 local json = require "hocket.json"
 local labels = require "hocket.internal.base.labels"
+local registered = require "hocket.internal.base.names"
 local schema = require "hocket.schema"
 local failed = require("hocket.internal.core.system").error
 
@@ -135,10 +136,11 @@ function tool.new(def)
   }
 end
 
-local sets, known_parameters = {}, {}
+local sets = registered.new()
 
 --- Registers a name for `tools:` in agent files. `make(env)` returns one tool or a list of
---- them for one agent at work; env has `agent`, `team`, `board`, `document`, `run`, `task_ids`.
+--- them for one agent at work; env has `agent`, `team`, `board`, `document`, `run`, `task_ids`. What a run's script registers is what
+--- that run finds under the name, whatever others register.
 ---@param name string
 ---@param make? fun(env: table): hocket.Tool|hocket.Tool[] Nil takes the name back.
 ---@param parameters? fun(): table Of a name that stands for one tool: the JSON Schema of its arguments, so that rules for it can be checked before there is one.
@@ -147,31 +149,28 @@ function tool.set(name, make, parameters)
   for what, given in pairs { make = make, parameters = parameters } do
     if type(given) ~= "function" then error(("tool.set '%s': %s has to be a function, not a %s"):format(name, what, type(given)), 2) end
   end
-  sets[name], known_parameters[name] = make, make and parameters
+  sets:set(name, make and { make = make, parameters = parameters })
 end
 
 --- The JSON Schema of a tool's arguments, where it was registered with one.
 ---@param name string
 ---@return table?
 function tool.parameters(name)
-  local of = known_parameters[name]
-  return of and of()
+  local set = sets:get(name)
+  return set and set.parameters and set.parameters()
 end
 
 --- Whether a name for `tools:` is known.
 ---@param name string
 ---@return boolean
 function tool.is_known(name)
-  return sets[name] ~= nil
+  return sets:get(name) ~= nil
 end
 
 --- All names that `tools:` may use, sorted.
 ---@return string[]
 function tool.names()
-  local names = {}
-  for name in pairs(sets) do names[#names + 1] = name end
-  table.sort(names)
-  return names
+  return sets:list()
 end
 
 -- Adds a tool that is not there yet.
@@ -183,11 +182,11 @@ end
 
 -- Adds those that a name stands for.
 local function take_set(tools, seen, name, env)
-  local make = sets[name]
-  if not make then
+  local set = sets:get(name)
+  if not set then
     return nil, failed { code = "agent", message = ("unknown tool '%s' (there are: %s)"):format(name, table.concat(tool.names(), ", ")) }
   end
-  local made, err = make(env)
+  local made, err = set.make(env)
   if not made then return nil, err end
   for _, one in ipairs(made.run and { made } or made) do
     one.set = one.set or name

@@ -174,4 +174,34 @@ run "$HOCKET" cancel "$id"; expect 0
 same "$("$HOCKET" runs --state queued --json | grep -c child.lua)" 0
 end 2 TERM; expect 0
 
+# ---- Scripts side by side: each has the tools and providers that it has registered, under whatever name ------
+mkdir marks
+cat >marks/main.lua <<'X'
+local hocket = require "hocket"
+local n, go = 0, (...) .. ".go"
+hocket.tool.set("mark", function()
+  return hocket.tool { name = "mark", description = "Marks", parameters = { type = "object" }, effects = {}, run = function() n = n + 1 return "marked" end }
+end)
+local served = assert(hocket.sim.serve { reply = function(request)
+  if request.messages[#request.messages].role == "tool" then return "heard" end
+  return { calls = { { name = "mark", arguments = {} } } }
+end })
+hocket.provider("here", { protocol = "openai_chat", base = served.base })
+while not hocket.step("look", function()
+  local f <close> = io.open(go)
+  return f ~= nil
+end) do hocket.flow.sleep(0.05) end
+local reply = assert(hocket.run(hocket.agent { name = "one", prompt = "Mark.", tools = { "mark" }, model = "here/any" }, "Now"))
+served.close()
+return ("%s %d"):format(reply.text, n)
+X
+detach marks "$PWD/first"; first=$id; worker 3
+until_true is "$first" running
+detach marks "$PWD/second"; second=$id
+until_true is "$second" running
+sleep 0.3
+touch second.go; run "$HOCKET" wait "$second"; expect 0; has out "heard 1" # and its server is gone
+touch first.go; run "$HOCKET" wait "$first"; expect 0; has out "heard 1"
+end 3 TERM; expect 0
+
 finish

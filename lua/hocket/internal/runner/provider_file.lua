@@ -114,9 +114,7 @@ local loaded = {} -- by path, the file that was declared
 function provider_file.declare(file)
   local before = loaded[file.path]
   if before and before.digest == file.digest then file = before end -- what was made of a declaration goes on
-  for _, name in ipairs(file.names) do
-    if providers.get(name) ~= file.defs[name] then providers.add(name, file.defs[name]) end
-  end
+  for _, name in ipairs(file.names) do providers.add(name, file.defs[name]) end
   loaded[file.path] = file
 end
 

@@ -1,0 +1,51 @@
+--- Names that scripts give to something: what there is of them here, and by run what its own script has registered. That goes before: another
+--- run that is at work beside it may have given the same name to something else.
+local fiber = require "hocket.internal.core.fiber"
+
+local names = {}
+
+---@class hocket.Names
+---@field package shared table<string, any>
+---@field package of_runs table<hocket.Run, table<string, any>>
+local Names = {}
+Names.__index = Names
+
+local function current()
+  local context = fiber.context()
+  return context and context.run
+end
+
+---@param shared? table<string, any> Those that there are in the beginning.
+---@return hocket.Names
+function names.new(shared)
+  return setmetatable({ shared = shared or {}, of_runs = setmetatable({}, { __mode = "k" }) }, Names)
+end
+
+--- What no run has registered under a name itself it has of whoever registered it last: a module that is loaded once does that for all.
+---@param name string
+---@param value any Nil takes the name back.
+function Names:set(name, value)
+  local run = current()
+  self.shared[name] = value
+  if not run then return end
+  self.of_runs[run] = self.of_runs[run] or {}
+  self.of_runs[run][name] = value
+end
+
+---@param name string
+---@return any
+function Names:get(name)
+  local run = current()
+  local own = run and self.of_runs[run]
+  return own and own[name] or self.shared[name]
+end
+
+---@return string[] all Sorted.
+function Names:list()
+  local all = {}
+  for name in pairs(self.shared) do all[#all + 1] = name end
+  table.sort(all)
+  return all
+end
+
+return names
