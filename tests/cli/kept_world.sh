@@ -117,4 +117,10 @@ for at in $(seq 9 20); do
   run "$HOCKET" resume -q "$fork"; expect 0
   run "$HOCKET" replay "$fork"; expect 0
 done
+
+# What an agent has read it has read in every process: what was allowed another day is changed.
+cp -r "$ROOT/examples/project" paint
+run "$HOCKET" run -q paint/agents --workdir paint/work "Fix the greeting"; expect 75; id=$(id_in err); has err edit_file
+run "$HOCKET" answer "$id" a1 --allow; expect 0
+run "$HOCKET" resume -q "$id"; expect 75; has err execute_command; has paint/work/greet.sh Hello
 finish

@@ -55,11 +55,12 @@ void hocket__files_job_drop(struct hocket__files_job *j)
 
 static int read_file(struct hocket__files_job *j)
 {
-    int rc = hocket__root_slurp(j->fd, j->path.data, j->max, &j->content, j->hash, &j->err);
+    int rc = hocket__root_slurp(j->fd, j->path.data, j->max, &j->content, &j->err);
     close(j->fd);
     j->fd = -1;
     if (rc < 0)
         return rc;
+    hocket__root_hash(hocket__buf_str(&j->content), j->has_expect ? j->expect : NULL, j->hash);
     j->info.size = (int64_t) j->content.len;
     struct hocket__str text;
     j->encoding = hocket__decode_text(hocket__buf_str(&j->content), &j->out, &text);

@@ -262,15 +262,37 @@ static int start(lua_State *L, struct hocket__files_job *j)
 
 /* ---- Operations --------------------------------------------------------------------- */
 
-/* r:read(path, {first=, lines=, limit=, max=, raw=}?) -> {text, encoding, hash, size, modified, first,
- * last, total, cut, …} | nil, error. raw: also `bytes`, what the file holds as it is. */
+/* NULL: there is none. */
+static const unsigned char *check_hash(lua_State *L, int arg, struct hocket__str hash)
+{
+    luaL_argcheck(L, !hash.p || hash.n == HOCKET__HASH, arg, "a hash that read gave expected");
+    return (const unsigned char *) hash.p;
+}
+
+static const unsigned char *hash_at(lua_State *L, int arg)
+{
+    struct hocket__str none = { NULL, 0 };
+    return check_hash(L, arg, lua_isnoneornil(L, arg) ? none : hocket__check_str(L, arg));
+}
+
+static void set_expect(struct hocket__files_job *j, const unsigned char *hash)
+{
+    j->has_expect = hash != NULL;
+    if (hash)
+        memcpy(j->expect, hash, HOCKET__HASH);
+}
+
+/* r:read(path, {first=, lines=, limit=, max=, raw=, like=}?) -> {text, encoding, hash, size, modified,
+ * first, last, total, cut, …} | nil, error. raw: also `bytes`, what the file holds as it is. like: a hash that an
+ * earlier read gave, maybe of another process: the hash is the same when the content is. */
 static int l_read(lua_State *L)
 {
-    static const char *const names[] = { "first", "lines", "limit", "max", "raw", NULL };
+    static const char *const names[] = { "first", "lines", "limit", "max", "raw", "like", NULL };
     lua_settop(L, 3);
     if (!lua_isnil(L, 3))
         hocket__opt_only(L, 3, names);
     struct hocket__files_job *j = new_job(L, HOCKET__FILES_READ, 2);
+    set_expect(j, check_hash(L, 3, hocket__opt_str(L, 3, "like")));
     j->first = (size_t) hocket__opt_int(L, 3, "first", 1, 1, INT64_C(1) << 40);
     j->lines = (size_t) hocket__opt_int(L, 3, "lines", INT64_C(1) << 40, 0, INT64_C(1) << 40);
     j->limit = (size_t) hocket__opt_int(L, 3, "limit", FILE_MAX, 0, FILE_MAX);
@@ -296,17 +318,6 @@ static int l_list(lua_State *L)
     return start(L, j);
 }
 
-static void set_expect(lua_State *L, struct hocket__files_job *j, int arg)
-{
-    struct hocket__str hash = { NULL, 0 };
-    if (lua_isnoneornil(L, arg))
-        return;
-    hash = hocket__check_str(L, arg);
-    luaL_argcheck(L, hash.n == HOCKET__HASH, arg, "a hash that read gave expected");
-    memcpy(j->expect, hash.p, HOCKET__HASH);
-    j->has_expect = true;
-}
-
 /* r:write(path, text, hash?) -> true | nil, error. The hash is of what is replaced; without one
  * nothing is to be there. */
 static int l_write(lua_State *L)
@@ -314,7 +325,7 @@ static int l_write(lua_State *L)
     lua_settop(L, 4);
     struct hocket__files_job *j = new_job(L, HOCKET__FILES_WRITE, 2);
     set_text(L, &j->text, 3);
-    set_expect(L, j, 4);
+    set_expect(j, hash_at(L, 4));
     return start(L, j);
 }
 
@@ -325,7 +336,7 @@ static int l_move(lua_State *L)
     check_path(L, 3);
     struct hocket__files_job *j = new_job(L, HOCKET__FILES_MOVE, 2);
     set_text(L, &j->to, 3);
-    set_expect(L, j, 4);
+    set_expect(j, hash_at(L, 4));
     return start(L, j);
 }
 
@@ -369,11 +380,11 @@ static int l_search(lua_State *L)
     return start(L, j);
 }
 
-/* hash(text) -> what read gives for a file with that content */
+/* hash(text, like?) -> what read gives for a file with that content */
 static int l_hash(lua_State *L)
 {
     unsigned char hash[HOCKET__HASH];
-    hocket__root_hash(hocket__check_str(L, 1), hash);
+    hocket__root_hash(hocket__check_str(L, 1), hash_at(L, 2), hash);
     lua_pushlstring(L, (const char *) hash, HOCKET__HASH);
     return 1;
 }

@@ -17,7 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HOCKET__HASH 8
+/* What was read, to be known again later, also by another process: a key, and the content's hash under it. */
+#define HOCKET__HASH 24
 
 struct hocket__root;
 
@@ -51,11 +52,13 @@ int hocket__root_folder(struct hocket__root *r, const char *path, struct hocket_
 int hocket__root_info(struct hocket__root *r, const char *path, struct hocket__root_info *info,
     struct hocket_error *err);
 
-/* Appends what an opened file holds; ELIMIT past `max` bytes. `hash` (may be NULL) gets a hash of
- * all of it: keyed anew in each process, so nobody can make a file with a hash they know. */
-int hocket__root_slurp(int fd, const char *path, size_t max, struct hocket__buf *out,
-    unsigned char hash[HOCKET__HASH], struct hocket_error *err);
-void hocket__root_hash(struct hocket__str content, unsigned char hash[HOCKET__HASH]);
+/* Appends what an opened file holds; ELIMIT past `max` bytes. */
+int hocket__root_slurp(
+    int fd, const char *path, size_t max, struct hocket__buf *out, struct hocket_error *err);
+/* The hash of a content, under the key of `like`: the same as that when the content is. NULL: under a key of this process's
+ * own, so nobody can make a content with a hash that they know. */
+void hocket__root_hash(struct hocket__str content, const unsigned char like[HOCKET__HASH],
+    unsigned char hash[HOCKET__HASH]);
 
 /* Writes a whole file: a temporary one beside it, synced, then moved into place. Parents are made.
  * `expect` is the hash of what is to be replaced: when something else is there by then, also at the

@@ -37,8 +37,8 @@ static void make_key(void)
 
 #ifdef __SIZEOF_INT128__
 /* A whole file is hashed at every read, so this is a fast one: 16 bytes a multiplication, as in
- * wyhash. Hashes leave the process as little as the key does, so that nobody can look for two texts
- * that have the same one. */
+ * wyhash. Hashes leave the process as little as the key does, but for the log of a run that is kept, so that nobody can look
+ * for two texts that have the same one. */
 static uint64_t fold(uint64_t a, uint64_t b)
 {
     unsigned __int128 m = (unsigned __int128) a * b;
@@ -73,17 +73,21 @@ static uint64_t hash_of(const uint64_t key[2], struct hocket__str s)
 }
 #endif
 
-void hocket__root_hash(struct hocket__str content, unsigned char hash[HOCKET__HASH])
+void hocket__root_hash(struct hocket__str content, const unsigned char like[HOCKET__HASH],
+    unsigned char hash[HOCKET__HASH])
 {
+    uint64_t key[2];
     pthread_once(&secret.once, make_key);
-    uint64_t h = hash_of(secret.key, content);
-    memcpy(hash, &h, HOCKET__HASH);
+    memcpy(key, like ? (const void *) like : secret.key, sizeof(key));
+    uint64_t h = hash_of(key, content);
+    memcpy(hash, key, sizeof(key));
+    memcpy(hash + sizeof(key), &h, sizeof(h));
 }
 
 /* ---- Reading --------------------------------------------------------------------------- */
 
-int hocket__root_slurp(int fd, const char *path, size_t max, struct hocket__buf *out,
-    unsigned char hash[HOCKET__HASH], struct hocket_error *err)
+int hocket__root_slurp(
+    int fd, const char *path, size_t max, struct hocket__buf *out, struct hocket_error *err)
 {
     struct stat st;
     size_t from = out->len;
@@ -106,8 +110,6 @@ int hocket__root_slurp(int fd, const char *path, size_t max, struct hocket__buf 
     }
     if (out->len - from > max)
         return hocket__error(err, HOCKET_ELIMIT, "%s is larger than %zu bytes", path, max);
-    if (hash)
-        hocket__root_hash(hocket__str(out->data ? out->data + from : "", out->len - from), hash);
     return 0;
 }
 
@@ -129,8 +131,9 @@ static int compare(int dir, const char *name, const char *path, const unsigned c
     int rc = fstat(fd, &st) < 0 ? hocket__root_fail(err, "read", path)
                                 : hocket__root_check(&st, path, err);
     if (rc == 0)
-        rc = hocket__root_slurp(fd, path, COMPARE_MAX, &now, hash, err);
+        rc = hocket__root_slurp(fd, path, COMPARE_MAX, &now, err);
     close(fd);
+    hocket__root_hash(hocket__buf_str(&now), expect, hash);
     hocket__buf_deinit(&now);
     if (rc == 0 && memcmp(hash, expect, HOCKET__HASH) != 0)
         rc = hocket__error(

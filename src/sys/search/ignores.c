@@ -26,7 +26,7 @@ void hocket__ignores_push(struct hocket__ignores *all, int dir, const char *name
         return;
     hocket__buf_init(&text, &hocket__malloc, 0);
     if (all->n < HOCKET__IGNORES_MAX && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
-        && hocket__root_slurp(fd, name, FILE_MAX, &text, NULL, NULL) == 0) {
+        && hocket__root_slurp(fd, name, FILE_MAX, &text, NULL) == 0) {
         struct hocket__ignore *ig = &all->files[all->n++];
         hocket__ignore_init(ig, &hocket__malloc, hocket__buf_str(&text));
         ig->base = base;

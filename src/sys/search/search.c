@@ -210,7 +210,7 @@ static bool read_content(struct walk *w, int fd)
         b->len = 0;
         return true;
     }
-    return hocket__root_slurp(fd, w->path.data + w->above, w->s->max_file, b, NULL, NULL) == 0;
+    return hocket__root_slurp(fd, w->path.data + w->above, w->s->max_file, b, NULL) == 0;
 }
 
 /* What was read as read_file shows it. Bytes that are no text are left as they are: only where

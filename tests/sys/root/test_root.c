@@ -93,7 +93,7 @@ static int read_at(const char *path, char *out, struct hocket_error *err)
     if (fd < 0)
         return fd;
     hocket__buf_init(&b, &hocket__malloc, 0);
-    int rc = hocket__root_slurp(fd, path, 1000, &b, NULL, err);
+    int rc = hocket__root_slurp(fd, path, 1000, &b, err);
     close(fd);
     if (out)
         snprintf(out, 256, "%s", b.data ? b.data : "");
@@ -103,7 +103,7 @@ static int read_at(const char *path, char *out, struct hocket_error *err)
 
 static void hash_of(const char *text, unsigned char hash[HOCKET__HASH])
 {
-    hocket__root_hash(hocket__cstr(text), hash);
+    hocket__root_hash(hocket__cstr(text), NULL, hash);
 }
 
 /* ---- Paths ------------------------------------------------------------------------- */
@@ -312,18 +312,33 @@ static void test_hash(void **state)
     char text[200] = { 0 };
     unsigned char a[HOCKET__HASH], b[HOCKET__HASH];
     for (size_t n = 0; n <= sizeof(text); n++) {
-        hocket__root_hash(hocket__str(text, n), a);
+        hocket__root_hash(hocket__str(text, n), NULL, a);
         if (n < sizeof(text)) {
-            hocket__root_hash(hocket__str(text, n + 1), b);
+            hocket__root_hash(hocket__str(text, n + 1), NULL, b);
             assert_memory_not_equal(a, b, HOCKET__HASH);
         }
         for (size_t i = 0; i < n * 8; i++) {
             text[i / 8] ^= (char) (1 << i % 8);
-            hocket__root_hash(hocket__str(text, n), b);
+            hocket__root_hash(hocket__str(text, n), NULL, b);
             text[i / 8] ^= (char) (1 << i % 8);
             assert_memory_not_equal(a, b, HOCKET__HASH);
         }
     }
+}
+
+/* One that another process gave has that one's key. */
+static void test_hash_of_elsewhere(void **state)
+{
+    unsigned char own[HOCKET__HASH], again[HOCKET__HASH],
+        elsewhere[HOCKET__HASH] = "another process's key";
+    (void) state;
+    hocket__root_hash(hocket__cstr("text"), elsewhere, elsewhere);
+    hocket__root_hash(hocket__cstr("text"), NULL, own);
+    assert_memory_not_equal(own, elsewhere, HOCKET__HASH);
+    hocket__root_hash(hocket__cstr("text"), elsewhere, again);
+    assert_memory_equal(again, elsewhere, HOCKET__HASH);
+    hocket__root_hash(hocket__cstr("texts"), elsewhere, again);
+    assert_memory_not_equal(again, elsewhere, HOCKET__HASH);
 }
 
 /* ---- Races ------------------------------------------------------------------------------------
@@ -587,6 +602,7 @@ int main(void)
     const struct CMUnitTest tests[] = { BOTH(test_paths), BOTH(test_reading),
         BOTH(test_nothing_leads_out), BOTH(test_links_inside), BOTH(test_pipes_do_not_block),
         BOTH(test_writing), BOTH(test_moving), BOTH(test_listing), cmocka_unit_test(test_hash),
+        cmocka_unit_test(test_hash_of_elsewhere),
         BOTH(test_race), BOTH(test_the_newest_stays), BOTH(test_nothing_is_lost),
         BOTH(test_removing), BOTH(test_removing_in_a_race) };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ end
 
 local function cut(got, text, opts)
   local piece, first, last, total, is_cut = files.lines(text, opts.first or 1, opts.lines or 1 << 40, opts.limit or #text)
-  local made = setmetatable({ text = piece, first = first, last = last, total = total, cut = is_cut, hash = files.hash(text), size = #text, encoding = "utf-8" }, { __index = got })
+  local made = setmetatable({ text = piece, first = first, last = last, total = total, cut = is_cut, hash = files.hash(text, opts.like), size = #text, encoding = "utf-8" }, { __index = got })
   return made
 end
 
@@ -47,10 +47,10 @@ local changed = { code = "state", message = "the file was changed by somebody el
 
 -- The hash of the file under a buffer that is as it was when it was read; nil and an error where it is not.
 local function below(self, path, hash)
-  local got, err = self.root:read(path)
+  local got, err = self.root:read(path, { like = hash })
   if not got then return nil, err end
   local text = buffer(self, path)
-  if text and files.hash(text) == hash or not text and got.hash == hash then return got.hash end
+  if text and files.hash(text, hash) == hash or not text and got.hash == hash then return got.hash end
   return nil, system.error(changed)
 end
 

@@ -95,7 +95,8 @@ local function with_hint(space, path, err)
 end
 
 local function read(space, path, first, lines, limit)
-  local got, err = space.root:read(path, { first = first, lines = lines, limit = limit })
+  local before = space.seen[path]
+  local got, err = space.root:read(path, { first = first, lines = lines, limit = limit, like = before and before.hash })
   if not got then
     return nil, with_hint(space, path, err)
   elseif got.encoding == "binary" then
@@ -167,7 +168,7 @@ end
 
 -- What is in a file that is going to be replaced, as long as it is what the task has read.
 local function unchanged(space, path, seen)
-  local got, err = space.root:read(path)
+  local got, err = space.root:read(path, { like = seen.hash })
   if not got then return nil, err end
   if got.hash ~= seen.hash then
     return nil, ("%s was changed by somebody else since it was read. Read it again, then decide."):format(path)
