@@ -118,9 +118,22 @@ for at in $(seq 9 20); do
   run "$HOCKET" replay "$fork"; expect 0
 done
 
-# What an agent has read it has read in every process: what was allowed another day is changed.
+# What an agent has read it has read in every process: what was allowed another day is changed. What the person was shown is told
+# again as it was, wherever the file is by then.
 cp -r "$ROOT/examples/project" paint
 run "$HOCKET" run -q paint/agents --workdir paint/work "Fix the greeting"; expect 75; id=$(id_in err); has err edit_file
 run "$HOCKET" answer "$id" a1 --allow; expect 0
 run "$HOCKET" resume -q "$id"; expect 75; has err execute_command; has paint/work/greet.sh Hello
+run "$HOCKET" answer "$id" a2 --allow; expect 0
+run "$HOCKET" resume -q "$id"; expect 0; has out "changed greet.sh in 1 place"
+run "$HOCKET" replay "$id"; expect 0
+rm -r paint; run "$HOCKET" replay "$id"; expect 0
+# In a fork with edited files it is shown what the call would do now.
+cp -r "$ROOT/examples/project" paint
+run "$HOCKET" run -q paint/agents --workdir paint/work "Fix the greeting"; expect 75; id=$(id_in err)
+echo '# The end.' >>paint/work/greet.sh
+run "$HOCKET" fork "$id" --latest; expect 0; fork=$(id_in out)
+run "$HOCKET" resume -q "$fork"; expect 75
+run "$HOCKET" show --json "$id"; has out '"diff":"@@'
+run "$HOCKET" show --json "$fork"; hasnt out '"diff":"@@'; has out "was changed by somebody else"
 finish

@@ -1,5 +1,6 @@
 --- What the call of a tool would do to a file, as a person who is asked sees it: the path, and what would change there.
 local diff = require "hocket.internal.base.diff"
+local effects = require "hocket.internal.base.effects"
 local sanitize = require "hocket.internal.base.sanitize"
 
 local preview = {}
@@ -26,16 +27,21 @@ local function told(made)
   return change
 end
 
---- Asks the tool. Where it has nothing to say, or fails at that, there is nothing: the arguments are what is judged then.
+local function ask(of, args)
+  local ok, made = pcall(of.preview, args) -- who is cancelled in there is cancelled at the question as well
+  if not ok or type(made) ~= "table" or not kinds[made.kind] or type(made.path) ~= "string" then return nil end
+  return told(made)
+end
+
+--- Asks the tool. Where it has nothing to say, or fails at that, there is nothing: the arguments are what is judged then. A replay
+--- has what the person was shown: the file may be another one by then, or changed by this very call.
 ---@async
 ---@param of hocket.Tool?
 ---@param args table|string
 ---@return table? change The member `change` of approval_requested.
 function preview.of(of, args)
   if not (of and of.preview and type(args) == "table") then return nil end
-  local ok, made = pcall(of.preview, args) -- who is cancelled in there is cancelled at the question as well
-  if not ok or type(made) ~= "table" or not kinds[made.kind] or type(made.path) ~= "string" then return nil end
-  return told(made)
+  return effects.run("preview", { tool = of.name, asked = effects.asked(args) }, function() return ask(of, args) end)
 end
 
 return preview
