@@ -9,7 +9,7 @@
 ---
 ---     ask ── question_asked {id, kind, questions} ─────────> run:answer(id, text) ──> text
 ---     ask.approval ── approval_requested {id, tool, …} ────> run:answer(id, "allow") ──> "allow"
----         └── cancelled, or out of time: question_withdrawn {id}
+---         └── cancelled, out of time, or nobody answers: question_withdrawn {id}
 ---
 --- While it waits its job holds no slot. Where nobody is there to answer it fails at once, with the
 --- code "unsupported": the caller decides what becomes of the question. Leave that nobody gives is
@@ -52,10 +52,11 @@ local function park_for(question, limit)
   return question.answer
 end
 
--- Nobody waits any more. Who shows the question is told, unless its end is told otherwise.
+-- Nobody waits any more. Who shows the question is told, unless it was not told of, or its end is told otherwise.
 local function close(run, question)
   run.questions[question.id] = nil
-  if question.answer == nil and not question.declined and question.kind ~= "input" and not run.parked then
+  local is_told = question.answer ~= nil or question.untold or question.declined and question.prefix == "a"
+  if not is_told and question.kind ~= "input" and not run.parked then
     run:emit("question_withdrawn", { id = question.id }, question.agent, question.op)
   end
 end
@@ -84,7 +85,7 @@ local function wait(run, question, announce, seconds)
   local open <close> = setmetatable({}, { __close = function() close(run, question) end })
   local _, untold = announce()
   if untold then -- nobody would ever answer
-    question.declined = true
+    question.untold = true
     return nil, untold
   end
   recall(run, question)

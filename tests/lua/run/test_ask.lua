@@ -35,6 +35,22 @@ local function id_of(run, tool)
   end
 end
 
+t.test("a question that nobody answers is told to be over", function()
+  local made
+  local one = fiber.detach(function()
+    s.run(function(run)
+      made = run
+      local answer, err = ask "Which city?"
+      t.equal(answer, nil)
+      t.equal(err.code, "unsupported")
+    end, { interactive = true })
+  end)
+  t.eventually(function() return made and #s.events(made, "question_asked") == 1 end)
+  t.ok(made:answer("q1", ""))
+  one:wait()
+  t.equal(s.events(made, "question_withdrawn")[1].id, "q1")
+end)
+
 t.test("many are open at once and are answered in any order", function()
   local run, decisions, one = start { "a", "b", "c" }
   t.ok(run:answer(id_of(run, "c"), "deny"))
