@@ -391,6 +391,10 @@ HOCKET_API int hocket_run_park(hocket_host *host, uint64_t id);
  * is put away. So no call is made again when it goes on. One that calls nothing is put away at once. */
 HOCKET_API int hocket_run_drain(hocket_host *host, uint64_t id);
 
+/* The same for one that whoever was there for has left: first it hears what was said to it in the store. From then on it is as
+ * one with the option {"park": true}, and a conversation is put away also where it waits for its next input. */
+HOCKET_API int hocket_run_leave(hocket_host *host, uint64_t id);
+
 /* ---- Saving (docs/embedding.md) -------------------------------------------------- */
 
 /* What was saved, in one piece that is valid until the callback returns; `error` NULL, or why nothing was. It is called

@@ -269,4 +269,28 @@ run env HOME="$PWD/home" XDG_STATE_HOME= "$HOCKET" run fast.lua; expect 0; has e
 # A home that does not exist is none: it is what users without one are given.
 run env -u HOCKET_STORE HOME="$PWD/none" XDG_STATE_HOME= "$HOCKET" run slow.lua; expect 0; has out slept; [ ! -e none ] || fail "a home was made"
 run env -u HOCKET_STORE HOME="$PWD/none" XDG_STATE_HOME= "$HOCKET" runs; expect 0; has err "no home for it"
+
+# The lines of a pipe are over: what is asked waits for somebody else, and what was answered is heard.
+mkdir -p desk; printf -- '---\nname: desk\ntools: [ask_user]\n---\nDesk.\n' >desk/desk.md
+cat >desk/sim.lua <<'X'
+return function(request)
+  if request.last.role == "tool" then return "so it is " .. request.last.text end
+  if request.last.text == "ask" then return { calls = { { name = "ask_user", arguments = { question = "Which?" } } } } end
+  return "heard " .. request.last.text
+end
+X
+what="a question at the end of a pipe"; printf 'ask\n' | "$HOCKET" chat desk/desk.md >out 2>err; code=$?
+expect 75; has err "hocket answer 01"; has err "Which?"; id=$(id_in err)
+run "$HOCKET" resume "$id"; expect 75; has err "Which?"; empty out
+run "$HOCKET" answer "$id" q1 left; expect 0
+run "$HOCKET" resume "$id"; expect 0; same "$(cat out)" "so it is left"; has err "hocket chat --resume $id"
+run "$HOCKET" answer "$id" i2 "good day"; expect 0
+run "$HOCKET" resume "$id"; expect 0; same "$(cat out)" "heard good day"
+run "$HOCKET" answer "$id"; has out "i3  waits"; hasnt out q1
+run "$HOCKET" answer "$id" i3 ask; expect 0
+run "$HOCKET" resume "$id"; expect 75; has err "answer $id q2 TEXT"
+run "$HOCKET" replay "$id"; expect 0
+what="lines that answer"; printf 'right\nbye\n' | "$HOCKET" chat --resume "$id" >out 2>err; code=$?; expect 0
+same "$(cat out)" "so it is right
+heard bye"
 finish

@@ -270,6 +270,8 @@ bool hocket__kept_is_at_work(const struct hocket__kept *k);
 /* Whether it has begun, and its log still says what comes. */
 bool hocket__kept_is_replay(const struct hocket__kept *k);
 
+/* Whether it is live, and nothing of it is ready. */
+bool hocket__kept_is_settled(const struct hocket__kept *k);
 /* Whether it goes on only when somebody outside says something, or a time of day has come: it is live, nothing of it is
  * ready or under way, and it waits for no other time. Then it may as well be put away, and go on some other day. */
 bool hocket__kept_waits_for_person(const struct hocket__kept *k);

@@ -234,10 +234,15 @@ static bool is_patient(const struct hocket__fiber *f, bool *some)
     return !times && !f->outer && !f->in_effect;
 }
 
+bool hocket__kept_is_settled(const struct hocket__kept *k)
+{
+    return k->live && k->n_ready == 0 && k->held == 0 && !hocket__kept_forsaken(k);
+}
+
 bool hocket__kept_waits_for_person(const struct hocket__kept *k)
 {
     bool some = false;
-    if (!k->live || k->n_ready > 0 || k->held > 0 || hocket__kept_forsaken(k))
+    if (!hocket__kept_is_settled(k))
         return false;
     for (struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next)
         if (!is_patient(hocket__kept_fiber(l), &some))

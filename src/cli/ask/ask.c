@@ -138,6 +138,12 @@ static void answer(struct cli_asker *a, const char *text)
     cli_buf_free(&b);
 }
 
+static void nobody_answers(struct cli_asker *a)
+{
+    if (!a->left || !a->reader->ended || !a->left(a->ud))
+        answer(a, "");
+}
+
 /* ---- A question in words ------------------------------------------------ */
 
 static void say_question(
@@ -170,7 +176,10 @@ static void ask_each(struct cli_asker *a, const hocket_json *questions, size_t n
         else if (told)
             cli_buf_adds(&all, cli_buf_text(&line));
     }
-    answer(a, told ? cli_buf_text(&all) : "");
+    if (told)
+        answer(a, cli_buf_text(&all));
+    else
+        nobody_answers(a);
     cli_buf_free(&line);
     cli_buf_free(&all);
 }
@@ -186,7 +195,10 @@ static void ask_together(struct cli_asker *a, const hocket_json *questions, size
     do
         told = read_answer(a, &line);
     while (told && line.n == 0);
-    answer(a, told ? cli_buf_text(&line) : "");
+    if (told)
+        answer(a, cli_buf_text(&line));
+    else
+        nobody_answers(a);
     cli_buf_free(&line);
 }
 
@@ -344,7 +356,7 @@ static void ask_approval(struct cli_asker *a)
     bool whole = say_approval(a);
     while (cli_asker_wanted(a)) {
         if (!read_answer(a, &line)) {
-            answer(a, "");
+            nobody_answers(a);
             break;
         }
         bool wants_call = strcmp(cli_buf_text(&line), "?") == 0,

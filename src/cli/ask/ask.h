@@ -18,6 +18,8 @@ struct cli_asker {
     struct cli_reader *reader;
     struct cli_question *first;
     uint64_t run;
+    bool (*left)(void *ud); /* no more input comes: whether what is asked stays open. NULL: it does not */
+    void *ud;
 };
 
 void cli_asker_start(
@@ -30,5 +32,5 @@ void cli_asker_event(struct cli_asker *a, uint64_t run, const struct hocket_even
 size_t cli_asker_open(const struct cli_asker *a);
 bool cli_asker_wanted(const struct cli_asker *a);
 
-/* Asks the first one and hands its answer over. No answer (Ctrl-D) is told as such. */
+/* Asks the first one and hands its answer over. No answer (Ctrl-D) is told as such, unless it stays open. */
 void cli_asker_ask(struct cli_asker *a);

@@ -17,7 +17,6 @@
 #include "cli/chat/chat.h"
 #include "cli/command/command.h"
 #include "cli/exit.h"
-#include "cli/kept/kept.h"
 #include "cli/out.h"
 #include "cli/signals.h"
 #include "cli/store.h"
@@ -34,6 +33,7 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
     if (c->sink)
         cli_sink_add(c->sink, e->json, e->json_len, strcmp(e->type, "workflow_finished") == 0);
     cli_asker_event(&c->asker, run, e);
+    cli_parked_event(&c->parked, e);
     cli_chat_event(c, e);
 }
 
@@ -63,11 +63,16 @@ static bool takes_back(struct cli_chat *c)
     return true;
 }
 
-/* In the middle of a turn: what it did so far is kept, and it goes on another time. */
-static void cut_off(struct cli_chat *c)
+static void note_name(struct cli_chat *c)
 {
     const char *name = hocket_run_name(c->host, c->run);
     snprintf(c->name, sizeof(c->name), "%s", name ? name : "");
+}
+
+/* In the middle of a turn: what it did so far is kept, and it goes on another time. */
+static void cut_off(struct cli_chat *c)
+{
+    note_name(c);
     c->leaving = c->cut = true;
     if (hocket_run_park(c->host, c->run) < 0)
         hocket_run_cancel(c->host, c->run);
@@ -77,13 +82,13 @@ static void cut_off(struct cli_chat *c)
 static void interrupt(struct cli_chat *c)
 {
     struct hocket_error err;
-    if (turn_goes_on(c) && !c->interrupted && hocket_run_interrupt(c->host, c->run, &err) == 0) {
+    if (!c->left && turn_goes_on(c) && !c->interrupted && hocket_run_interrupt(c->host, c->run, &err) == 0) {
         c->interrupted = true;
         return;
     }
-    if (!turn_goes_on(c) && takes_back(c))
+    if (!c->left && !turn_goes_on(c) && takes_back(c))
         return;
-    if (turn_goes_on(c))
+    if (c->left || turn_goes_on(c))
         cut_off(c);
     c->leaving = true;
 }
@@ -152,11 +157,24 @@ static void take_line(struct cli_chat *c, const struct cli_buf *line)
         answer(c, text[0] == '/' ? text + 1 : text, line->n - (text[0] == '/'));
 }
 
+/* The lines of a pipe are over: what others have said to it (hocket answer) it hears all the same, and what it asks
+ * waits for an answer of theirs. False: it is not kept, or a person may type again. */
+static bool is_left(void *ud)
+{
+    struct cli_chat *c = ud;
+    if (c->terminal || c->leaving)
+        return false;
+    note_name(c);
+    c->left = hocket_run_leave(c->host, c->run) == 0;
+    return c->left;
+}
+
 /* One that is kept can go on another time; else an empty answer ends it. */
 static void leave(struct cli_chat *c)
 {
-    const char *name = hocket_run_name(c->host, c->run);
-    snprintf(c->name, sizeof(c->name), "%s", name ? name : "");
+    if (is_left(c))
+        return;
+    note_name(c);
     c->leaving = true;
     if (hocket_run_park(c->host, c->run) < 0)
         answer(c, "", 0);
@@ -193,11 +211,11 @@ static void work(struct cli_chat *c)
     while (!c->result.done) {
         check_signals(c);
         c->cleared = false;
-        if (cli_asker_open(&c->asker) > 0 && !c->leaving && !c->interrupted)
+        if (cli_asker_open(&c->asker) > 0 && !c->left && !c->leaving && !c->interrupted)
             cli_asker_ask(&c->asker);
         else if (c->late)
             cli_chat_late(c);
-        else if (c->input_id[0])
+        else if (c->input_id[0] && !c->left)
             prompt(c);
         else
             hocket_wait(c->host, c->screen.live ? 50 : -1);
@@ -270,6 +288,22 @@ static void close_sink(struct cli_chat *c)
     cli_buf_free(&line);
 }
 
+/* Says how it goes on. Returns its status: it waits for an answer in the middle of a turn, or was left. */
+static int say_kept(struct cli_chat *c)
+{
+    struct cli_buf line = { 0 };
+    if (c->left && !c->cut && turn_goes_on(c) && c->parked.count > 0) {
+        cli_parked_say(&c->parked, &c->screen, c->args.store, NULL);
+        return HOCKET_EPARKED;
+    }
+    cli_buf_addf(&line, "the conversation is kept; go on: hocket chat --resume %s", c->name);
+    cli_store_hint(&line, c->args.store);
+    if (!c->args.quiet)
+        cli_screen_say(&c->screen, CLI_DIM, line.p);
+    cli_buf_free(&line);
+    return c->cut ? HOCKET_ECANCELLED : 0;
+}
+
 /* A conversation that could not begin has an error; one that was left has none. In a pipe the last
  * turn decides: nobody has seen it fail. */
 static int finish(struct cli_chat *c)
@@ -278,16 +312,8 @@ static int finish(struct cli_chat *c)
     int status = c->result.status;
     cli_screen_end(&c->screen);
     if (status == HOCKET_EPARKED) {
-        status = c->cut ? HOCKET_ECANCELLED : 0;
-        if (!c->args.quiet) {
-            cli_buf_addf(
-                &line, "the conversation is kept; go on: hocket chat --resume %s", c->name);
-            cli_store_hint(&line, c->args.store);
-            cli_screen_say(&c->screen, CLI_DIM, line.p);
-            cli_buf_reset(&line);
-        }
-    }
-    if (status < 0 && status != HOCKET_ECANCELLED) {
+        status = say_kept(c);
+    } else if (status < 0 && status != HOCKET_ECANCELLED) {
         cli_buf_addf(&line, "error: %s", cli_buf_text(&c->result.message));
         cli_screen_say(&c->screen, CLI_BAD, line.p);
     }
@@ -330,6 +356,8 @@ static int chat(struct cli_chat *c)
     cli_reader_start(&c->reader, c->host, c->terminal, go_on_reading, c);
     c->reader.history = c->args.history;
     cli_asker_start(&c->asker, c->host, &c->screen, &c->reader);
+    c->asker.left = is_left;
+    c->asker.ud = c;
     start(c);
     work(c);
     rc = finish(c);
@@ -355,6 +383,7 @@ int cli_chat_go(const struct cli_run_args *args)
     cli_buf_free(&c.transcript);
     cli_buf_free(&c.said);
     cli_buf_free(&c.answered);
+    cli_parked_free(&c.parked);
     cli_result_free(&c.result);
     return rc;
 }
@@ -401,7 +430,8 @@ const struct cli_command cli_chat = {
         "INPUT   what is said first\n"
         "\n"
         "In a pipe each line of stdin is said in its turn, or answers the question that is open;\n"
-        "answers go to stdout, all else to stderr.",
+        "answers go to stdout, all else to stderr. A question that is open when the lines are over\n"
+        "waits for hocket answer.",
     .examples =
         "  hocket chat\n"
         "  hocket chat agents/guide.md\n"

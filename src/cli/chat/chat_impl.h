@@ -12,6 +12,7 @@
 #include "cli/ask/ask.h"
 #include "cli/view/view.h"
 #include "cli/host/host.h"
+#include "cli/kept/kept.h"
 #include "cli/markdown/markdown.h"
 #include "cli/run_args/run_args.h"
 #include "cli/sink.h"
@@ -38,6 +39,8 @@ struct cli_chat {
     bool again;    /* the event that is taken was told in an earlier life of the run, too */
     struct cli_buf said, answered; /* last; answered: in an earlier life */
     bool cut;                      /* it was left in the middle of a turn */
+    bool left;                     /* no more lines come: it is put away where it waits for one */
+    struct cli_parked parked;      /* what is open then */
     char name[32];                 /* of the run, when it is left */
     int status;                    /* of the last turn */
 

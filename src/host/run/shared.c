@@ -121,9 +121,6 @@ int hocket_run_drain(hocket_host *h, uint64_t id)
         r->stored->draining = true;
         hocket__kept_drain(r->kept);
     }
-    if (hocket__list_empty(&r->stored->resting))
-        hocket__list_add(&h->resting, &r->stored->resting);
-    h->rt->undelivered = true; /* it may rest already: then nothing else would lead to it */
-    hocket__fibers_settle(h->rt);
+    hocket__waiting_look_soon(r->stored);
     return 0;
 }

@@ -48,6 +48,7 @@ struct hocket__stored {
     bool confirmed; /* the store has written something for this claim */
     bool changed;   /* what it waits for is not what its row says */
     bool may_park;  /* it parks where it waits for a person */
+    bool left;      /* and, a conversation, where it waits for its next input */
     bool parked;    /* it ends here, and is not over */
     bool resumed;   /* others may have said something before it was here */
     bool read;      /* what was said to it was taken since it began to wait */
@@ -138,6 +139,8 @@ void hocket__waiting_write(const struct hocket__stored *s, struct hocket__buf *o
 /* Its fibers rest: if they do so for somebody outside, that is said in its row, and what was said to it is
  * taken; a run that may park does so. Called when no Lua runs. */
 void hocket__waiting_look(struct hocket__stored *s);
+/* The same, as soon as no Lua runs. */
+void hocket__waiting_look_soon(struct hocket__stored *s);
 /* A fork goes on for the first time: it hears what is to be different. */
 void hocket__waiting_fork(struct hocket__stored *s);
 /* Its state, where it waits for somebody outside and for nothing else. False: it does not. */

@@ -313,10 +313,33 @@ static bool is_to_be_parked(const struct hocket__stored *s)
     return s->may_park && !near && (waits_long(s) || (due != 0 && !waits_for_run(s)));
 }
 
+/* Whatever goes on beside it goes on another time. */
+static bool waits_for_input(const struct hocket__stored *s)
+{
+    struct hocket__buf id;
+    hocket__buf_init(&id, &s->run->host->alloc, 0);
+    bool waits = s->run->kept && hocket__kept_is_settled(s->run->kept) && *open_input(s, &id);
+    hocket__buf_deinit(&id);
+    return waits;
+}
+
+/* Whether it is put away, or will be when it has heard what was said to it. To one of which the store may have nothing nobody
+ * has said anything. */
+static bool is_left(struct hocket__stored *s)
+{
+    if (!s->left || s->parked || s->run->ended || !waits_for_input(s))
+        return false;
+    if (s->read || s->unread || !(s->resumed || s->confirmed))
+        hocket_run_park(s->run->host, s->run->id);
+    else if (!s->call)
+        hocket__hearing_read(s);
+    return true;
+}
+
 void hocket__waiting_look(struct hocket__stored *s)
 {
     hocket__waiting_fork(s);
-    if (s->draining && hocket__shared_drained(s))
+    if ((s->draining && hocket__shared_drained(s)) || is_left(s))
         return;
     if (hocket__hearing_has_room(s)) {
         hocket__hearing_read(s);
@@ -340,6 +363,26 @@ void hocket__waiting_look(struct hocket__stored *s)
     hocket__waiting_state(s);
     if (is_to_be_parked(s))
         hocket_run_park(s->run->host, s->run->id);
+}
+
+/* It may rest already: then nothing else would lead to it. */
+void hocket__waiting_look_soon(struct hocket__stored *s)
+{
+    struct hocket_host *h = s->run->host;
+    if (hocket__list_empty(&s->resting))
+        hocket__list_add(&h->resting, &s->resting);
+    h->rt->undelivered = true;
+    hocket__fibers_settle(h->rt);
+}
+
+int hocket_run_leave(hocket_host *h, uint64_t id)
+{
+    struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
+    if (!r || !r->stored || r->stored->off || r->stored->replays || !r->kept)
+        return hocket_run_park(h, id);
+    r->stored->may_park = r->stored->left = true;
+    hocket__waiting_look_soon(r->stored);
+    return 0;
 }
 
 void hocket__host_look(struct hocket_host *h)
