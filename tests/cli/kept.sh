@@ -293,4 +293,9 @@ run "$HOCKET" replay "$id"; expect 0
 what="lines that answer"; printf 'right\nbye\n' | "$HOCKET" chat --resume "$id" >out 2>err; code=$?; expect 0
 same "$(cat out)" "so it is right
 heard bye"
+
+# Where the store cannot be made nobody can answer: the run goes on without, and hears that.
+printf 'local answer, err = require("hocket").ask "Which city?"\nreturn answer or err.code .. ": nobody"\n' >alone.lua
+what="a home that is a file"; : >file; HOCKET_STORE='' XDG_STATE_HOME="$PWD/file" run timeout 20 "$HOCKET" run alone.lua
+expect 1; has err "runs are not kept: cannot make the directory $PWD/file/hocket"; has err "nobody is there to answer"; hasnt err "said to it"
 finish

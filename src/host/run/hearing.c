@@ -201,6 +201,8 @@ static void on_messages(void *ud, int status, const struct hocket_error *err)
 {
     struct hocket__stored *s = ud;
     s->call = NULL;
+    if (s->off)
+        return;
     if (status < 0 && status != HOCKET_ECLOSED && !s->unread)
         hocket__runtime_log(s->run->host->rt, HOCKET_LOG_WARN,
             "run %s: what was said to it cannot be read, and is read again: %s", s->run->name,

@@ -26,9 +26,18 @@ bool hocket__host_may_do_without(const struct hocket_host *h)
 void hocket__stored_break(struct hocket__stored *s, const struct hocket_error *err)
 {
     s->claimed = false;
-    s->off = hocket__host_may_do_without(s->run->host);
-    if (!s->off)
+    if (hocket__host_may_do_without(s->run->host))
+        hocket__stored_do_without(s);
+    else
         hocket__stored_fail(s, err);
+}
+
+/* It may wait already for somebody who would answer it in the store. */
+void hocket__stored_do_without(struct hocket__stored *s)
+{
+    s->off = true;
+    if (s->run->kept)
+        hocket__waiting_look_soon(s);
 }
 
 void hocket__stored_fail(struct hocket__stored *s, const struct hocket_error *why)

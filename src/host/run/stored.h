@@ -95,6 +95,8 @@ void hocket__stored_forsake(struct hocket__stored *s); /* the store is another p
 void hocket__stored_free(struct hocket__stored *s);    /* NULL is fine */
 /* The store broke: it goes on without, where the host allows that, or ends. */
 void hocket__stored_break(struct hocket__stored *s, const struct hocket_error *err);
+/* It goes on without it. */
+void hocket__stored_do_without(struct hocket__stored *s);
 /* It ends, also where it sleeps or is still being read: what it does is not kept any more. */
 void hocket__stored_fail(struct hocket__stored *s, const struct hocket_error *why);
 void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state state);

@@ -418,7 +418,7 @@ static void lose(struct hocket__stored *s, const struct hocket_error *why)
     if (s->run->host->store_optional && err.status == HOCKET_EDENIED && !s->resumed
         && !s->confirmed) {
         hocket__hearing_end(s);
-        s->off = true;
+        hocket__stored_do_without(s);
         hocket__host_warn_store(s->run->host, why);
     } else {
         hocket__stored_fail(s, &err);
