@@ -173,6 +173,6 @@ void cli_store_hint(struct cli_buf *out, const char *store)
     struct cli_buf shown = { 0 };
     cli_store_show(&shown, store);
     cli_buf_adds(out, " --store ");
-    cli_text_show(out, cli_buf_text(&shown), shown.n, false);
+    cli_text_word(out, cli_buf_text(&shown), shown.n);
     cli_buf_free(&shown);
 }

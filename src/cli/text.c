@@ -235,6 +235,23 @@ void cli_text_count(struct cli_buf *out, long long n)
         cli_buf_addf(out, "%.1fM", (double) n / 1000000);
 }
 
+void cli_text_word(struct cli_buf *out, const char *p, size_t n)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=,-";
+    struct cli_buf shown = { 0 };
+    cli_text_show(&shown, p, n, false);
+    const char *text = cli_buf_text(&shown);
+    bool quotes = !*text || text[strspn(text, plain)] != 0;
+    cli_buf_adds(out, quotes ? "'" : "");
+    for (size_t i = 0; i < shown.n; i++)
+        if (text[i] == '\'')
+            cli_buf_adds(out, "'\\''");
+        else
+            cli_buf_add(out, text + i, 1);
+    cli_buf_adds(out, quotes ? "'" : "");
+    cli_buf_free(&shown);
+}
+
 void cli_text_plural(struct cli_buf *out, long long n, const char *word)
 {
     cli_buf_addf(out, "%lld %s%s", n, word, n == 1 ? "" : "s");

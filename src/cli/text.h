@@ -15,6 +15,9 @@ bool cli_text_is_utf8(const char *p, size_t n);
  * space. */
 void cli_text_show(struct cli_buf *out, const char *p, size_t n, bool lines);
 
+/* The same, on one line, as a word of a shell's: in quotes where it is not one by itself. */
+void cli_text_word(struct cli_buf *out, const char *p, size_t n);
+
 /* Appends JSON with what a terminal would obey, or turn the direction by, written as \u escapes: controls of eight
  * bits, line separators, direction marks. The same value: they can only stand in texts. */
 void cli_text_json(struct cli_buf *out, const char *p, size_t n);

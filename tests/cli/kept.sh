@@ -65,7 +65,7 @@ hocket.sleep_until(os.time() + word)
 return "woken"
 X
 run "$HOCKET" run later.lua </dev/null; expect 75; has err "s1  waits for the signal go on"; has err "hocket signal 01"
-later=$(id_in err); has err "go on [VALUE]; then go on: hocket resume $later"
+later=$(id_in err); has err "'go on' [VALUE]; then go on: hocket resume $later"
 run "$HOCKET" resume "$later" </dev/null; expect 75; has err "waits for the signal go on"
 run "$HOCKET" signal "$later" "go on" 1000000
 run "$HOCKET" resume "$later" </dev/null; expect 75; has err "the run waits until 20"; has err "hocket resume $later"; hasnt err "signal"

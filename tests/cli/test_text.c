@@ -62,6 +62,23 @@ static void test_lines(void **state)
     SHOWN("  a\r\n\n b\t", false, "a b ");
 }
 
+static void check_word(const char *text, const char *expected)
+{
+    struct cli_buf b = { 0 };
+    cli_text_word(&b, text, strlen(text));
+    assert_string_equal(b.p, expected);
+    cli_buf_free(&b);
+}
+
+static void test_words(void **state)
+{
+    (void) state;
+    check_word("/tmp/runs-1.db", "/tmp/runs-1.db");
+    check_word("go on", "'go on'");
+    check_word("it's; $(x)\033", "'it'\\''s; $(x)^['");
+    check_word("", "''");
+}
+
 static void test_widths(void **state)
 {
     (void) state;
@@ -146,6 +163,7 @@ int main(void)
         cmocka_unit_test(test_json_is_not_obeyed),
         cmocka_unit_test(test_bad_bytes_are_replaced),
         cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_words),
         cmocka_unit_test(test_widths),
         cmocka_unit_test(test_cuts),
         cmocka_unit_test(test_breaks),

@@ -66,7 +66,7 @@ static void add(struct cli_parked *p, const char *type, const hocket_json *event
     memcpy(one->id, id, n);
     const char *name = cli_member(event, "name");
     if (strcmp(type, "signal_requested") == 0)
-        cli_text_show(&one->signal, name, strlen(name), false);
+        cli_text_word(&one->signal, name, strlen(name));
     one->leave = strcmp(type, "approval_requested") == 0
                  || strcmp(cli_member(event, "kind"), "approval") == 0;
     describe(&one->line, type, event);

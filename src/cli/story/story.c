@@ -322,6 +322,17 @@ static void say_what(struct cli_paper *p, const hocket_json *one)
         cli_story_paragraphs(p, CLI_DIM, one, "reason", INDENT + 4);
 }
 
+/* Of a command that somebody copies. */
+static void add_word(struct cli_paper *p, const hocket_json *one, const char *name)
+{
+    size_t n;
+    const char *text = cli_story_text(one, name, &n);
+    struct cli_buf word = { 0 };
+    cli_text_word(&word, text, n);
+    cli_paper_add(p, CLI_DIM, cli_buf_text(&word));
+    cli_buf_free(&word);
+}
+
 /* The command that answers. */
 static void say_how(struct cli_paper *p, const hocket_json *one, const char *id)
 {
@@ -341,14 +352,14 @@ static void say_how(struct cli_paper *p, const hocket_json *one, const char *id)
     }
     if (is_kind(one, "budget")) {
         cli_paper_add(p, CLI_DIM, "hocket budget set ");
-        cli_story_add(p, CLI_DIM, one, "project", 64);
+        add_word(p, one, "project");
         cli_paper_line(p);
         return;
     }
     if (is_kind(one, "input"))
         cli_paper_addf(p, CLI_DIM, "hocket chat --resume %s, or ", id);
     cli_paper_addf(p, CLI_DIM, "hocket %s %s ", is_signal ? "signal" : "answer", id);
-    cli_story_add(p, CLI_DIM, one, is_signal ? "name" : "id", 64);
+    add_word(p, one, is_signal ? "name" : "id");
     cli_paper_add(p, CLI_DIM,
         is_signal                        ? " [VALUE]"
         : cli_story_is_text(one, "tool") ? " --allow | --deny [WHY]"
