@@ -12,6 +12,7 @@
 --- What denies wins, and a caller can only narrow: an agent that is called by another gets the
 --- intersection of what its file says and what the caller may grant.
 local core = require "hocket.internal.core.permission"
+local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
 local policy = require "hocket.internal.run.policy"
 local toolset = require "hocket.internal.session.toolset"
@@ -151,6 +152,12 @@ local function as_text(value)
   return type(value) == "table" and json.encode(value) or tostring(value)
 end
 
+-- Where links lead the world says: a replay has what it said then.
+local function read_paths(one, args)
+  if not one.reads then return nothing end
+  return effects.value("reads", { tool = one.name, asked = effects.asked(args) }, one.reads, args)
+end
+
 -- Arguments as the core reads them: name, value, what it is; a list gives one entry for each element. What is read stands
 -- behind them once more, by its real path.
 local function flatten(one, args)
@@ -164,7 +171,7 @@ local function flatten(one, args)
       list[n + 1], list[n + 2], list[n + 3] = tostring(name), as_text(item), kind
     end
   end
-  for _, path in ipairs(one.reads and one.reads(args) or nothing) do
+  for _, path in ipairs(read_paths(one, args)) do
     local n = #list
     list[n + 1], list[n + 2], list[n + 3] = "(read)", path, "read"
   end

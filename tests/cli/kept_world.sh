@@ -136,4 +136,17 @@ run "$HOCKET" fork "$id" --latest; expect 0; fork=$(id_in out)
 run "$HOCKET" resume -q "$fork"; expect 75
 run "$HOCKET" show --json "$id"; has out '"diff":"@@'
 run "$HOCKET" show --json "$fork"; hasnt out '"diff":"@@'; has out "was changed by somebody else"
+
+# What a link leads to is asked about as long as it did when the agent asked.
+mkdir -p linked; echo SECRET=1 >linked/.env; ln -s .env linked/notes; printf -- '---\nname: reader\ntools: [read_file]\n---\nRead.\n' >linked/reader.md
+cat >linked/sim.lua <<'X'
+return function(request)
+  if request.last.role == "tool" then return "it says " .. request.last.text end
+  return { calls = { { name = "read_file", arguments = { path = "notes" } } } }
+end
+X
+run "$HOCKET" run -q linked/reader.md --workdir linked go; expect 75; has err '"path":"notes"'; id=$(id_in err)
+rm linked/notes; run "$HOCKET" answer "$id" a1 --allow; expect 0
+run "$HOCKET" resume -q "$id"; expect 0; has out "it says error"
+run "$HOCKET" replay "$id"; expect 0
 finish
