@@ -83,6 +83,8 @@ if "$HOCKET" answer --help >/dev/null 2>&1; then
 fi
 run "$HOCKET" run --store state/named.db ask.lua </dev/null; expect 75; has err "TEXT --store $PWD/state/named.db; then"
 run "$HOCKET" resume --store state/named.db "$(id_in err)" </dev/null; expect 75
+run "$HOCKET" answer --store state/named.db "$(id_in err)"; has out "q1 TEXT"; has out " --store state/named.db q1"
+run "$HOCKET" show --store state/named.db "$(id_in out)"; has out " --store state/named.db q1 TEXT"
 run "$HOCKET" resume --store state/named.db --all </dev/null; expect 75; has err "Which city?"
 run "$HOCKET" run --store off ask.lua </dev/null; expect 1; hasnt err "hocket resume"
 run "$HOCKET" resume 01ZZZZ; expect 1; has err "01ZZZZ"

@@ -92,27 +92,38 @@ static int read_text(const struct say *s, char **words, int count, struct cli_bu
     return CLI_GO_ON;
 }
 
-static void print_open(const struct cli_result *result, const void *id)
+/* Of one run: its id as the person wrote it, and the store. */
+struct named {
+    const char *id, *store;
+};
+
+static void print_open(const struct cli_result *result, const void *ud)
 {
+    const struct named *run = ud;
+    struct cli_buf id = { 0 };
+    cli_buf_adds(&id, run->id);
+    cli_store_hint(&id, run->store);
     hocket_json *answer = hocket_json_parse(result->json.p, result->json.n, NULL);
     struct cli_paper p;
     cli_paper_start(&p);
-    if (!cli_story_open(&p, hocket_json_get(answer, "waiting_for"), id)) {
-        cli_paper_addf(&p, CLI_PLAIN, "%s waits for nobody: it is ", (const char *) id);
+    if (!cli_story_open(&p, hocket_json_get(answer, "waiting_for"), id.p)) {
+        cli_paper_addf(&p, CLI_PLAIN, "%s waits for nobody: it is ", run->id);
         cli_story_state(&p, hocket_json_text(hocket_json_get(answer, "state"), "", NULL));
         cli_paper_line(&p);
     }
     cli_paper_end(&p);
+    cli_buf_free(&id);
     hocket_json_free(answer);
 }
 
 static int list_open(const struct say *s, const char *id)
 {
+    const struct named run = { id, s->store };
     struct cli_buf args = { 0 };
     cli_buf_adds(&args, "{");
     cli_stored_arg(&args, "id", id);
     cli_buf_adds(&args, "}");
-    int rc = cli_stored_show("answer", args.p, s->store, s->json, print_open, id);
+    int rc = cli_stored_show("answer", args.p, s->store, s->json, print_open, &run);
     cli_buf_free(&args);
     return rc;
 }

@@ -46,11 +46,10 @@ static int set(void *ud, int id, const char *value)
 
 static void print(const struct cli_result *result, const void *ud)
 {
-    (void) ud;
     hocket_json *story = hocket_json_parse(result->json.p, result->json.n, NULL);
     struct cli_paper p;
     cli_paper_start(&p);
-    cli_story_print(&p, story);
+    cli_story_print(&p, story, ud);
     cli_paper_end(&p);
     hocket_json_free(story);
 }
@@ -64,7 +63,7 @@ static int show(const struct show *s, const char *id)
     if (s->at > 0)
         cli_buf_addf(&args, ",\"at\":%lld", (long long) s->at);
     cli_buf_adds(&args, "}");
-    int rc = cli_stored_show("show", args.p, s->store, s->json, print, NULL);
+    int rc = cli_stored_show("show", args.p, s->store, s->json, print, s->store);
     cli_buf_free(&args);
     return rc;
 }

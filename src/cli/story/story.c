@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "cli/store.h"
 #include "cli/text.h"
 
 /* Columns of names in the table of agents; of what stands behind them. */
@@ -409,15 +410,18 @@ static void say_given_back(struct cli_paper *p, const hocket_json *run)
 }
 
 /* What was open when a run ended is nobody's question any more. */
-static void say_end(struct cli_paper *p, const hocket_json *story)
+static void say_end(struct cli_paper *p, const hocket_json *story, const char *store)
 {
     const hocket_json *error = cli_story_member(story, "error");
     const hocket_json *run = cli_story_member(story, "run");
-    const char *id = cli_story_text(run, "id", NULL), *state = cli_story_text(run, "state", NULL);
+    const char *state = cli_story_text(run, "state", NULL);
+    struct cli_buf id = { 0 };
+    cli_buf_adds(&id, cli_story_text(run, "id", NULL));
+    cli_store_hint(&id, store);
     bool is_now = cli_story_integer(story, "at") == cli_story_integer(story, "records");
     if (!is_over(story, state, is_now) && hocket_json_first(cli_story_member(story, "open"))) {
         cli_story_heading(p, "waits for");
-        cli_story_open(p, cli_story_member(story, "open"), id);
+        cli_story_open(p, cli_story_member(story, "open"), id.p);
     }
     if (cli_story_is_text(story, "answer")) {
         cli_story_heading(p, "answer");
@@ -433,17 +437,18 @@ static void say_end(struct cli_paper *p, const hocket_json *story)
     if (is_now && (is_new || strcmp(state, "cut_off") == 0)) {
         cli_paper_line(p);
         cli_paper_addf(p, CLI_WARN, "It %s: hocket resume %s goes on.",
-            is_new ? "has only been forked" : "was cut off", id);
+            is_new ? "has only been forked" : "was cut off", id.p);
         cli_paper_line(p);
     }
+    cli_buf_free(&id);
 }
 
-void cli_story_print(struct cli_paper *p, const hocket_json *story)
+void cli_story_print(struct cli_paper *p, const hocket_json *story, const char *store)
 {
     cli_story_head(p, story);
     say_agents(p, story);
     say_boards(p, story);
     say_documents(p, story);
     cli_story_transcripts(p, story);
-    say_end(p, story);
+    say_end(p, story, store);
 }
