@@ -150,6 +150,39 @@ static void several_that_are_taken_and_cut_off_are_had(void **state)
     fixture_deinit(&direct);
 }
 
+/* What a store has by its rows and does not know of may be of several answers: what was lost before comes alone then, too. */
+static void what_was_lost_before_and_cut_off_is_alone(void **state)
+{
+    static const char *const ids[] = { "01KANC3V0QZJ9E4W2X6T000003", "01KANC3V0QZJ9E4W2X6T000002",
+        "01KANC3V0QZJ9E4W2X6T000004" };
+    struct fixture *f = *state;
+    struct hocket__store_claim claim;
+    pg_proxy_start();
+    fixture_open(f);
+    for (int i = 1; i <= 4; i++)
+        pg_submit(f, i);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    assert_true(pg_take_next(f, &claim));
+    pg_sql(
+        "UPDATE runs r SET state = 'running', owner_pid = o.owner_pid, owner_store = o.owner_store,"
+        " lease_ms = o.lease_ms, fence = 7, attempts = (r.id LIKE '%3')::int"
+        " FROM runs o WHERE o.owner_pid <> 0 AND r.owner_pid = 0");
+    pg_proxy.left = 20; /* of the question */
+    for (size_t i = 0, n = 0; n < 3; i++) {
+        struct hocket__store_reply r = fixture_reply(f);
+        int rc = fixture_answer(f, hocket__store_take_next(f->s, STR("default"), 9, &r, NULL));
+        assert_int_equal(rc, 0);
+        assert_int_equal(f->count, i == 0 ? 1 : 2);
+        for (size_t j = 0; j < f->count; j++)
+            assert_string_equal(fixture_row(f, j).run.id, ids[n++]);
+    }
+    assert_false(pg_take_next(f, &claim));
+    assert_int_equal(pg_proxy.cuts, 1);
+    pg_proxy.left = -1;
+    fixture_close(f);
+    pg_proxy_end();
+}
+
 static int64_t draw(struct fixture *f, struct hocket__store_draw d)
 {
     struct hocket__store_reply r = fixture_reply(f);
@@ -747,6 +780,7 @@ int main(void)
         TEST(what_is_cut_off_is_there_once),
         TEST(what_is_taken_and_cut_off_is_had),
         TEST(several_that_are_taken_and_cut_off_are_had),
+        TEST(what_was_lost_before_and_cut_off_is_alone),
         TEST(what_is_spent_and_cut_off_is_spent_once),
         TEST(an_item_that_is_cut_off_is_put_once),
         TEST(a_run_that_is_cut_off_is_handed_in_once),
