@@ -190,6 +190,7 @@ printf 'return require("hocket").ask "Which city?"\n' >where.lua
 printf 'require("hocket").flow.sleep(600)\n' >sleeps.lua
 much=$(head -c 100000 /dev/zero | tr '\0' x)
 for what in where.lua sleeps.lua; do
+  : >err # of the one before
   (ulimit -f 128; exec "$HOCKET" run "$what" "$much") >out 2>err </dev/null & pid=$!
   until_true grep -q "cannot be kept for now" err; kill -INT $pid; wait $pid; code=$?
   expect 1; has err "error: the run could not be kept: "; hasnt err "hocket resume"; hasnt err "hocket answer"
