@@ -1,18 +1,15 @@
 --- Tools for files below the run's folder. What leaves it is refused by the C module behind them, what
 --- needs approval by the permission check.
 ---
---- Read before write: each agent at work keeps the hash of what it has read; what it has not read, or
---- what was changed since, it cannot write over. The hash is compared when the file is replaced.
+--- Read before write: each agent at work keeps the hash of what it has read (see file_change.lua).
 local fence = require "hocket.fence"
-local edit = require "hocket.internal.tools.edit"
+local change = require "hocket.internal.tools.file_change"
 local file_labels = require "hocket.internal.run.file_labels"
-local files = require "hocket.internal.core.files"
 local fs = require "hocket.internal.core.fs"
 local media = require "hocket.internal.base.media"
 local look = require "hocket.internal.tools.file_look"
 local open = require "hocket.internal.tools.open"
 local schemas = require "hocket.internal.tools.file_schemas"
-local sources = require "hocket.internal.base.sources"
 local tool = require "hocket.tool"
 local workdir = require "hocket.internal.run.workdir"
 
@@ -124,135 +121,11 @@ local function read_files(space, args)
   return table.concat(parts, "\n\n")
 end
 
--- ---- Changing -------------------------------------------------------------------------------------------------
-
--- What the task knows of a file that it is going to replace, or why it may not.
-local function known(space, path, whole)
-  local seen = space.seen[path]
-  if not seen then
-    return nil, ("%s is there already, and this task has not read it: read_file it first, then decide"):format(path)
-  elseif seen.encoding == "unknown" then
-    return nil, ("the encoding of %s is not known: writing it as UTF-8 would destroy all in it that is not ASCII. Convert it first (iconv -f ENCODING -t UTF-8), or write another file"):format(path)
-  elseif whole and not seen.whole then
-    return nil, ("only a part of %s was read: read the rest first, or change it with edit_file"):format(path)
-  end
-  return seen
-end
-
-local function put(space, path, text, seen)
-  local ok, err = space.root:write(path, text, seen and seen.hash)
-  if not ok then
-    if err.code == "state" then
-      space.seen[path] = nil
-      err.message = err.message .. ". Nothing was written. Read it again, then decide."
-    end
-    return nil, err
-  end
-  sources.wrote(space.root:dir() .. "/" .. path)
-  space.seen[path] = { hash = files.hash(text), whole = true, encoding = "utf-8" }
-  return true
-end
-
-local function write_file(space, args)
-  local seen, why
-  if space.root:info(args.path) then
-    seen, why = known(space, args.path, true)
-    if not seen then return nil, why end
-  end
-  local text = args.content
-  if seen and seen.encoding:find "mark" and text:sub(1, 3) ~= "\239\187\191" then text = "\239\187\191" .. text end
-  local ok, err = put(space, args.path, text, seen)
-  if not ok then return nil, err end
-  return ("%s %s (%d bytes)"):format(seen and "replaced" or "created", args.path, #text)
-end
-
--- What is in a file that is going to be replaced, as long as it is what the task has read.
-local function unchanged(space, path, seen)
-  local got, err = space.root:read(path, { like = seen.hash })
-  if not got then return nil, err end
-  if got.hash ~= seen.hash then
-    return nil, ("%s was changed by somebody else since it was read. Read it again, then decide."):format(path)
-  end
-  return got
-end
-
--- What is in the file, what is going to be, and in how many places they differ.
-local function edited(space, args, seen)
-  local got, why = unchanged(space, args.path, seen)
-  if not got then return nil, why end
-  if not got.encoding:find "^utf%-8" then
-    return nil, ("%s is in %s: write it whole with write_file, as UTF-8"):format(args.path, got.encoding)
-  end
-  local text, count = edit.replace(got.text, args.old_text, args.new_text, args.replace_all)
-  if not text then return nil, ("%s: %s"):format(args.path, count) end
-  return got, text, count
-end
-
-local function edit_file(space, args)
-  local seen, why = known(space, args.path, false)
-  if not seen then return nil, why end
-  local got, text, count = edited(space, args, seen)
-  if not got then return nil, text end
-  if got.encoding ~= "utf-8" then text = "\239\187\191" .. text end
-  local was_whole = seen.whole
-  local ok, failed = put(space, args.path, text, seen)
-  if not ok then return nil, failed end
-  space.seen[args.path].whole = was_whole
-  return ("changed %s in %d place%s"):format(args.path, count, count == 1 and "" or "s")
-end
-
-local function move_file(space, args)
-  local seen, why
-  local there = space.root:info(args.to)
-  if there and there.kind == "directory" then
-    return nil, ("%s is a directory: name the file's whole new path"):format(args.to)
-  elseif there then
-    seen, why = known(space, args.to, false)
-    if not seen then return nil, why end
-  end
-  local ok, err = space.root:move(args.from, args.to, seen and seen.hash)
-  if not ok then return nil, err end
-  for _, path in ipairs { args.from, args.to } do sources.wrote(space.root:dir() .. "/" .. path) end
-  space.seen[args.to], space.seen[args.from] = space.seen[args.from], nil
-  return ("moved %s to %s"):format(args.from, args.to)
-end
-
 local function open_file(space, args)
   local info, err = space.root:info(args.path)
   if not info then return nil, err end
   if info.kind ~= "file" then return nil, ("%s is no file"):format(args.path) end
   return open.show(space.run, ("%s/%s"):format(space.root:dir(), args.path))
-end
-
--- ---- What a call would do, for a person who is asked -----------------------------------------------------------------
-
-local function refusal(path, kind, why)
-  return { path = path, kind = kind, refused = type(why) == "table" and why.message or why }
-end
-
-local function preview_write(space, args)
-  local path = args.path
-  if not space.root:info(path) then return { path = path, kind = "create", before = "", after = args.content } end
-  local seen, why = known(space, path, true)
-  local got
-  if seen then got, why = unchanged(space, path, seen) end
-  if not got then return refusal(path, "change", why) end
-  local note = not got.encoding:find "^utf%-8" and ("the file is in %s and becomes UTF-8"):format(got.encoding) or nil
-  return { path = path, kind = "change", before = got.text, after = args.content, note = note }
-end
-
-local function preview_edit(space, args)
-  local seen, why = known(space, args.path, false)
-  local got, text
-  if seen then got, text = edited(space, args, seen) end
-  if not got then return refusal(args.path, "change", why or text) end
-  return { path = args.path, kind = "change", before = got.text, after = text }
-end
-
-local function preview_move(space, args)
-  local there = space.root:info(args.to)
-  return { path = args.to, kind = "move", from = args.from,
-    note = there and there.kind == "file" and ("it takes the place of the file that is there (%d bytes)"):format(there.size) or nil }
 end
 
 -- ---- Making --------------------------------------------------------------------------------------------------------
@@ -353,11 +226,14 @@ local kinds = {
   read_files = { run = read_files, effects = { "read" }, paths = { "paths" }, reads = { "paths" }, subject = "paths" },
   list_directory = { run = look.list_directory, effects = { "read" }, paths = { "path" } },
   get_file_info = { run = look.get_file_info, effects = { "read" }, paths = { "path" } },
-  write_file = { run = write_file, preview = preview_write, effects = { "write" }, paths = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
-  edit_file = { run = edit_file, preview = preview_edit, effects = { "write" }, paths = { "path" }, reads = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
-  move_file = { run = move_file, preview = preview_move, effects = { "write" }, paths = { "from", "to" }, reads = { "from" }, subject = "to", places = from_to, conflicts = touches({ "from", "to" }, true) },
+  write_file = { effects = { "write" }, paths = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
+  edit_file = { effects = { "write" }, paths = { "path" }, reads = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
+  move_file = { effects = { "write" }, paths = { "from", "to" }, reads = { "from" }, subject = "to", places = from_to, conflicts = touches({ "from", "to" }, true) },
   open_file = { run = open_file, effects = { "open" }, paths = { "path" } },
 }
+for name, functions in pairs(change) do
+  for key, fn in pairs(functions) do kinds[name][key] = fn end
+end
 
 --- Makes one of the tools for an agent at work; those of one agent share what it has read.
 ---@param name string
