@@ -42,7 +42,8 @@ local tool = {}
 ---@field preview? fun(args: table): hocket.Preview? What a call would do to a file, for a person who is asked whether it may; nothing where it does nothing to one. It stands for the whole call: who has seen it may say yes.
 ---@field steps? boolean In a run that is kept, what it asks of the world is in the log by itself (agents, model calls, hocket.http …), and its function is called again in a replay; else a call of it is one effect, which is made once.
 ---@field idempotent? boolean A call that a program's end has cut off may be made again: with the same `ctx.effect_id`, by which whoever is asked can know it.
----@field reconcile? fun(args: table, ctx: table): any, any Asked in its place when a program's end has cut a call off: what came of it, as from `run`; nil when it was not done, and is to be.
+---@field reconcile? fun(args: table, ctx: table, intent: any): any, any Asked in its place when a program's end has cut a call off: what came of it, as from `run`; nil when it was not done, and is to be.
+---@field intent? fun(args: table): any In a run that is kept, asked before a call that may have to be reconciled: data about what it is going to do, as the hash of what will be there, which `reconcile` is given.
 ---@field recall? fun(args: table, ctx: table, kept: any) In a run that is kept, called when a call has come back, in a replay as well, where `run` is not: with what `run` gave to `ctx.keep(data)`. So what a tool remembers of its calls is there again.
 
 ---@class hocket.Tool: hocket.ToolSpec A tool that was made.
@@ -64,7 +65,7 @@ local fields = {
   prepare = "function", repair = "function", timeout = "number", quiet = "boolean", fence = "table", effects = "table", taints = "string", subject = "string",
   places = "table", kinds = "table", reads = "function", sends_to = "function", max_calls = "number", serial = "boolean", conflicts = "function",
   preview = "function",
-  steps = "boolean", idempotent = "boolean", reconcile = "function", recall = "function",
+  steps = "boolean", idempotent = "boolean", reconcile = "function", intent = "function", recall = "function",
 }
 
 local bit_of_effect = { read = 1, write = 2, run = 4, send = 8, open = 16, elsewhere = 32, fetch = 64 }
@@ -131,7 +132,7 @@ function tool.new(def)
     effects = def.effects, effect_bits = effect_bits(def), taints = def.taints and labels.bit(def.taints) and def.taints,
     subject = def.subject, places = def.places, kinds = def.kinds, reads = def.reads, sends_to = def.sends_to, max_calls = def.max_calls, serial = def.serial, conflicts = def.conflicts,
     preview = def.preview,
-    steps = def.steps or false, idempotent = def.idempotent or false, reconcile = def.reconcile, recall = def.recall,
+    steps = def.steps or false, idempotent = def.idempotent or false, reconcile = def.reconcile, intent = def.intent, recall = def.recall,
     schema = compiled, check = function(args, text) return compiled:check(args, nil, text) end,
   }
 end

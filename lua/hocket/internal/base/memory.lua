@@ -31,7 +31,7 @@ end
 
 -- A model that did not answer may do so now. What a call would do is what it would do now.
 local function is_worth(name, outcome)
-  return outcome ~= "" and name ~= "preview" and not (name == "model" and outcome:byte() == 101) -- "e"
+  return outcome ~= "" and name ~= "preview" and name ~= "intent" and not (name == "model" and outcome:byte() == 101) -- "e"
 end
 
 local readers = {}

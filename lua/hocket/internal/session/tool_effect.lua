@@ -4,7 +4,7 @@
 --- Where a process ended in the middle of a call nobody knows whether it was made. Then, what the tool says of itself decides:
 ---
 ---     it only reads, or `idempotent = true` ──> it is called again, with the same ctx.effect_id
----     reconcile(args, ctx) ────────────────> what that returns; nil: it was not done, and is
+---     reconcile(args, ctx, intent) ────────> what that returns; nil: it was not done, and is
 ---     else ────────────────────────────────> the model is told that nobody knows
 local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
@@ -42,32 +42,34 @@ local function as_data(ok, value, err, marks, kept)
   return { ok, value, err, marks, kept }
 end
 
--- Calls it outside of the run: where its text comes from is noted, and said when the run has it; so is what it wants to know
--- of the call in a replay. Returns the outcome as a table.
-local function call(one, args, context)
+-- Calls a function of it outside of the run: where its text comes from is noted, and said when the run has it; so is what it wants
+-- to know of the call in a replay. Returns the outcome as a table.
+local function outside(one, fn, args, context, intent)
   local mark, marks, kept = context.mark, nothing, nil
   context.mark = function(label)
     if marks == nothing then marks = {} end
     marks[#marks + 1] = label
   end
   context.keep = one.recall and function(data) kept = data end or ignore
-  if context.onlooker then context.onlooker:begins(args) end
-  local ok, value, err = pcall(one.run, args, context)
+  local ok, value, err = pcall(fn, args, context, intent)
   context.mark, context.keep = mark, nil
   if not ok then return as_data(false, nil, value, marks, kept) end
   if value ~= nil and type(value) ~= "string" then value = to_text(value) end
   return as_data(true, value, err, marks, kept)
 end
 
+local function call(one, args, context)
+  if context.onlooker then context.onlooker:begins(args) end
+  return outside(one, one.run, args, context)
+end
+
 -- The same where it was begun before.
-local function call_again(one, args, context)
+local function call_again(one, args, context, intent)
   if one.idempotent or only_reads(one) then return call(one, args, context) end
   if not one.reconcile then return { true, nil, { code = "unknown", message = unknown }, nothing } end
-  local ok, value, err = pcall(one.reconcile, args, context)
-  if ok and value == nil and err == nil then return call(one, args, context) end
-  if not ok then return as_data(false, nil, value, nothing) end
-  if value ~= nil and type(value) ~= "string" then value = to_text(value) end
-  return as_data(true, value, err, nothing)
+  local outcome = outside(one, one.reconcile, args, context, intent)
+  local was_not_done = outcome[1] and outcome[2] == nil and outcome[3] == nil
+  return was_not_done and call(one, args, context) or outcome
 end
 
 -- Most calls come to a text and nothing else.
@@ -90,6 +92,14 @@ local function digest_of(self, one, args)
   return "agent=" .. (self.permissions.agent or "") .. "\narguments=" .. (encoded and effects.shown(text) or "?") .. "\ntool=" .. one.name
 end
 
+-- What it is going to do, by its own word, for whoever has to find out whether it did. A tool that cannot say has none.
+local function intent_of(one, args)
+  return effects.run("intent", { tool = one.name, asked = effects.asked(args) }, function()
+    local ok, intent = pcall(one.intent, args)
+    return ok and intent or nil
+  end)
+end
+
 --- Returns what the tool returned, and raises what it raised.
 ---@async
 ---@param self hocket.Session
@@ -99,10 +109,11 @@ end
 ---@return any value
 ---@return any err
 function tool_effect.run(self, one, args, context)
+  local intent = one.intent and intent_of(one, args)
   context.effect_id = effects.id()
   local outcome
   local text, gone = effects.make("tool", digest_of(self, one, args), function(begun)
-    outcome = (begun and call_again or call)(one, args, context)
+    outcome = (begun and call_again or call)(one, args, context, intent)
     return as_text(outcome)
   end, not (one.idempotent or only_reads(one)))
   if not only_reads(one) then sources.stale() end

@@ -166,11 +166,11 @@ local function give_labels(space, args, ctx)
   end
 end
 
--- Runs one, and keeps the labels of what goes in and out.
-local function run_kind(space, kind, args, ctx)
+-- Runs one, or finds out what came of it, and keeps the labels of what goes in and out.
+local function run_kind(space, kind, fn, args, ctx, intent)
   local is_session = ctx and ctx.session
   if is_session and not kind.places then take_labels(space, kind, args, ctx) end
-  local value, err = kind.run(space, args)
+  local value, err = fn(space, args, intent)
   if is_session and kind.places and value then give_labels(space, args, ctx) end
   return value, err
 end
@@ -186,8 +186,8 @@ local function seen_of(space, kind, args)
 end
 
 -- In a run that is kept a call is not made again, but what is known of its files has to be known.
-local function run_kept(space, kind, args, ctx)
-  local value, err = run_kind(space, kind, args, ctx)
+local function run_kept(space, kind, fn, args, ctx, intent)
+  local value, err = run_kind(space, kind, fn, args, ctx, intent)
   if ctx and ctx.keep then ctx.keep { seen = seen_of(space, kind, args), changed = kind.places and value and true or false } end
   return value, err
 end
@@ -250,7 +250,9 @@ function file.make(name, env)
     subject = kind.subject or "path", places = kind.places, conflicts = kind.conflicts,
     reads = kind.reads and reads(space, kind.reads), prepare = normalise(space, kind.paths),
     preview = kind.preview and function(args) return kind.preview(space, args) end,
-    run = function(args, ctx) return run_kept(space, kind, args, ctx) end,
+    run = function(args, ctx) return run_kept(space, kind, kind.run, args, ctx) end,
+    intent = kind.intent and function(args) return kind.intent(space, args) end,
+    reconcile = kind.reconcile and function(args, ctx, intent) return run_kept(space, kind, kind.reconcile, args, ctx, intent) end,
     recall = function(args, ctx, kept) recall(space, args, ctx, kept) end,
   }
 end

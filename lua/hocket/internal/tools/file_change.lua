@@ -1,5 +1,6 @@
---- What changes files: how it is done, and what it would do, for a person who is asked. Each task keeps the hash of what it has read;
---- what it has not read, or what was changed since, it cannot write over. The hash is compared when the file is replaced.
+--- What changes files: how it is done, what it would do, for a person who is asked, and whether it was done, where a process began it that
+--- is gone. Each task keeps the hash of what it has read; what it has not read, or what was changed since, it cannot write over. The hash
+--- is compared when the file is replaced.
 local edit = require "hocket.internal.tools.edit"
 local files = require "hocket.internal.core.files"
 local sources = require "hocket.internal.base.sources"
@@ -17,7 +18,13 @@ local function known(space, path, whole)
   return seen
 end
 
-local function put(space, path, text, seen)
+-- What the task knows of it from now on.
+local function wrote(space, path, hash, whole)
+  sources.wrote(space.root:dir() .. "/" .. path)
+  space.seen[path] = { hash = hash, whole = whole, encoding = "utf-8" }
+end
+
+local function put(space, path, text, seen, whole)
   local ok, err = space.root:write(path, text, seen and seen.hash)
   if not ok then
     if err.code == "state" then
@@ -26,9 +33,17 @@ local function put(space, path, text, seen)
     end
     return nil, err
   end
-  sources.wrote(space.root:dir() .. "/" .. path)
-  space.seen[path] = { hash = files.hash(text), whole = true, encoding = "utf-8" }
+  wrote(space, path, files.hash(text), whole)
   return true
+end
+
+local MARK = "\239\187\191"
+
+-- What write_file puts there, and what it says of that.
+local function content_of(args, seen)
+  local text = args.content
+  if seen and seen.encoding:find "mark" and text:sub(1, 3) ~= MARK then text = MARK .. text end
+  return text, ("%s %s (%d bytes)"):format(seen and "replaced" or "created", args.path, #text)
 end
 
 local function write_file(space, args)
@@ -37,11 +52,10 @@ local function write_file(space, args)
     seen, why = known(space, args.path, true)
     if not seen then return nil, why end
   end
-  local text = args.content
-  if seen and seen.encoding:find "mark" and text:sub(1, 3) ~= "\239\187\191" then text = "\239\187\191" .. text end
-  local ok, err = put(space, args.path, text, seen)
+  local text, said = content_of(args, seen)
+  local ok, err = put(space, args.path, text, seen, true)
   if not ok then return nil, err end
-  return ("%s %s (%d bytes)"):format(seen and "replaced" or "created", args.path, #text)
+  return said
 end
 
 -- What is in a file that is going to be replaced, as long as it is what the task has read.
@@ -66,17 +80,28 @@ local function edited(space, args, seen)
   return got, text, count
 end
 
-local function edit_file(space, args)
+-- What edit_file puts there, what it says of that, and what the task knows of the file; nil and why not.
+local function edit_of(space, args)
   local seen, why = known(space, args.path, false)
   if not seen then return nil, why end
   local got, text, count = edited(space, args, seen)
   if not got then return nil, text end
-  if got.encoding ~= "utf-8" then text = "\239\187\191" .. text end
-  local was_whole = seen.whole
-  local ok, failed = put(space, args.path, text, seen)
+  if got.encoding ~= "utf-8" then text = MARK .. text end
+  return text, ("changed %s in %d place%s"):format(args.path, count, count == 1 and "" or "s"), seen
+end
+
+local function edit_file(space, args)
+  local text, said, seen = edit_of(space, args)
+  if not text then return nil, said end
+  local ok, failed = put(space, args.path, text, seen, seen.whole)
   if not ok then return nil, failed end
-  space.seen[args.path].whole = was_whole
-  return ("changed %s in %d place%s"):format(args.path, count, count == 1 and "" or "s")
+  return said
+end
+
+local function moved(space, args)
+  for _, path in ipairs { args.from, args.to } do sources.wrote(space.root:dir() .. "/" .. path) end
+  space.seen[args.to], space.seen[args.from] = space.seen[args.from], nil
+  return ("moved %s to %s"):format(args.from, args.to)
 end
 
 local function move_file(space, args)
@@ -90,9 +115,48 @@ local function move_file(space, args)
   end
   local ok, err = space.root:move(args.from, args.to, seen and seen.hash)
   if not ok then return nil, err end
-  for _, path in ipairs { args.from, args.to } do sources.wrote(space.root:dir() .. "/" .. path) end
-  space.seen[args.to], space.seen[args.from] = space.seen[args.from], nil
-  return ("moved %s to %s"):format(args.from, args.to)
+  return moved(space, args)
+end
+
+-- ---- Whether a call was done, which a process began that is gone --------------------------------------------------------
+-- Files are replaced whole: one is as the call leaves it, or as the task knew it, and then it was not done. What is neither somebody has
+-- changed, before the call or behind it.
+
+local changed_since = { code = "unknown", message = "it is not known whether this was done: the program ended in the middle of it, and the file is neither as it was nor as it was going to be. Read it again, then decide." }
+
+local function is_as(space, path, hash)
+  local got = space.root:read(path, { like = hash })
+  return got and got.hash == hash
+end
+
+local function settle(space, path, hash, said, seen)
+  if is_as(space, path, hash) then
+    wrote(space, path, hash, not seen or seen.whole)
+    return said
+  elseif seen and space.root:info(path) and not is_as(space, path, seen.hash) then
+    return nil, changed_since
+  end
+end
+
+-- A file that was not read is there by this call, or this is refused, as it was.
+local function reconcile_write(space, args)
+  local seen = space.seen[args.path]
+  local text, said = content_of(args, seen)
+  return settle(space, args.path, files.hash(text), said, seen)
+end
+
+local function intend_edit(space, args)
+  local text, said = edit_of(space, args)
+  return text and { hash = files.hash(text), said = said }
+end
+
+local function reconcile_edit(space, args, intent)
+  if intent then return settle(space, args.path, intent.hash, intent.said, space.seen[args.path]) end
+end
+
+local function reconcile_move(space, args)
+  local to = space.root:info(args.to)
+  if to and to.kind ~= "directory" and not space.root:info(args.from) then return moved(space, args) end
 end
 
 -- ---- What a call would do, for a person who is asked -----------------------------------------------------------------
@@ -127,7 +191,7 @@ local function preview_move(space, args)
 end
 
 return {
-  write_file = { run = write_file, preview = preview_write },
-  edit_file = { run = edit_file, preview = preview_edit },
-  move_file = { run = move_file, preview = preview_move },
+  write_file = { run = write_file, preview = preview_write, reconcile = reconcile_write },
+  edit_file = { run = edit_file, preview = preview_edit, intent = intend_edit, reconcile = reconcile_edit },
+  move_file = { run = move_file, preview = preview_move, reconcile = reconcile_move },
 }
