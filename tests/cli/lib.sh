@@ -7,9 +7,12 @@
 set -u
 HERE=$(cd "$(dirname "$0")" && pwd)
 ROOT=$(cd "$HERE/../.." && pwd)
-WORK=$(mktemp -d) || exit 1
+WORK=$(mktemp -d) && HOME=$(mktemp -d) || exit 1
+test_home=$HOME
+export HOME # nothing is kept in the home of whoever tests
+unset XDG_STATE_HOME XDG_CONFIG_HOME XDG_CACHE_HOME XDG_DATA_HOME
 at_end() { :; } # for tests that leave something to end
-trap 'left=$?; at_end; sh "$ROOT/tests/canary.sh" "$WORK" || left=1; rm -rf "$WORK"; exit $left' EXIT
+trap 'left=$?; at_end; sh "$ROOT/tests/canary.sh" "$WORK" || left=1; rm -rf "$WORK" "$test_home"; exit $left' EXIT
 cd "$WORK" || exit 1
 failures=0
 code=0

@@ -5,7 +5,7 @@ mkdir -m 700 state
 HOCKET_STORE=${HOCKET_TEST_POSTGRES:-$PWD/state/runs.db} HOCKET_TRUST=1; export HOCKET_STORE HOCKET_TRUST
 id_in() { grep -oE '01[0-9A-Z]{24}' "$1" | head -n 1; }
 workers=
-trap 'left=$?; kill -KILL $workers 2>/dev/null; sh "$ROOT/tests/canary.sh" "$WORK" || left=1; rm -rf "$WORK"; exit $left' EXIT
+at_end() { kill -KILL $workers 2>/dev/null; }
 # worker NAME OPTION…: in the background, in a folder of its own; its process is in $worker
 worker() {
   name=$1; shift

@@ -37,7 +37,7 @@ local hocket = require "hocket"
 local city = assert(hocket.ask "Which city?")
 return "You said " .. city
 X
-run hocket run --store "$URL" ask.lua; expect 75; has err "hocket answer 01"; has err "--store postgres://hocket:***@"
+run hocket run --store "$URL" ask.lua; expect 75; has err "hocket answer 01"; has err "--store 'postgres://hocket:***@"
 export HOCKET_STORE="$WORKER"
 id=$(id_in err)
 run hocket runs --store "$READER"; expect 0; has out "$id"; has out parked

@@ -7,7 +7,7 @@ unset XDG_STATE_HOME
 
 "$HOCKET" sim >sim.out 2>sim.err </dev/null &
 sim=$!
-trap 'left=$?; kill $sim 2>/dev/null; sh "$ROOT/tests/canary.sh" "$WORK" || left=1; rm -rf "$WORK"; exit $left' EXIT
+at_end() { kill $sim 2>/dev/null; }
 until_true grep -q "127.0.0.1:[0-9]" sim.out
 port=$(sed -n 's/.*127\.0\.0\.1:\([0-9]*\).*/\1/p' sim.out | head -1)
 

@@ -11,7 +11,7 @@ local here = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
 local server = fs.real(here .. "/../support/mcp_server.lua")
 
 local function definition(mode, more)
-  local one = { command = process.launcher(), args = { "run", "-q", server, mode } }
+  local one = { command = process.launcher(), args = { "run", "-q", "--store", "off", server, mode } }
   for key, value in pairs(more or {}) do one[key] = value end
   return one
 end
@@ -237,7 +237,7 @@ test("variables, and those that are not set", function()
   local def = definition("${HOCKET_TEST_MODE:-legacy} ${env:HOME}/" .. "x")
   t.fails("invalid", "HOCKET_TEST_NOTHING is not set", run(function() return "x" end, { mcp = { demo = definition("legacy", { env = { A = "${HOCKET_TEST_NOTHING}" } }) } }))
   local expanded = assert(servers.expand { name = "d", command = "x", args = def.args, env = { A = "${HOME}" }, headers = {} })
-  t.has(expanded.args[4], "legacy /")
+  t.has(expanded.args[#expanded.args], "legacy /")
   t.equal(expanded.env.A, os.getenv "HOME")
 end)
 
@@ -253,7 +253,7 @@ end
 test("names stand in .mcp.json, beside the agents or in the folder above", function()
   local dir <close> = t.dir()
   write(dir, {
-    [".mcp.json"] = json.encode { mcpServers = { demo = { type = "stdio", command = process.launcher(), args = { "run", "-q", server, "legacy" }, envFile = "x", unknown = true } } },
+    [".mcp.json"] = json.encode { mcpServers = { demo = { type = "stdio", command = process.launcher(), args = { "run", "-q", "--store", "off", server, "legacy" }, envFile = "x", unknown = true } } },
     ["agents/clerk.md"] = "---\nmodel: own/m\nmcp: [demo]\n---\nYou are a clerk.\n",
     ["agents/lost.md"] = "---\nmodel: own/m\nmcp: [demmo]\n---\nYou are a clerk.\n",
   })

@@ -10,7 +10,7 @@ local server = fs.real(here .. "/../support/mcp_server.lua")
 
 local function spec(mode, more)
   local one = { name = "test", process = {
-    argv = { process.launcher(), "run", "-q", server, mode }, env = { "PATH=/usr/bin:/bin", "HOME=/tmp" }, cwd = "/tmp", sandbox = "limits", grace = 0.5,
+    argv = { process.launcher(), "run", "-q", "--store", "off", server, mode }, env = { "PATH=/usr/bin:/bin", "HOME=/tmp" }, cwd = "/tmp", sandbox = "limits", grace = 0.5,
   } }
   for key, value in pairs(more or {}) do one[key] = value end
   return one
@@ -235,7 +235,7 @@ t.test("modern: calls that a server makes tasks are waited for, asked in, and ca
   local dir <close> = t.dir()
   dir:write("long.lua", long)
   local made = spec("", { elicit = function() return { action = "accept", content = { city = "Rome" } } end })
-  made.process.argv = { process.launcher(), "run", "-q", dir.path .. "/long.lua", dir.path .. "/log" }
+  made.process.argv = { process.launcher(), "run", "-q", "--store", "off", dir.path .. "/long.lua", dir.path .. "/log" }
   local c = assert(client.connect(made))
   local closing <close> = setmetatable({}, { __close = function() c:close() end })
   local said = {}
@@ -255,7 +255,7 @@ t.test("modern: handles that are none, and those who do not know tasks", functio
   local dir <close> = t.dir()
   dir:write("long.lua", long)
   local made = spec ""
-  made.process.argv = { process.launcher(), "run", "-q", dir.path .. "/long.lua", dir.path .. "/log" }
+  made.process.argv = { process.launcher(), "run", "-q", "--store", "off", dir.path .. "/long.lua", dir.path .. "/log" }
   local c = assert(client.connect(made))
   local closing <close> = setmetatable({}, { __close = function() c:close() end })
   t.fails("server", "none of a task", c:ask("tasks/get", { taskId = "x" }))

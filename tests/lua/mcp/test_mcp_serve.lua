@@ -442,7 +442,7 @@ assert(hocket.mcp.serve {
   for _, era in ipairs { "modern", "legacy" } do
     local ages = { "old", 7 }
     local c = assert(client.connect { name = "shop", era = era, elicit = function() return { action = "accept", content = { age = table.remove(ages, 1) } } end,
-      process = { argv = { process.launcher(), "run", "-q", dir.path .. "/own.lua" }, env = { "PATH=/usr/bin:/bin", "HOME=/tmp" }, cwd = dir.path, sandbox = "limits", network = true, sockets = true } })
+      process = { argv = { process.launcher(), "run", "-q", "--store", "off", dir.path .. "/own.lua" }, env = { "PATH=/usr/bin:/bin", "HOME=/tmp" }, cwd = dir.path, sandbox = "limits", network = true, sockets = true } })
     local closing <close> = setmetatable({}, { __close = function() c:close() end })
     t.equal(c.server.name, "shop")
     t.equal(text(assert(c:call("stock", { part = "screw" }))), "7")

@@ -322,7 +322,7 @@ end)
 with_client("servers that the editor hands over are tools of the agent; those that are none are refused", { on = allow "allow" }, function(c, dir)
   local here = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
   local server = fs.real(here .. "/../support/mcp_server.lua")
-  c:session(dir.path, nil, { mcpServers = { { name = "de mo", command = process.launcher(), args = { "run", "-q", server, "modern" }, env = { { name = "X", value = "${HOME}" } } } } })
+  c:session(dir.path, nil, { mcpServers = { { name = "de mo", command = process.launcher(), args = { "run", "-q", "--store", "off", server, "modern" }, env = { { name = "X", value = "${HOME}" } } } } })
   c:prompt 'call de_mo__echo {"text": "Good day"}'
   t.has(c:text(), "Good day")
   require("hocket.internal.mcp.servers").close()
