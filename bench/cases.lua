@@ -461,7 +461,8 @@ end
 local function kept_beside(bed, o, job, get)
   local plain, kept = {}, {}
   for i = 1, o.reps do
-    for store, list in pairs { off = plain, [bed.tmp .. "/kept.db"] = kept } do
+    for _, one in ipairs { { "off", plain }, { bed.tmp .. "/kept.db", kept } } do -- whose file is looked at behind this
+      local store, list = one[1], one[2]
       job.store = store
       for _, ending in ipairs { "", "-wal", "-shm" } do os.remove(bed.tmp .. "/kept.db" .. ending) end
       list[i] = get(job)
