@@ -146,6 +146,13 @@ local meaning = [[
 - **kept**: the same run without a store (the floor) and with one, in turn. The tool of the turn says nothing of what it does
   to the world, so that each call begins when a file has what was handed over so far; the store's thread counts. Beside
   the conversation that goes on stands one that begins.
+- **what keeping adds to a tool turn**: the rows that it leaves (four entries, four records), written once more by bare SQLite, 64
+  of each to a transaction (`bench/bench_rows.c`). A turn without a store has become so quick that these rows alone are a fifth of it,
+  which is why the limit of the row above is not kept: each event and each effect is a row that SQL can read. What comes on top:
+  digests, the log's entries with their check sums, a fiber for each effect, and the write into the file beside the database before a
+  tool is called. A model's answer takes ten thousand times as long.
+- **limited for all processes**, **a project's day**: kept in a file both times. A provider's limits are drawn ahead for many calls; each call draws
+  by itself from a project's day, before and after it, once for each kind of limit. Measured beside other work on the machine.
 - **200th turn to the 2nd**: CPU beyond what the floor takes to send the same bytes.
 - **10,000 streams**: in one process, by the transport alone and by an agent each, against the floor on one multi handle,
   which is how most clients are built. How many the server has at once says whether all had begun before the first ended, three
