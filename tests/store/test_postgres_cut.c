@@ -69,6 +69,31 @@ static void what_is_cut_off_is_there_once(void **state)
     fixture_deinit(&direct);
 }
 
+/* So many runs are queued, which f takes over a connection that may be cut. */
+static void begin_taking(struct fixture *f, struct fixture *direct, int runs)
+{
+    fixture_init(direct, &pg_kind);
+    fixture_open(direct);
+    for (int i = 0; i < runs; i++)
+        pg_submit(direct, i);
+    assert_int_equal(fixture_commit(direct, NULL, HOCKET__STORE_WRITTEN), 0);
+    pg_proxy_start();
+    fixture_open(f);
+}
+
+/* None is left, none was refused, and there were cuts. */
+static void end_taking(struct fixture *f, struct fixture *direct, int rounds)
+{
+    struct hocket__store_claim claim;
+    assert_false(pg_take_next(f, &claim));
+    assert_true(pg_proxy.cuts > (size_t) rounds / 4);
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
+    pg_proxy.left = -1;
+    fixture_close(f);
+    pg_proxy_end();
+    fixture_deinit(direct);
+}
+
 /* An answer that was a run is no run lost: this store asks again, and has it. */
 static void what_is_taken_and_cut_off_is_had(void **state)
 {
@@ -77,13 +102,7 @@ static void what_is_taken_and_cut_off_is_had(void **state)
     struct hocket__store_claim claim;
     int rounds = getenv("HOCKET_TORTURE") ? 1000 : 40;
     srandom(11);
-    fixture_init(&direct, &pg_kind);
-    fixture_open(&direct);
-    for (int i = 0; i <= rounds; i++)
-        pg_submit(&direct, i);
-    assert_int_equal(fixture_commit(&direct, NULL, HOCKET__STORE_WRITTEN), 0);
-    pg_proxy_start();
-    fixture_open(f);
+    begin_taking(f, &direct, rounds + 1);
     assert_true(pg_take_next(f, &claim)); /* its statements are known */
     int64_t size = pg_proxy.passed;
     assert_true(pg_take_next(f, &claim));
@@ -94,13 +113,7 @@ static void what_is_taken_and_cut_off_is_had(void **state)
         fixture_append(f, &claim, 1);
         assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
     }
-    assert_false(pg_take_next(f, &claim));
-    assert_true(pg_proxy.cuts > (size_t) rounds / 4);
-    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
-    pg_proxy.left = -1;
-    fixture_close(f);
-    pg_proxy_end();
-    fixture_deinit(&direct);
+    end_taking(f, &direct, rounds);
 }
 
 /* The same of an answer that was several: each is had once, and is this store's own. */
@@ -110,13 +123,7 @@ static void several_that_are_taken_and_cut_off_are_had(void **state)
     struct fixture direct;
     int rounds = getenv("HOCKET_TORTURE") ? 1000 : 40;
     srandom(13);
-    fixture_init(&direct, &pg_kind);
-    fixture_open(&direct);
-    for (int i = 0; i < 4 * rounds; i++)
-        pg_submit(&direct, i);
-    assert_int_equal(fixture_commit(&direct, NULL, HOCKET__STORE_WRITTEN), 0);
-    pg_proxy_start();
-    fixture_open(f);
+    begin_taking(f, &direct, 4 * rounds);
     int64_t size = 0;
     for (int i = 0; i < rounds; i++) {
         struct hocket__store_claim claims[4];
@@ -140,14 +147,7 @@ static void several_that_are_taken_and_cut_off_are_had(void **state)
         assert_int_equal(had, 15);
         assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
     }
-    struct hocket__store_claim claim;
-    assert_false(pg_take_next(f, &claim));
-    assert_true(pg_proxy.cuts > (size_t) rounds / 4);
-    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
-    pg_proxy.left = -1;
-    fixture_close(f);
-    pg_proxy_end();
-    fixture_deinit(&direct);
+    end_taking(f, &direct, rounds);
 }
 
 /* What a store has by its rows and does not know of may be of several answers: what was lost before comes alone then, too. */
