@@ -137,6 +137,26 @@ run "$HOCKET" resume -q "$fork"; expect 75
 run "$HOCKET" show --json "$id"; has out '"diff":"@@'
 run "$HOCKET" show --json "$fork"; hasnt out '"diff":"@@'; has out "was changed by somebody else"
 
+# What was looked at for a person, or for a life that may come, is no call: the fork counts the model's three.
+mkdir -p edits; echo one two >edits/a
+printf -- '---\nname: editor\ntools: [read_file, edit_file]\n---\nEdit.\n' >edits/editor.md
+cat >edits/sim.lua <<'X'
+local calls = { { "read_file", { path = "a" } }, { "edit_file", { path = "a", old_text = "two", new_text = "2" } } }
+return function(request)
+  local n = 1
+  for _, m in ipairs(request.messages) do if m.role == "tool" then n = n + 1 end end
+  return calls[n] and { calls = { { name = calls[n][1], arguments = calls[n][2] } } } or "done"
+end
+X
+run "$HOCKET" run -q edits/editor.md --workdir edits go; expect 75; id=$(id_in err)
+run "$HOCKET" answer "$id" a1 --allow; expect 0
+run "$HOCKET" resume -q "$id"; expect 0; has edits/a "one 2"
+sed -i 's/^Edit/Edit well/' edits/editor.md
+run "$HOCKET" fork "$id" --latest; expect 0; fork=$(id_in out)
+run "$HOCKET" resume -q "$fork"
+[ "$code" = 0 ] || { run "$HOCKET" answer "$fork" a1 --allow; run "$HOCKET" resume -q "$fork"; }
+run "$HOCKET" show --json "$fork"; has out '"replayed":2,"run_anew":3'
+
 # What a link leads to is asked about as long as it did when the agent asked.
 mkdir -p linked; echo SECRET=1 >linked/.env; ln -s .env linked/notes; printf -- '---\nname: reader\ntools: [read_file]\n---\nRead.\n' >linked/reader.md
 cat >linked/sim.lua <<'X'

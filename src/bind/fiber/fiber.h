@@ -89,6 +89,7 @@ struct hocket__fiber {
     bool effect_over; /* its end is in the log, and the fiber has not gone on yet */
     bool held;        /* its effect begins when it is released */
     bool remembered;  /* its effect has its outcome from another run */
+    bool looks;       /* its effect is none that the run asked for, and is not counted */
     bool again;       /* its effect was begun by a process that did not see the end */
     bool outer;       /* it waits for something that is not the run's */
     bool outer_woken; /* which came while the run was replayed */

@@ -100,7 +100,7 @@ static struct hocket__fiber *child_of(lua_State *L, const struct hocket__fiber *
 
 static void forget_effect(lua_State *L, struct hocket__fiber *f)
 {
-    f->in_effect = f->effect_over = f->held = f->remembered = false;
+    f->in_effect = f->effect_over = f->held = f->remembered = f->looks = false;
     f->outcome = NULL;
     push_fiber(L, f);
     lua_pushnil(L);
@@ -113,7 +113,7 @@ static int take(lua_State *L, struct hocket__fiber *f, const struct hocket__fibe
 {
     const struct hocket__log_entry *e = f->outcome;
     bool remembered = e ? e->name.n > 0 : f->remembered;
-    f->kept->n_made++;
+    f->kept->n_made += !f->looks;
     f->kept->n_remembered += remembered;
     hocket__push_str(L, e ? e->value : outcome_of(child));
     if (e)
@@ -197,15 +197,15 @@ static int give(lua_State *L)
     return 1;
 }
 
-/* effect(name, digest, fn, world, before) -> text, remembered: calls fn(again) in a fiber that is not the run's, and gives the text that
- * it returned; "": none. `world`: it changes what is outside, and must not be done twice. A text in place of fn is one that another run had; before() is called outside of the run, and does not wait. In a replay nothing is called. Who is cancelled
+/* effect(name, digest, fn, world, before, looks) -> text, remembered: calls fn(again) in a fiber that is not the run's, and gives the text that
+ * it returned; "": none. `world`: it changes what is outside, and must not be done twice. A text in place of fn is one that another run had; before() is called outside of the run, and does not wait. `looks`: it is not counted. In a replay nothing is called. Who is cancelled
  * meanwhile gets its text all the same, and has to look. Raises where the log says that something else was asked. */
 int hocket__kept_l_effect(lua_State *L)
 {
     struct hocket__fiber *f = hocket__kept_running(L);
     struct hocket__kept *k = f->kept;
     bool remembered = lua_type(L, 3) == LUA_TSTRING;
-    bool world = lua_toboolean(L, 4) && !remembered;
+    bool world = lua_toboolean(L, 4) && !remembered, looks = lua_toboolean(L, 6);
     lua_settop(L, 5);
     lua_remove(L, 4);
     if (remembered)
@@ -233,6 +233,7 @@ int hocket__kept_l_effect(lua_State *L)
     lua_pop(L, 1);
     f->in_effect = true;
     f->remembered = remembered;
+    f->looks = looks;
     if (k->live)
         begin(L, f, world);
     return after(L, LUA_OK, 0);

@@ -96,12 +96,13 @@ end
 ---@param digest string
 ---@param make fun(again: boolean): string
 ---@param world? boolean It changes the world: it begins when the log that says so is kept.
+---@param looks? boolean It is none of what the run asked for: whoever counts these passes it over.
 ---@return string outcome
 ---@return boolean cancelled Whether the running fiber was cancelled meanwhile: it has to raise that, when it has counted what there is to count.
 ---@return boolean remembered Whether it was answered by what the run remembers of another one: nothing was made.
-function effects.make(kind, digest, make, world)
+function effects.make(kind, digest, make, world, looks)
   local known, said = memory.outcome(kind, digest)
-  local outcome, remembered = effect(kind, digest, known or make, world, saying(said))
+  local outcome, remembered = effect(kind, digest, known or make, world, saying(said), looks)
   return outcome, is_cancelled(), remembered
 end
 
@@ -121,6 +122,7 @@ function effects.cancel()
 end
 
 ---@class hocket.EffectOptions
+---@field looks? boolean See effects.make.
 ---@field again? fun(): ... Is called instead of the function when a process that is gone had begun it, and nobody knows how it ended.
 
 --- Calls fn(), once: returns what it returns, raises what it raises.
@@ -135,7 +137,7 @@ function effects.run(kind, fields, fn, opts)
   local outcome, gone = effects.make(kind, effects.digest(fields), function(again)
     local call = again and opts and opts.again or fn
     return to_text(raised(pcall(call)))
-  end, opts and opts.again ~= nil)
+  end, opts and opts.again ~= nil, opts and opts.looks)
   if gone or outcome == "" then effects.cancel() end
   local result = table.pack(pack.decode(outcome))
   if not result[1] then error(result[2], 0) end

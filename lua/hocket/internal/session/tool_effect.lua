@@ -97,7 +97,7 @@ local function intent_of(one, args)
   return effects.run("intent", { tool = one.name, asked = effects.asked(args) }, function()
     local ok, intent = pcall(one.intent, args)
     return ok and intent or nil
-  end)
+  end, { looks = true })
 end
 
 --- Returns what the tool returned, and raises what it raised.
