@@ -10,9 +10,11 @@ enum hocket__label {
     HOCKET__PRIVATE_TEXT = 8, /* of files, programs, memory: not for strangers to see */
 };
 
-#define HOCKET__LABELS   15u /* all of them */
-#define HOCKET__STRANGE  (HOCKET__WEB | HOCKET__OUTSIDE | HOCKET__SERVER)     /* may be anybody's words */
-#define HOCKET__OUR_OWN  (HOCKET__PRIVATE_TEXT | HOCKET__OUTSIDE | HOCKET__SERVER) /* may be a secret */
+#define HOCKET__LABELS 15u /* all of them */
+#define HOCKET__STRANGE                                                                            \
+    (HOCKET__WEB | HOCKET__OUTSIDE | HOCKET__SERVER) /* may be anybody's words */
+#define HOCKET__OUR_OWN                                                                            \
+    (HOCKET__PRIVATE_TEXT | HOCKET__OUTSIDE | HOCKET__SERVER) /* may be a secret */
 
 /* "web", "outside", "server", "private". */
 const char *hocket__label_name(enum hocket__label label);

@@ -16,9 +16,11 @@ static const char *const credentials[] = { ".env*", "*.env", ".netrc", "_netrc",
     "secrets", "secrets.*", "secret.*", "auth.json", "kubeconfig", "shadow" };
 /* Below .config. */
 static const char *const config_credentials[] = { "gcloud", "gh", "hub", "rclone", "op", "doctl" };
-static const char *const harmless[] = { ".env.example", ".env.sample", ".env.template",
-    ".env.dist", ".env.defaults", ".environment", "*.pub" };
+static const char *const harmless[] = { ".env.example", ".env.sample", ".env.template", ".env.dist",
+    ".env.defaults", ".environment", "*.pub" };
 
+/* The formatter would give each name a line of its own. */
+/* clang-format off */
 static const char *const obeyed[] = {
     /* builds */
     "makefile*", "gnumakefile", "*.mk", "cmakelists.txt", "*.cmake", "cmakepresets.json",
@@ -48,13 +50,13 @@ static const char *const obeyed[] = {
     "agent.md", "agents", "copilot-instructions.md", ".cursor*", ".windsurf*", ".clinerules*",
     ".aider*", ".hocket", "skill.md",
 };
+/* clang-format on */
 
 static bool fits(const char *pattern, struct hocket__str name)
 {
     size_t n = strlen(pattern);
     if (pattern[0] == '*')
-        return name.n >= n - 1
-               && strncasecmp(name.p + name.n - (n - 1), pattern + 1, n - 1) == 0;
+        return name.n >= n - 1 && strncasecmp(name.p + name.n - (n - 1), pattern + 1, n - 1) == 0;
     if (pattern[n - 1] == '*')
         return name.n >= n - 1 && strncasecmp(name.p, pattern, n - 1) == 0;
     return name.n == n && strncasecmp(name.p, pattern, n) == 0;
@@ -75,7 +77,8 @@ bool hocket__credential_name(struct hocket__str parent, struct hocket__str name)
     if (IS_ONE_OF(name, credentials))
         return !IS_ONE_OF(name, harmless);
     return (fits(".config", parent) && IS_ONE_OF(name, config_credentials))
-           || (fits(".git", parent) && fits("config", name)); /* a remote's address may hold a token */
+           || (fits(".git", parent)
+               && fits("config", name)); /* a remote's address may hold a token */
 }
 
 static bool is_obeyed(struct hocket__str parent, struct hocket__str name)

@@ -168,7 +168,8 @@ static int l_append(lua_State *L)
     struct hocket__str agent = hocket__check_str(L, 3), content = hocket__check_str(L, 4);
     int64_t v = parse_slot(L, d, 2, &slot, &err);
     if (v == 0)
-        v = hocket__document_append(d->doc, &slot, agent, content, hocket__wall_here(hocket__runtime(L)), &err);
+        v = hocket__document_append(
+            d->doc, &slot, agent, content, hocket__wall_here(hocket__runtime(L)), &err);
     return pushed_version(L, v, &err);
 }
 

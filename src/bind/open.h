@@ -13,7 +13,7 @@ int hocket__open_http(lua_State *L);
 int hocket__open_permission(lua_State *L);
 int hocket__open_process(lua_State *L);
 int hocket__open_proxy(lua_State *L); /* of the optional component hocket-serve */
-int hocket__open_runs(lua_State *L); /* of the optional component hocket-serve */
+int hocket__open_runs(lua_State *L);  /* of the optional component hocket-serve */
 int hocket__open_scan(lua_State *L);
 int hocket__open_server(lua_State *L); /* of the optional component hocket-serve */
 int hocket__open_bounds(lua_State *L);

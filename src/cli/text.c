@@ -237,7 +237,8 @@ void cli_text_count(struct cli_buf *out, long long n)
 
 void cli_text_word(struct cli_buf *out, const char *p, size_t n)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=,-";
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=,-";
     struct cli_buf shown = { 0 };
     cli_text_show(&shown, p, n, false);
     const char *text = cli_buf_text(&shown);

@@ -18,13 +18,12 @@ struct folder {
 
 /* The folder before each call, and at the end. */
 static const struct folder states[] = {
-    { "one two\r\nthree\r\n", NULL, NULL },
-    { "one 2\r\n3\r\n", NULL, NULL },         /* edit_file */
-    { "one 2\r\n3\r\n", MARK "new", NULL },   /* write_file, of one that was not there */
-    { "whole", MARK "new", NULL },            /* of one that was read */
-    { "whole", MARK "newer", NULL },          /* of one with a mark */
-    { "whole", NULL, MARK "newer" },          /* move_file */
-    { "", NULL, MARK "newer" },               /* edit_file, which takes out all */
+    { "one two\r\nthree\r\n", NULL, NULL }, { "one 2\r\n3\r\n", NULL, NULL }, /* edit_file */
+    { "one 2\r\n3\r\n", MARK "new", NULL }, /* write_file, of one that was not there */
+    { "whole", MARK "new", NULL },          /* of one that was read */
+    { "whole", MARK "newer", NULL },        /* of one with a mark */
+    { "whole", NULL, MARK "newer" },        /* move_file */
+    { "", NULL, MARK "newer" },             /* edit_file, which takes out all */
 };
 enum { CALLS = sizeof(states) / sizeof(states[0]) - 1 };
 
@@ -47,7 +46,8 @@ static const char sim_lua[] =
     "}\n"
     "return function(q)\n"
     "  local said = {}\n"
-    "  for _, m in ipairs(q.messages) do if m.role == 'tool' then said[#said + 1] = m.text end end\n"
+    "  for _, m in ipairs(q.messages) do if m.role == 'tool' then said[#said + 1] = m.text end "
+    "end\n"
     "  local call = calls[#said + 1]\n"
     "  if not call then return { text = table.concat(said, '|') } end\n"
     "  return { calls = { { name = call[1], arguments = call[2] } } }\n"

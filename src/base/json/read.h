@@ -50,7 +50,8 @@ struct hocket__json {
     bool escaped;            /* the string holds at least one backslash */
     uint8_t expect;          /* what the grammar allows next (private) */
     bool in_object;          /* the innermost level is an object's (private) */
-    bool exact; /* for whoever makes values of the text: may be set after init, where no number is to
+    bool
+        exact; /* for whoever makes values of the text: may be set after init, where no number is to
                  * lose digits */
     uint16_t depth;
     uint16_t max_depth; /* may be lowered after init; more than the default is not taken */

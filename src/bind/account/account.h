@@ -14,7 +14,6 @@ struct hocket__lua_accounts {
 int hocket__open_account(lua_State *L);
 struct hocket__lua_accounts *hocket__check_accounts(lua_State *L, int arg);
 
-
 /* A model call that is under way: it is counted on its account once, when it has ended, when it is
  * given up, or when the accounts are closed before (tally.c). All zeros: not under way. */
 struct hocket__tally {

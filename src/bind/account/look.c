@@ -150,8 +150,7 @@ static void write_text(struct hocket__buf *out, struct hocket__str name, const c
 static void write_tree(struct hocket__buf *out, const struct view *v,
     const struct hocket__account_info *info, int depth);
 
-static void write_children(
-    struct hocket__buf *out, const struct view *v, uint64_t id, int depth)
+static void write_children(struct hocket__buf *out, const struct view *v, uint64_t id, int depth)
 {
     for (uint64_t c = hocket__account_first(v->s, id); c && depth < DEPTH;
          c = hocket__account_next(v->s, c)) {

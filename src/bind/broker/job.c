@@ -166,8 +166,7 @@ static void note(
     struct hocket_error err;
     struct hocket__lua_broker *b = j->home->broker;
     if (b->broker)
-        hocket__broker_note(
-            b->broker, j->id, j->fence, hocket__now_ms(b->rt), kind, text, &err);
+        hocket__broker_note(b->broker, j->id, j->fence, hocket__now_ms(b->rt), kind, text, &err);
     hocket__job_push_from_home(L, 1, HOCKET__HOME_BROKER);
     hocket__jobs_follow(L, lua_gettop(L), b);
 }
@@ -240,8 +239,8 @@ static uint64_t open_account(lua_State *L, int job, const struct hocket__lua_job
         names.agent = record->agent;
     if (lua_getiuservalue(L, job, HOCKET__JOB_TRIGGER) == LUA_TSTRING)
         names.trigger = hocket__check_str(L, -1);
-    uint64_t id =
-        hocket__account_open(j->home->accounts->s, above, &names, hocket__now_ms(j->home->broker->rt));
+    uint64_t id = hocket__account_open(
+        j->home->accounts->s, above, &names, hocket__now_ms(j->home->broker->rt));
     return id ? id : (uint64_t) hocket__raise_nomem(L);
 }
 

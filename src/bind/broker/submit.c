@@ -209,8 +209,7 @@ static int submit(lua_State *L, struct hocket__lua_broker *b, struct hocket__job
     uint64_t run = hocket__run_here(L);
     for (size_t i = 0; i < n; i++)
         specs[i].run = run ? run : 1;
-    int rc =
-        hocket__broker_submit(b->broker, specs, n, hocket__now_ms(b->rt), ids, err);
+    int rc = hocket__broker_submit(b->broker, specs, n, hocket__now_ms(b->rt), ids, err);
     for (size_t i = 0; i < n && rc == 0; i++) {
         struct hocket__lua_job *j = specs[i].ud;
         j->id = ids[i];

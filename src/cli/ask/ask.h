@@ -18,7 +18,8 @@ struct cli_asker {
     struct cli_reader *reader;
     struct cli_question *first;
     uint64_t run;
-    bool (*left)(void *ud); /* no more input comes: whether what is asked stays open. NULL: it does not */
+    bool (*left)(
+        void *ud); /* no more input comes: whether what is asked stays open. NULL: it does not */
     void *ud;
 };
 

@@ -82,7 +82,8 @@ static void cut_off(struct cli_chat *c)
 static void interrupt(struct cli_chat *c)
 {
     struct hocket_error err;
-    if (!c->left && turn_goes_on(c) && !c->interrupted && hocket_run_interrupt(c->host, c->run, &err) == 0) {
+    if (!c->left && turn_goes_on(c) && !c->interrupted
+        && hocket_run_interrupt(c->host, c->run, &err) == 0) {
         c->interrupted = true;
         return;
     }
@@ -430,7 +431,8 @@ const struct cli_command cli_chat = {
         "INPUT   what is said first\n"
         "\n"
         "In a pipe each line of stdin is said in its turn, or answers the question that is open;\n"
-        "answers go to stdout, all else to stderr. A question that is open when the lines are over\n"
+        "answers go to stdout, all else to stderr. A question that is open when the lines are "
+        "over\n"
         "waits for hocket answer.",
     .examples =
         "  hocket chat\n"

@@ -79,7 +79,8 @@ static void tell_held(const hocket_json *run)
 {
     const hocket_json *held = hocket_json_get(run, "held");
     if (held)
-        fprintf(stderr, "hocket chat: going on with %s: process %lld has %s, which was left later\n",
+        fprintf(stderr,
+            "hocket chat: going on with %s: process %lld has %s, which was left later\n",
             cli_member(run, "id"), (long long) hocket_json_int(hocket_json_get(held, "pid"), 0),
             cli_member(held, "id"));
 }

@@ -50,7 +50,8 @@ static int on_append(void *ud, const struct hocket__log_entry *e, struct hocket_
     (void) ud;
     (void) e;
     return hocket__error(err, HOCKET_EPARKED,
-        "its log ends here: the run has not ended (it was left and can be resumed, or goes on elsewhere)");
+        "its log ends here: the run has not ended (it was left and can be resumed, or goes on "
+        "elsewhere)");
 }
 
 struct hocket__kept *hocket__stored_told(

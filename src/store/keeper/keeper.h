@@ -116,7 +116,7 @@ struct hocket__keeper {
     int64_t next_renewal_ms, next_sweep_ms, next_watch_ms;
     bool more_to_sweep, has_refusals;
     const char *denied; /* why no run can be kept, where none can; NULL: its role may only look */
-    bool gone;     /* the database is not where it was: nothing more is written, and the store breaks */
+    bool gone; /* the database is not where it was: nothing more is written, and the store breaks */
     bool has_left; /* a claim that is refused was let go of, in this transaction */
     bool hint;     /* a run was queued, or spoken to: who watches is told at the end of the round */
     uint64_t pending; /* bytes; for those who ask */

@@ -260,7 +260,8 @@ static void answer_all(struct hocket__keeper_store *q, struct hocket__list *ques
         if (rc == HOCKET_EPARSE)
             tell_broken(q, q->k->error);
         tell_answer(q, c);
-        hocket__leases_look(q->k); /* each may have waited long for a row that somebody has locked */
+        hocket__leases_look(
+            q->k); /* each may have waited long for a row that somebody has locked */
     }
 }
 

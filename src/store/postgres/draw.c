@@ -135,9 +135,9 @@ static int look(struct hocket__pg *d, const struct hocket__store_draw *draw,
         " FROM limits WHERE name = $1");
     if (rc < 0)
         return rc;
-    *level = (struct hocket__store_level){ (double) hocket__pg_int_of(d, 0, 0)
-                                               / HOCKET__STORE_DRAW_UNIT,
-        hocket__pg_int_of(d, 0, 1), hocket__pg_int_of(d, 0, 2) };
+    *level =
+        (struct hocket__store_level){ (double) hocket__pg_int_of(d, 0, 0) / HOCKET__STORE_DRAW_UNIT,
+            hocket__pg_int_of(d, 0, 1), hocket__pg_int_of(d, 0, 2) };
     others->n = hocket__pg_int_of(d, 0, 3);
     return 0;
 }
@@ -154,8 +154,7 @@ int hocket__pg_draw(struct hocket__pg_keeper *k, struct hocket__store_call *c, b
     struct hocket__store_others others = { 0 };
     int64_t now = hocket__pg_now(k);
     bool looks = hocket__store_draw_looks(&draw);
-    int rc = looks ? look(d, &draw, &level, &others, now)
-                   : begin(d, &draw, &level, &others, now);
+    int rc = looks ? look(d, &draw, &level, &others, now) : begin(d, &draw, &level, &others, now);
     if (looks && rc == 0) {
         hocket__store_draw_decide(&draw, now, &others, &level, &row.drawn);
         return hocket__store_pack(&c->rows, &row);

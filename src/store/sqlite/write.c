@@ -6,7 +6,8 @@
 int hocket__sqlite_deny(struct hocket__sqlite_keeper *k)
 {
     hocket__error(&k->db.error, HOCKET_EDENIED,
-        "%s may only be read, or its folder: let both be written to (chmod u+w), give another file to "
+        "%s may only be read, or its folder: let both be written to (chmod u+w), give another file "
+        "to "
         "keep runs in, or keep none",
         k->path.data);
     k->db.error.retryable = false;

@@ -94,7 +94,8 @@ static enum hocket__verdict decide(const char *policy, const char *tool, unsigne
 static enum hocket__verdict with(
     const char *policy, const char *tool, unsigned effects, const char *value)
 {
-    struct hocket__permission_arg arg = { HOCKET__STR("command"), hocket__cstr(value), HOCKET__TEXT };
+    struct hocket__permission_arg arg = { HOCKET__STR("command"), hocket__cstr(value),
+        HOCKET__TEXT };
     return decide(policy, tool, effects, 0, &arg, 1);
 }
 
@@ -168,8 +169,7 @@ static void test_layers_narrow(void **state)
     assert_int_equal(plain("operator;allow tool;run:deny", HOCKET__RUNS, 0), DENY);
     assert_int_equal(plain("operator:allow;run:deny;allow tool", HOCKET__RUNS, 0), ALLOW);
     assert_int_equal(plain("operator;allow tool;run:allow", HOCKET__RUNS, HOCKET__WEB), ASK);
-    assert_int_equal(
-        plain("operator;allow tool;run;allow tool", HOCKET__RUNS, HOCKET__WEB), ALLOW);
+    assert_int_equal(plain("operator;allow tool;run;allow tool", HOCKET__RUNS, HOCKET__WEB), ALLOW);
     assert_int_equal(plain("operator;allow other;run:allow", HOCKET__RUNS, 0), ALLOW);
     assert_int_equal(plain("operator:allow;run:deny;agent;ask tool", 0, 0), DENY);
     assert_int_equal(plain("operator:allow;run;deny tool", HOCKET__RUNS, 0), DENY);
@@ -226,7 +226,8 @@ static void test_one_command(void **state)
 /* To allow, all values of a list have to fit; to deny, one. */
 static void test_lists(void **state)
 {
-    struct hocket__permission_arg args[] = { { HOCKET__STR("paths"), HOCKET__STR("a/1"), HOCKET__TEXT },
+    struct hocket__permission_arg args[] = { { HOCKET__STR("paths"), HOCKET__STR("a/1"),
+                                                 HOCKET__TEXT },
         { HOCKET__STR("paths"), HOCKET__STR("b/1"), HOCKET__TEXT } };
     assert_int_equal(decide("agent;allow read a/*", "read", 0, 0, args, 2), ASK);
     assert_int_equal(decide("agent;allow read ?/*", "read", 0, 0, args, 2), ALLOW);
@@ -278,7 +279,8 @@ static void test_grants(void **state)
 
 static enum hocket__verdict read_of(const char *policy, const char *path)
 {
-    struct hocket__permission_arg args[] = { { HOCKET__STR("path"), hocket__cstr(path), HOCKET__TEXT },
+    struct hocket__permission_arg args[] = { { HOCKET__STR("path"), hocket__cstr(path),
+                                                 HOCKET__TEXT },
         { HOCKET__STR("(read)"), hocket__cstr(path), HOCKET__READ } };
     return decide(policy, "read_file", HOCKET__READS, 0, args, 2);
 }
@@ -286,10 +288,11 @@ static enum hocket__verdict read_of(const char *policy, const char *path)
 /* Credentials are asked for, whatever is allowed in general: only a rule that names one is a word. */
 static void test_credentials(void **state)
 {
-    static const char *const secret[] = { ".env", "a/.env", ".env.local", "prod.env", ".ENV", ".netrc",
-        ".ssh/config", "home/.ssh/id_rsa", "id_ed25519", "tls/server.key", "server.PEM", ".aws/credentials",
-        ".git/config", "x/.git/config", ".config/gh/hosts.yml", "credentials.json", "secrets.yaml",
-        "terraform.tfstate", ".git-credentials", ".docker/config.json", "kubeconfig" };
+    static const char *const secret[] = { ".env", "a/.env", ".env.local", "prod.env", ".ENV",
+        ".netrc", ".ssh/config", "home/.ssh/id_rsa", "id_ed25519", "tls/server.key", "server.PEM",
+        ".aws/credentials", ".git/config", "x/.git/config", ".config/gh/hosts.yml",
+        "credentials.json", "secrets.yaml", "terraform.tfstate", ".git-credentials",
+        ".docker/config.json", "kubeconfig" };
     for (size_t i = 0; i < sizeof(secret) / sizeof(secret[0]); i++) {
         assert_int_equal(read_of("", secret[i]), ASK);
         assert_non_null(strstr(reason_text, "may hold keys"));
@@ -299,8 +302,8 @@ static void test_credentials(void **state)
         assert_int_equal(read_of("agent;allow read_file *.env", secret[i]), ASK);
         assert_int_equal(read_of("run:deny", secret[i]), DENY);
     }
-    static const char *const plain_files[] = { ".env.example", "id_rsa.pub", "environment.md", "src/key.c",
-        "README.md", "config", "keys.txt", "tests/secretary.c" };
+    static const char *const plain_files[] = { ".env.example", "id_rsa.pub", "environment.md",
+        "src/key.c", "README.md", "config", "keys.txt", "tests/secretary.c" };
     for (size_t i = 0; i < sizeof(plain_files) / sizeof(plain_files[0]); i++)
         assert_int_equal(read_of("", plain_files[i]), ALLOW);
     assert_int_equal(read_of("run;allow read_file .env", ".env"), ALLOW);
@@ -376,7 +379,8 @@ static void test_obeyed(void **state)
         assert_int_equal(change("run:allow", obeyed[i], 0), ALLOW);
         assert_int_equal(change("run:allow", obeyed[i], HOCKET__PRIVATE_TEXT), ALLOW);
         assert_int_equal(change("run:allow", obeyed[i], HOCKET__WEB), ASK);
-        assert_non_null(strstr(reason_text, "obeyed by other programs, and the conversation has text from the web"));
+        assert_non_null(strstr(
+            reason_text, "obeyed by other programs, and the conversation has text from the web"));
         assert_int_equal(change("run:allow;allow write_file", obeyed[i], HOCKET__OUTSIDE), ASK);
         assert_int_equal(change("run;allow write_file *", obeyed[i], HOCKET__WEB), ASK);
         assert_int_equal(change("run;allow write_file Makefile", "Makefile", HOCKET__WEB), ALLOW);

@@ -21,9 +21,9 @@
 
 struct kept_log {
     struct hocket__buf bytes;
-    size_t *ends; /* of each entry */
-    uint64_t *told; /* events before it */
-    uint64_t owed;  /* events that were told behind the last one */
+    size_t *ends;                  /* of each entry */
+    uint64_t *told;                /* events before it */
+    uint64_t owed;                 /* events that were told behind the last one */
     const struct hocket__run *run; /* that is appending */
     size_t n, cap;
     size_t full_at;                /* entries; 0: never */

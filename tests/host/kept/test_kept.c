@@ -88,7 +88,8 @@ static void keep_lines(struct hocket__buf *text, uint64_t n)
 {
     size_t at = 0;
     for (uint64_t i = 0; i < n && at < text->len; i++)
-        at += (size_t) ((const char *) memchr(text->data + at, '\n', text->len - at) - text->data) - at + 1;
+        at += (size_t) ((const char *) memchr(text->data + at, '\n', text->len - at) - text->data)
+              - at + 1;
     text->len = at;
     text->data[at] = 0;
 }
@@ -277,9 +278,9 @@ static void test_stopped(void **state)
 int main(int argc, char **argv)
 {
     hocket_launcher_main(argc, argv);
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_workflows), cmocka_unit_test(test_owed),
-        cmocka_unit_test(test_diverged), cmocka_unit_test(test_sink_fails),
-        cmocka_unit_test(test_host_closed), cmocka_unit_test(test_hidden),
-        cmocka_unit_test(test_stopped) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_workflows),
+        cmocka_unit_test(test_owed), cmocka_unit_test(test_diverged),
+        cmocka_unit_test(test_sink_fails), cmocka_unit_test(test_host_closed),
+        cmocka_unit_test(test_hidden), cmocka_unit_test(test_stopped) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

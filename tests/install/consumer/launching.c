@@ -10,14 +10,18 @@
 static const char script[] =
     "local hocket = require 'hocket'\n"
     "local process = require 'hocket.process'\n"
-    "local seen = assert(process.run { argv = { '/usr/bin/env' }, cwd = '/tmp', sandbox = 'limits', env = { 'A=1' } })\n"
-    "assert(seen.code == 0 and seen.stdout:find 'A=1' and not seen.stdout:find 'LD_', seen.stdout)\n"
+    "local seen = assert(process.run { argv = { '/usr/bin/env' }, cwd = '/tmp', sandbox = "
+    "'limits', env = { 'A=1' } })\n"
+    "assert(seen.code == 0 and seen.stdout:find 'A=1' and not seen.stdout:find 'LD_', "
+    "seen.stdout)\n"
     "local served = hocket.sim.serve { reply = function(q)\n"
-    "  if q.last.role == 'user' then return { calls = { { name = 'execute_lua', arguments = { code = 'print(6 * 7)' } } } } end\n"
+    "  if q.last.role == 'user' then return { calls = { { name = 'execute_lua', arguments = { code "
+    "= 'print(6 * 7)' } } } } end\n"
     "  return q.last.text\n"
     "end }\n"
     "hocket.provider('own', { protocol = 'openai_chat', base = served.base })\n"
-    "local coder = hocket.agent { name = 'coder', prompt = 'p', model = 'own/m', tools = { 'execute_lua' } }\n"
+    "local coder = hocket.agent { name = 'coder', prompt = 'p', model = 'own/m', tools = { "
+    "'execute_lua' } }\n"
     "return assert(hocket.run(coder, 'x')).text\n";
 
 static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
@@ -32,8 +36,9 @@ int main(int argc, char **argv)
 {
     hocket_launcher_main(argc, argv);
     struct hocket_options options = { .size = sizeof(options), .launcher = argv[1] };
-    struct hocket_run_spec spec = { .size = sizeof(spec), .target = "buffer:x.lua",
-        .options = "{\"approve\":\"allow\"}" };
+    struct hocket_run_spec spec = {
+        .size = sizeof(spec), .target = "buffer:x.lua", .options = "{\"approve\":\"allow\"}"
+    };
     struct hocket_error error;
     hocket_host *host;
     int done = 0;
