@@ -106,12 +106,14 @@ static void write_gap(struct cli_page *page)
 
 void cli_page_line(struct cli_page *page, const char *p, const char *styles, size_t n)
 {
-    int style = 0;
+    char style = 0;
     write_gap(page);
     write_marks(page);
     for (size_t i = 0; i < n; i++) {
-        if (styles && styles[i] != style)
-            set_style(page, style = styles[i]);
+        if (styles && styles[i] != style) {
+            style = styles[i];
+            set_style(page, (unsigned char) style);
+        }
         cli_buf_add(page->out, p + i, 1);
     }
     if (style)

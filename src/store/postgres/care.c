@@ -4,15 +4,15 @@
 
 /* What must hold between the tables; each gives a text for each row that is wrong. */
 static const char *const rules[] = {
-    "SELECT 'run ' || r.id || ' has entries up to ' || coalesce(max(e.n), 0) || ' and says ' || "
-    "r.last_n"
-    " FROM runs r LEFT JOIN entries e ON e.run = r.no WHERE r.removed = 0 GROUP BY r.no"
-    " HAVING greatest(coalesce(max(e.n), 0), r.at_n) <> r.last_n LIMIT 20",
-    "SELECT 'run ' || r.id || ' lacks entries' FROM runs r WHERE r.removed = 0 AND r.last_n - "
-    "r.at_n <>"
-    " (SELECT count(*) FROM entries WHERE run = r.no) LIMIT 20",
-    "SELECT 'there are entries of no run: ' || count(*) FROM entries e"
-    " WHERE NOT EXISTS (SELECT 1 FROM runs WHERE no = e.run) HAVING count(*) > 0",
+    ("SELECT 'run ' || r.id || ' has entries up to ' || coalesce(max(e.n), 0) || ' and says ' || "
+     "r.last_n"
+     " FROM runs r LEFT JOIN entries e ON e.run = r.no WHERE r.removed = 0 GROUP BY r.no"
+     " HAVING greatest(coalesce(max(e.n), 0), r.at_n) <> r.last_n LIMIT 20"),
+    ("SELECT 'run ' || r.id || ' lacks entries' FROM runs r WHERE r.removed = 0 AND r.last_n - "
+     "r.at_n <>"
+     " (SELECT count(*) FROM entries WHERE run = r.no) LIMIT 20"),
+    ("SELECT 'there are entries of no run: ' || count(*) FROM entries e"
+     " WHERE NOT EXISTS (SELECT 1 FROM runs WHERE no = e.run) HAVING count(*) > 0"),
 };
 
 /* How the server is set, where that takes away from what is promised. */
