@@ -1,16 +1,16 @@
 #!/bin/sh
-# ./dev lint: the format of the C sources, clang-tidy's checks (.clang-tidy), the layers. Every
-# complaint is printed; the exit status is 1 when there is one.
+# ./dev lint: the format of the C sources, clang-tidy's checks (.clang-tidy), the layers, the titles of
+# commits. Prints every complaint and the seconds of each part; the exit status is 1 when there is a complaint.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 failed=0
 check() {
-    what=$1
+    what=$1 begun=$(date +%s)
     shift
     if "$@"; then
-        echo "lint: $what: well"
+        echo "lint: $what: ok, $(($(date +%s) - begun)) s"
     else
-        echo "lint: $what: see above"
+        echo "lint: $what: FAILED, see above"
         failed=1
     fi
 }
@@ -25,6 +25,7 @@ tidy() {
         git ls-files 'src/*.c' | xargs -P "$(nproc)" -n 8 clang-tidy -p build/dev --quiet
 }
 
+check titles sh tests/titles.sh .
 check format format
 check clang-tidy tidy
 check layers sh tests/test_layers.sh .
