@@ -3,7 +3,6 @@
 
 #include "base/buf.h"
 #include "net/cassette/cassette.h"
-#include "net/secrets.h"
 
 #define KEY "sk-live/0123456789+abc"
 
@@ -441,65 +440,6 @@ static void test_no_memory(void **state)
     test_alloc_each(play_all, NULL);
 }
 
-/* ---- Secrets -------------------------------------------------------------------------------- */
-
-static void masked(
-    const struct hocket__secrets *s, bool url, const char *text, const char *expected)
-{
-    char copy[256];
-    snprintf(copy, sizeof(copy), "%s", text);
-    if (url)
-        hocket__secrets_mask_url(s, copy, strlen(copy));
-    else
-        hocket__secrets_mask(s, copy, strlen(copy));
-    assert_string_equal(copy, expected);
-}
-
-static void test_secrets(void **state)
-{
-    struct hocket__secrets s;
-    (void) state;
-    hocket__secrets_init(&s, &hocket__malloc);
-    assert_int_equal(
-        hocket__secrets_add(&s, HOCKET__STR("none")), 0); /* what local servers are given */
-    assert_int_equal(hocket__secrets_add(&s, HOCKET__STR("ab/c\"d")), 0);
-    masked(&s, false, "none ab/c\"d ab\\/c\\\"d ab%2Fc%22d ab/c",
-        "none ****** ******** ********** ab/c");
-    masked(&s, false, "ab/cab/c\"d", "ab/c******");
-    masked(&s, true, "https://u:pw@h/x?key=1&a=2&access_token=33&sig=#",
-        "https://u:**@h/x?key=*&a=2&access_token=**&sig=*");
-    masked(&s, true, "https://h/x:y@z", "https://h/x:y@z");
-    hocket__secrets_deinit(&s);
-}
-
-/* In base64 wherever it begins, percent-encoded in small letters; and what may be the beginning of one. */
-static void test_secret_forms(void **state)
-{
-    struct hocket__secrets s;
-    (void) state;
-    hocket__secrets_init(&s, &hocket__malloc);
-    assert_int_equal(hocket__secrets_add(&s, HOCKET__STR("sk-A?~key/99")), 0);
-    masked(&s, false, "sk-A%3f~key%2f99", "****************");
-    masked(&s, false, "c2stQT9+a2V5Lzk5", "****************");         /* the key alone */
-    masked(&s, false, "c2stQT9-a2V5Lzk5", "****************");         /* … for URLs */
-    masked(&s, false, "OnNrLUE/fmtleS85OQ==", "On***************Q=="); /* ":" before it */
-    masked(&s, false, "dTpzay1BP35rZXkvOTk=", "dTp***************k="); /* "u:" before it */
-    masked(&s, false, "QmVhcmVyIHNrLUE/fmtleS85OQ==", "QmVhcmVyIH***************Q==");
-    static const struct {
-        const char *text;
-        size_t begun;
-    } ends[] = { { "", 0 }, { "xya", 0 }, { "a s", 1 }, { "a sk-A", 4 }, { "sk-A?~key/9", 11 },
-        { "sk-A?~key/99", 0 }, { "sk-Ask-", 3 }, { "ask-B", 0 } };
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-        if (hocket__secrets_begun(&s, hocket__cstr(ends[i].text)) != ends[i].begun)
-            fail_msg(
-                "%s: %zu", ends[i].text, hocket__secrets_begun(&s, hocket__cstr(ends[i].text)));
-    assert_true(hocket__secrets_named(HOCKET__STR("X-Api-Key")));
-    assert_true(hocket__secrets_named(HOCKET__STR("Authorization")));
-    assert_false(hocket__secrets_named(HOCKET__STR("x-team")));
-    hocket__secrets_deinit(&s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -513,8 +453,6 @@ int main(void)
         cmocka_unit_test(test_malformed_files),
         cmocka_unit_test(test_strange_lines),
         cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_secrets),
-        cmocka_unit_test(test_secret_forms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
