@@ -45,6 +45,7 @@ static const luaL_Reg c_modules[] = {
     { "hocket.schema", hocket__open_schema },
     { "hocket.internal.core.system", hocket__open_system },
     { "hocket.internal.core.bounds", hocket__open_bounds },
+    { "hocket.internal.core.secrets", hocket__open_secrets },
     { "hocket.internal.core.socket", hocket__open_socket },
     { "hocket.internal.core.spool", hocket__open_spool },
     { "hocket.internal.core.scan", hocket__open_scan },

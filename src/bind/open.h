@@ -17,6 +17,7 @@ int hocket__open_runs(lua_State *L);  /* of the optional component hocket-serve 
 int hocket__open_scan(lua_State *L);
 int hocket__open_server(lua_State *L); /* of the optional component hocket-serve */
 int hocket__open_bounds(lua_State *L);
+int hocket__open_secrets(lua_State *L);
 int hocket__open_socket(lua_State *L);
 int hocket__open_spool(lua_State *L);
 int hocket__open_store(lua_State *L);

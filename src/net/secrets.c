@@ -10,10 +10,11 @@
 #include <strings.h>
 
 #define SHORTEST 6
+#define LONG     512 /* bytes of a text from which on memmem, which skips ahead, is worth its start */
 
 void hocket__secrets_init(struct hocket__secrets *s, const struct hocket_allocator *a)
 {
-    s->shortest = s->longest = 0;
+    memset(s, 0, sizeof(*s));
     hocket__buf_init(&s->list, a, 1 << 20);
 }
 
@@ -56,6 +57,12 @@ static void write_percent(struct hocket__buf *out, char c)
         hocket__buf_addf(out, "%%%02X", (unsigned) (unsigned char) c);
 }
 
+/* 0 to 1023, of two bytes. */
+static unsigned hash(const char *p)
+{
+    return ((unsigned char) p[0] * 37u + (unsigned char) p[1]) & 1023;
+}
+
 /* What was written to the list since `from` becomes one, unless it is there already. */
 static void end_form(struct hocket__secrets *s, size_t from)
 {
@@ -64,6 +71,8 @@ static void end_form(struct hocket__secrets *s, size_t from)
     s->list.len = from; /* so that it does not find itself */
     if (made.n < SHORTEST || is_known(s, made))
         return;
+    unsigned h = hash(made.p);
+    s->begin[h / 64] |= (uint64_t) 1 << h % 64;
     s->list.len = end;
     hocket__buf_addc(&s->list, 0);
     s->shortest = s->shortest == 0 || made.n < s->shortest ? made.n : s->shortest;
@@ -128,21 +137,49 @@ int hocket__secrets_add(struct hocket__secrets *s, struct hocket__str key)
 
 /* ---- Masking ----------------------------------------------------------------------- */
 
-static void mask_one(char *text, size_t n, struct hocket__str secret)
+static bool may_begin(const struct hocket__secrets *s, unsigned h)
 {
-    if (n < secret.n) /* there may be no text at all */
-        return;
-    char *end = text + n;
-    for (char *p = text; (p = memmem(p, (size_t) (end - p), secret.p, secret.n)); p += secret.n)
-        memset(p, '*', secret.n);
+    return s->begin[h / 64] >> h % 64 & 1;
 }
 
+/* The length of the longest secret that the text begins with, or 0. */
+static size_t longest_at(const struct hocket__secrets *s, struct hocket__str text)
+{
+    size_t most = 0, n;
+    for (const char *one = s->list.data, *end = one + s->list.len; one < end; one += n + 1) {
+        n = strlen(one);
+        if (n > most && n <= text.n && memcmp(one, text.p, n) == 0)
+            most = n;
+    }
+    return most;
+}
+
+static bool holds_one(const struct hocket__secrets *s, const char *text, size_t n)
+{
+    size_t len;
+    for (const char *one = s->list.data, *end = one + s->list.len; one < end; one += len + 1) {
+        len = strlen(one);
+        if (memmem(text, n, one, len))
+            return true;
+    }
+    return false;
+}
+
+/* A byte is overwritten once everything that begins at it was found: what is compared is always the
+ * text as it came. */
 void hocket__secrets_mask(const struct hocket__secrets *s, char *text, size_t n)
 {
-    if (s->shortest == 0 || n < s->shortest)
+    if (s->shortest == 0 || n < s->shortest || (n > LONG && !holds_one(s, text, n)))
         return;
-    for (size_t at = 0; at < s->list.len; at += strlen(s->list.data + at) + 1)
-        mask_one(text, n, hocket__cstr(s->list.data + at));
+    char *end = text + n, *last = end - s->shortest, *hidden = text;
+    for (char *p = text; p <= last || p < hidden; p++) {
+        if (p <= last && may_begin(s, hash(p))) {
+            char *to = p + longest_at(s, hocket__str(p, (size_t) (end - p)));
+            hidden = to > hidden ? to : hidden;
+        }
+        if (p < hidden)
+            *p = '*';
+    }
 }
 
 static bool sounds_secret(const char *name, size_t n)

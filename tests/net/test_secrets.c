@@ -37,6 +37,54 @@ static void test_secrets(void **state)
     hocket__secrets_deinit(&s);
 }
 
+/* What stands over what was masked already is found, too, and stars are a key like any other. */
+static void test_overlaps(void **state)
+{
+    struct hocket__secrets s;
+    (void) state;
+    hocket__secrets_init(&s, &hocket__malloc);
+    const char *const keys[] = { "abcdef", "abcdefghi", "ghijkl", "********" };
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        assert_int_equal(hocket__secrets_add(&s, hocket__cstr(keys[i])), 0);
+    masked(&s, false, "abcdefghi abcdefg abcdefghijkl!", "********* ******g ************!");
+    masked(&s, false, "******** ***", "******** ***");
+    masked(&s, false, "abcde", "abcde");
+    masked(&s, false, "", "");
+    hocket__secrets_deinit(&s);
+}
+
+/* As plain as can be: every place of a copy that stays as it was. */
+static void expect(const char *const *keys, size_t n_keys, const char *text, char *out)
+{
+    memcpy(out, text, strlen(text) + 1);
+    for (size_t at = 0; text[at]; at++)
+        for (size_t i = 0; i < n_keys; i++)
+            if (strncmp(text + at, keys[i], strlen(keys[i])) == 0)
+                memset(out + at, '*', strlen(keys[i]));
+}
+
+/* Short texts and long ones take different ways. */
+static void test_all_lengths(void **state)
+{
+    static const char *const keys[] = { "aabaab", "abaabab", "aabaabaab", "bbbbbbbbbb" };
+    struct hocket__secrets s;
+    unsigned random = 7;
+    (void) state;
+    hocket__secrets_init(&s, &hocket__malloc);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(hocket__secrets_add(&s, hocket__cstr(keys[i])), 0);
+    for (size_t n = 0; n < 1200; n++) {
+        char text[1200], expected[1200];
+        for (size_t i = 0; i < n; i++)
+            text[i] = (random = random * 1103515245 + 12345) >> 16 & 1 ? 'a' : 'b';
+        text[n] = 0;
+        expect(keys, 4, text, expected);
+        hocket__secrets_mask(&s, text, n);
+        assert_string_equal(text, expected);
+    }
+    hocket__secrets_deinit(&s);
+}
+
 /* In base64 wherever it begins, percent-encoded in small letters; and what may be the beginning of one. */
 static void test_secret_forms(void **state)
 {
@@ -69,6 +117,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_overlaps),
+        cmocka_unit_test(test_all_lengths),
         cmocka_unit_test(test_secret_forms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,18 +30,6 @@ static size_t max_of(size_t max_message)
     return max_message ? max_message : (size_t) 32 << 20;
 }
 
-/* ---- Secrets ------------------------------------------------------------------ */
-
-/* Servers quote keys back in their messages. Overwrites every occurrence. */
-static void scrub(char *text, struct hocket__str key)
-{
-    /* a key of three letters would star out ordinary words */
-    if (key.n < 4)
-        return;
-    for (char *at = text; (at = strstr(at, key.p)) != NULL;)
-        memset(at, '*', key.n);
-}
-
 /* ---- The answer ------------------------------------------------------------------ */
 
 /* Here for the first time it is known whether the answer is an error or a stream: the decoder
@@ -138,9 +126,8 @@ static int outcome(
     return hocket__reply_ended(&c->reply, c->silent, err);
 }
 
-/* The server's own word on retrying, and on when, belongs to the error.
- * Whatever a server quotes is searched for the key before anybody sees it: some put the whole
- * request into their message. */
+/* The server's own word on retrying, and on when, belongs to the error. A message may quote the
+ * key, since some servers put the whole request into it: the caller masks it. */
 static void complete(struct hocket__llm_call *c, struct hocket_error *err)
 {
     /* A redirect of a model call would carry the key to wherever the answer points. */
@@ -154,7 +141,6 @@ static void complete(struct hocket__llm_call *c, struct hocket_error *err)
         err->retryable = c->advice.should_retry == 1;
     if (c->advice.after_ms > err->retry_after_ms && c->http_status >= 400)
         err->retry_after_ms = c->advice.after_ms;
-    scrub(err->message, hocket__buf_str(&c->key));
 }
 
 /* The last callback. `on_done` may free the call, so nothing of it is touched behind that. */

@@ -27,7 +27,7 @@ struct hocket__llm_call {
     int64_t id, last_id;               /* id 0: not under way */
     const struct hocket__proto *proto;
     struct hocket__llm_remote *remote;         /* NULL: it runs on the host's thread */
-    struct hocket__buf key;                    /* what messages must not show */
+    struct hocket__buf key;                    /* which the cassette must not show */
     struct hocket__buf url, lines, pool, body; /* the request, until it is launched */
     struct hocket__http_spec spec;
     struct hocket__history *history; /* gets the body back; NULL: on another thread */

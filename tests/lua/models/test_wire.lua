@@ -395,6 +395,15 @@ t.test("a key never shows in errors", function()
   t.fails("auth", "bad key: ********** of public", send(m))
 end)
 
+t.test("a key that consists of stars ends the call as any other", function()
+  for _, key in ipairs { "****", "********" } do
+    local m <close> = model.raw(function(listener, request)
+      listener:respond(request.id, 401, { ["content-type"] = "application/json" }, json.encode { error = { message = "bad key: " .. request.headers.authorization } })
+    end, { key_command = { "/bin/echo", key } })
+    t.fails("auth", "bad key: Bearer " .. key, send(m))
+  end
+end)
+
 t.test("one broken call does no harm to the others", function()
   local good <close> = model.serve({ reply = function(request) return request.last.text end }, { latency = 0.02 })
   local bad <close> = model.raw(function(listener, request) listener:abort(request.id, "reset") end)

@@ -16,6 +16,7 @@ local trace = require "hocket.internal.telemetry.trace"
 t.limit = 1000
 
 local PROMPT, REQUEST, ANSWER, SECRET = "You keep the harbour.", "Is there fresh cod?", "There is, since dawn.", "sk-telemetry-canary-1234567"
+local IN_BASE64 = "c2stdGVsZW1ldHJ5LWNhbmFyeS0xMjM0NTY3"
 
 local function reply(q)
   local asked = q.messages[#q.messages]
@@ -42,7 +43,7 @@ hocket.provider("harbour", { protocol = "openai_chat", base = served.base })
 
 local look = hocket.tool {
   name = "look", description = "Looks", parameters = { type = "object", properties = { at = { type = "string" } } },
-  run = function(args) return "there is a boat at " .. args.at .. ", and a note: " .. SECRET end,
+  run = function(args) return "there is a boat at " .. args.at .. ", and a note: " .. SECRET .. " or " .. IN_BASE64 end,
 }
 
 local function agent(name, more)
@@ -184,6 +185,7 @@ t.test("what was said, where it is asked for; and no key", function()
   for _, request in ipairs(collector.requests) do
     t.equal(request.headers.authorization, "Bearer " .. SECRET)
     t.lacks(request.body, SECRET)
+    t.lacks(request.body, IN_BASE64)
   end
 end)
 

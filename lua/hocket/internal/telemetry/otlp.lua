@@ -4,6 +4,7 @@
 ---
 --- An item is written once, when it is complete, and stands in the queue as text: what waits is known in bytes.
 local json = require "hocket.json"
+local secrets = require "hocket.internal.core.secrets"
 local names = require "hocket.internal.telemetry.names"
 
 local otlp = {}
@@ -40,31 +41,24 @@ end
 ---@class hocket.OtlpWriter
 ---@field length integer|false Characters of a text that is a value.
 ---@field count integer|false Attributes of one thing.
----@field secrets string[]
+---@field secrets userdata The keys that it masks.
 local Writer = {}
 Writer.__index = Writer
 
 --- Makes what writes the items of one signal.
 ---@param length integer|false
 ---@param count integer|false
----@param secrets string[] Longest first.
+---@param keys string[] Texts that must not leave this process.
 ---@return hocket.OtlpWriter
-function otlp.writer(length, count, secrets)
-  return setmetatable({ length = length, count = count, secrets = secrets }, Writer)
+function otlp.writer(length, count, keys)
+  return setmetatable({ length = length, count = count, secrets = secrets.new(keys) }, Writer)
 end
 
 --- A text as it may leave this process.
 ---@param value string
 ---@return string
 function Writer:clean(value)
-  for _, secret in ipairs(self.secrets) do
-    local from, to = value:find(secret, 1, true)
-    while from do
-      value = value:sub(1, from - 1) .. "***" .. value:sub(to + 1)
-      from, to = value:find(secret, from + 3, true)
-    end
-  end
-  return cut(value, self.length)
+  return cut(self.secrets:mask(value), self.length)
 end
 
 local function cleaned(self, value)

@@ -221,7 +221,7 @@ end
 local function secrets_of(env, signals)
   local list = {}
   local function add(text)
-    if text and #text >= 6 then list[#list + 1] = text end
+    list[#list + 1] = text
   end
   for _, name in ipairs(providers.names()) do
     local def = providers.get(name)
@@ -234,7 +234,6 @@ local function secrets_of(env, signals)
       if name ~= "content-type" and name ~= "user-agent" then add(value:match "^%a+ (%S+)$" or value) end
     end
   end
-  table.sort(list, function(a, b) return #a > #b end)
   return list
 end
 
