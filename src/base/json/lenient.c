@@ -372,6 +372,29 @@ int hocket__lenient_whole(struct hocket__str text, struct hocket__buf *out)
     return read_all(t.p, t.p + t.n, out);
 }
 
+static bool is_object(struct hocket__str text)
+{
+    while (text.n > 0 && is_space(text.p[0]))
+        text = hocket__str(text.p + 1, text.n - 1);
+    return text.n > 0 && text.p[0] == '{' && hocket__json_check(text, NULL) == 0;
+}
+
+int hocket__lenient_meant(struct hocket__str text, struct hocket__buf *out)
+{
+    int rc = hocket__lenient_whole(text, out);
+    if (rc != 1 || out->data[0] != '"')
+        return rc;
+    size_t n = out->len; /* the content is unescaped behind it, and is no longer */
+    if (hocket__buf_reserve(out, n) < 0
+        || hocket__json_unescape(hocket__str(out->data + 1, n - 2), out) < 0)
+        return out->status;
+    if (is_object(hocket__str(out->data + n, out->len - n)))
+        hocket__buf_drop(out, n);
+    else
+        hocket__buf_cut(out, n);
+    return 1;
+}
+
 /* Work is bounded by the text's length: a text of opening brackets would be read from each of them
  * to its end. */
 void hocket__lenient_init(struct hocket__lenient *l, struct hocket__str text)

@@ -39,3 +39,7 @@ int hocket__lenient_next(struct hocket__lenient *l, struct hocket__buf *out);
 /* Whether the text is one value and nothing else, but for white space and a fence around all of
  * it; in `out`, which is empty, as strict JSON. 1, 0 or HOCKET_ENOMEM. */
 int hocket__lenient_whole(struct hocket__str text, struct hocket__buf *out);
+
+/* The value that a model means by all of a text: as above, and where that is a text in quotes which is an object
+ * itself, as models write arguments, that object. 1, 0 or HOCKET_ENOMEM; `out` is empty before. */
+int hocket__lenient_meant(struct hocket__str text, struct hocket__buf *out);

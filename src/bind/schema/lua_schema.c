@@ -145,31 +145,22 @@ static bool fits_without_nulls(
     return false;
 }
 
-/* The tree of a text that is one value: strict JSON, or what is meant beyond doubt. A text in
- * quotes that is JSON itself stands for that. NULL: *err says what strict reading says. */
+/* The tree of a text that is one value: strict JSON, or what is meant beyond doubt. NULL: *err says what
+ * strict reading says. */
 static const hocket_json *read_meant(
     lua_State *L, struct hocket__runtime *rt, struct hocket__str *json, struct hocket_error *err)
 {
-    struct hocket_error ignored;
     const hocket_json *tree = read_tree(rt, *json, err);
-    if (!tree) {
-        hocket__buf_reset(&rt->scratch);
-        int rc = hocket__lenient_whole(*json, &rt->scratch);
-        if (rc < 0)
-            hocket__raise_nomem(L);
-        if (rc == 0)
-            return NULL;
-        *json = keep(L, hocket__buf_str(&rt->scratch));
-        tree = read_tree(rt, *json, &ignored);
-    }
-    if (hocket__tree_type(tree) != HOCKET__TREE_STRING)
+    if (tree && hocket__tree_type(tree) != HOCKET__TREE_STRING)
         return tree;
-    struct hocket__str inside = keep(L, hocket__tree_str(tree));
-    const hocket_json *inner = read_tree(rt, inside, &ignored);
-    if (!inner || hocket__tree_type(inner) != HOCKET__TREE_OBJECT)
-        return read_tree(rt, *json, err);
-    *json = inside;
-    return inner;
+    hocket__buf_reset(&rt->scratch);
+    int rc = hocket__lenient_meant(*json, &rt->scratch);
+    if (rc < 0)
+        hocket__raise_nomem(L);
+    if (rc == 0)
+        return NULL;
+    *json = keep(L, hocket__buf_str(&rt->scratch));
+    return read_tree(rt, *json, err);
 }
 
 /* Pushes nil, what is wrong and the details, which are on top. */

@@ -147,7 +147,7 @@ void hocket__system_write(const struct hocket__llm_request *q, bool in_words, st
     hocket__buf_addc(b, '"');
 }
 
-/* ---- Arguments ---- */
+/* ---- JSON texts ---- */
 
 /* In valid JSON a line break can only be white space. */
 static void unbreak(char *p, size_t n)
@@ -162,26 +162,6 @@ void hocket__line_write(struct hocket__buf *b, struct hocket__str json)
     size_t from = b->len;
     if (hocket__buf_addstr(b, json) == 0)
         unbreak(b->data + from, b->len - from);
-}
-
-void hocket__object_write(struct hocket__buf *b, const struct hocket__piece *arguments)
-{
-    size_t from = b->len;
-    if (hocket__piece_add(arguments, b) < 0)
-        return;
-    struct hocket__str text = hocket__str(b->data + from, b->len - from);
-    if (text.n > 0 && hocket__json_begins(text, '{')) {
-        unbreak(b->data + from, text.n);
-        return;
-    }
-    /* Protocols that want an object get one, whatever the model wrote: what is no object is
-     * kept as text in it, so that the model sees its mistake. */
-    bool none = hocket__piece_blank(arguments) || hocket__piece_is(arguments, "null");
-    hocket__buf_cut(b, from);
-    hocket__buf_addc(b, '{');
-    if (!none)
-        hocket__member_piece(b, "invalid_json", arguments);
-    hocket__buf_addc(b, '}');
 }
 
 static bool is_one_of(const struct hocket__json *j, const char *const *names)

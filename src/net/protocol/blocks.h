@@ -1,6 +1,6 @@
 /* What the protocols share whose messages are lists of typed blocks: turns that
  * collect consecutive messages of one role, system texts that stand outside the
- * messages, arguments that have to be objects, images.
+ * messages, images.
  *
  * A turn ends with a fixed tail, `],"role":"user"}`. The next message of the same role takes
  * the tail off, adds its blocks and puts it back: what was rendered once stays as it is but
@@ -48,9 +48,6 @@ bool hocket__system_has(const struct hocket__llm_request *q, bool in_words);
 void hocket__system_write(
     const struct hocket__llm_request *q, bool in_words, struct hocket__buf *b);
 
-/* Appends arguments (text) as a JSON object on one line: `{}` for blank ones, and
- * {"invalid_json":"…"} for those that are none, so that the model sees what it wrote. */
-void hocket__object_write(struct hocket__buf *b, const struct hocket__piece *arguments);
 /* Appends JSON without its line breaks. */
 void hocket__line_write(struct hocket__buf *b, struct hocket__str json);
 

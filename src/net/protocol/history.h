@@ -14,7 +14,8 @@
  *    "calls":[{"id":"…","name":"…","arguments":"<text>"}],
  *    "replay":{"protocol":"anthropic","value":…}}
  *   {"role":"tool","id":"…","name":"…","text":"…","error":true}
- * Absent members are simply absent. A call's `arguments` is always the text.
+ * Absent members are simply absent. A call's `arguments` is always the text, as the model wrote it; servers get
+ * what was read of it (arguments.c).
  *
  * From the first text on that came from elsewhere messages have a further member, "labels":["web"],
  * which no model is shown: so the labels are kept wherever messages are, and come back with them. */

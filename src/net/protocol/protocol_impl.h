@@ -149,6 +149,16 @@ void hocket__neutral_words(const struct hocket__neutral_part *part, struct hocke
 /* Whether there is something in it that is no text. */
 bool hocket__neutral_has_data(const struct hocket__neutral_part *part);
 
+/* Arguments go back to servers as JSON objects, whatever the model wrote (arguments.c): as it was written where
+ * that is one; what was read of it where it only means one; else {"invalid_json":"…"}, so that the model sees
+ * what it wrote; {} for blank ones. Appends that object. */
+void hocket__object_add(struct hocket__buf *b, struct hocket__str arguments);
+/* The same on one line, and as a JSON string. */
+void hocket__object_write(struct hocket__buf *b, const struct hocket__piece *arguments);
+void hocket__arguments_write(struct hocket__buf *b, const struct hocket__piece *arguments);
+/* Whether the piece is such an object as it stands; memory comes from `b`, which says so when there is none. */
+bool hocket__arguments_fit(const struct hocket__piece *arguments, struct hocket__buf *b);
+
 /* One tool of q->tools. */
 struct hocket__tool_spec {
     struct hocket__piece name, description;

@@ -1,5 +1,5 @@
 /* What models and servers do to an answer's calls and texts, over all protocols: too many calls, ids
- * that name nothing, characters in two pieces. */
+ * that name nothing, arguments that are no JSON, characters in two pieces. */
 #include "net/protocol/talk.h"
 
 #include <stdio.h>
@@ -192,6 +192,96 @@ static void test_names_with_replay(void **state)
     hocket__reply_deinit(&r);
 }
 
+/* ---- Arguments that were no strict JSON ---- */
+
+struct history_form {
+    const struct hocket__proto *proto;
+    const char *before; /* the arguments in the wire form */
+    bool quoted;        /* they stand there as a string */
+};
+
+static const struct history_form forms[] = {
+    { &hocket__proto_openai_chat, "\"arguments\":", true },
+    { &hocket__proto_openai_responses, "\"arguments\":", true },
+    { &hocket__proto_anthropic, "\"input\":", false },
+    { &hocket__proto_bedrock, "\"input\":", false },
+    { &hocket__proto_gemini, "\"args\":", false },
+    { &hocket__proto_ollama, "\"arguments\":", false },
+};
+
+static const struct {
+    const char *wrote, *object, *string; /* each as it stands in JSON */
+} written[] = {
+    { "{\\\"a\\\": 1}", "{\"a\": 1}", "\"{\\\"a\\\": 1}\"" },
+    { "{'seat': 4,}", "{\"seat\":4}", "\"{\\\"seat\\\":4}\"" },
+    { "```json\\n{\\\"a\\\":1}\\n```", "{\"a\":1}", "\"{\\\"a\\\":1}\"" },
+    { "\\\"{\\\\\\\"a\\\\\\\":1}\\\"", "{\"a\":1}", "\"{\\\"a\\\":1}\"" },
+    { "{\\\"a\\\": \\\"b", "{\"invalid_json\":\"{\\\"a\\\": \\\"b\"}",
+        "\"{\\\"invalid_json\\\":\\\"{\\\\\\\"a\\\\\\\": \\\\\\\"b\\\"}\"" },
+    { "[1]", "{\"invalid_json\":\"[1]\"}", "\"{\\\"invalid_json\\\":\\\"[1]\\\"}\"" },
+    { "5", "{\"invalid_json\":\"5\"}", "\"{\\\"invalid_json\\\":\\\"5\\\"}\"" },
+    { " ", "{}", "\"{}\"" },
+    { "null", "{}", "\"{}\"" },
+};
+
+static void check_form(const struct history_form *form, size_t i)
+{
+    char message[256], want[256];
+    struct talk k;
+    talk_open(&k, form->proto);
+    talk_add(&k, "{\"role\":\"user\",\"text\":\"go\"}");
+    snprintf(message, sizeof(message),
+        "{\"role\":\"assistant\",\"calls\":[{\"id\":\"a\",\"name\":\"f\",\"arguments\":\"%s\"}]}",
+        written[i].wrote);
+    talk_add(&k, message);
+    snprintf(want, sizeof(want), "%s%s", form->before,
+        form->quoted ? written[i].string : written[i].object);
+    assert_has(talk_wire(&k), want);
+    talk_close(&k);
+}
+
+/* Servers parse the arguments in a history, and refuse what is no JSON object for good. */
+static void test_arguments_go_back_as_read(void **state)
+{
+    for (size_t f = 0; f < sizeof(forms) / sizeof(forms[0]); f++)
+        for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); i++)
+            check_form(&forms[f], i);
+}
+
+/* So it is where the server wants the whole answer back as it came, for what it has thought. */
+static void test_arguments_of_replays(void **state)
+{
+    struct talk k;
+    talk_open(&k, &hocket__proto_openai_responses);
+    assert_int_equal(talk_read(&k,
+                         "{\"status\":\"completed\",\"output\":[{\"type\":\"reasoning\",\"id\":\"r\",\"encrypted_"
+                         "content\":\"x\"},{\"type\":\"function_call\",\"id\":\"i\",\"call_id\":\"c\",\"name\":\"f\","
+                         "\"arguments\":\"{'seat': 4}\"}]}",
+                         false),
+        0);
+    talk_keep(&k);
+    assert_has(talk_wire(&k),
+        "{\"type\":\"reasoning\",\"id\":\"r\",\"encrypted_content\":\"x\"},{\"type\":\"function_call\",\"id\":"
+        "\"i\",\"call_id\":\"c\",\"name\":\"f\",\"arguments\":\"{\\\"seat\\\":4}\"}");
+    talk_close(&k);
+    static const char *const events[] = {
+        "{\"type\":\"message_start\",\"message\":{}}",
+        "{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\",\"thinking\":\"t\","
+        "\"signature\":\"s\"}}",
+        "{\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"tool_use\",\"id\":\"c\","
+        "\"name\":\"f\",\"input\":{}}}",
+        "{\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"input_json_delta\","
+        "\"partial_json\":\"{'seat': 4}\"}}",
+        "{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"}}",
+        "{\"type\":\"message_stop\"}", NULL
+    };
+    talk_open(&k, &hocket__proto_anthropic);
+    assert_int_equal(talk_stream(&k, events), 0);
+    talk_keep(&k);
+    assert_has(talk_wire(&k), "\"name\":\"f\",\"input\":{\"seat\":4}}");
+    talk_close(&k);
+}
+
 /* ---- Characters in two pieces ---- */
 
 #define CHAT(delta) "{\"choices\":[{\"index\":0,\"delta\":" delta "}]}"
@@ -279,6 +369,8 @@ int main(void)
         cmocka_unit_test(test_surplus),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_names_with_replay),
+        cmocka_unit_test(test_arguments_go_back_as_read),
+        cmocka_unit_test(test_arguments_of_replays),
         cmocka_unit_test(test_split),
         cmocka_unit_test(test_split_elsewhere),
     };

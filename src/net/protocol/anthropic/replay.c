@@ -54,7 +54,6 @@ static void next_block(struct hocket__reader *r)
 
 static void put_call(struct hocket__buf *b, const struct hocket__call *c)
 {
-    struct hocket__str arguments = hocket__call_arguments(c);
     hocket__jw_open(b, '{');
     hocket__member_string(b, "type", "tool_use");
     hocket__jw_key(b, "id");
@@ -62,7 +61,7 @@ static void put_call(struct hocket__buf *b, const struct hocket__call *c)
     hocket__jw_key(b, "name");
     hocket__jw_string(b, hocket__buf_str(&c->name));
     hocket__jw_key(b, "input");
-    hocket__buf_addstr(b, hocket__json_begins(arguments, '{') ? arguments : HOCKET__STR("{}"));
+    hocket__object_add(b, hocket__buf_str(&c->arguments));
     hocket__jw_close(b, '}');
 }
 
@@ -258,6 +257,13 @@ static void close_input(struct hocket__reader *r, struct hocket__str input)
     close_with(r, ",\"input\":", input, "}");
 }
 
+static void close_call(struct hocket__reader *r, const struct hocket__call *c)
+{
+    close_with(r, ",\"input\":", HOCKET__STR(""), "");
+    hocket__object_add(&r->state, hocket__buf_str(&c->arguments));
+    hocket__buf_addc(&r->state, '}');
+}
+
 static void close_block(struct hocket__reader *r)
 {
     struct hocket__str scratch = hocket__buf_str(&r->scratch);
@@ -265,9 +271,7 @@ static void close_block(struct hocket__reader *r)
     switch (r->flags & KIND_MASK) {
     case KIND_TEXT: close_text(r); break;
     case KIND_THINKING: close_with(r, "\",\"signature\":\"", scratch, "\"}"); break;
-    case KIND_CALL:
-        close_input(r, hocket__call_arguments(&reply->calls[reply->n_calls - 1]));
-        break;
+    case KIND_CALL: close_call(r, &reply->calls[reply->n_calls - 1]); break;
     case KIND_INPUT: close_input(r, scratch); break;
     case KIND_CONTENT:
         if (r->flags & PIECES)

@@ -97,7 +97,7 @@ static void put_calls(struct hocket__buf *b, const struct hocket__neutral *m,
         hocket__buf_lit(b, ",\"type\":\"function\",\"function\":{\"name\":");
         hocket__piece_write(&call.name, b);
         hocket__buf_lit(b, ",\"arguments\":");
-        hocket__piece_write(&call.arguments, b);
+        hocket__arguments_write(b, &call.arguments);
         hocket__buf_addc(b, '}');
         put_call_extra(b, &extras);
         hocket__jw_close(b, '}');

@@ -5,6 +5,8 @@
  * goes out again with each request. */
 #include "net/protocol/openai_responses/openai_responses.h"
 
+#include "net/protocol/blocks.h"
+
 /* ---- Input items ---- */
 
 static void put_type(struct hocket__buf *b, const char *type)
@@ -108,9 +110,43 @@ static void put_calls(
         hocket__jw_key(b, "name");
         hocket__piece_write(&call.name, b);
         hocket__jw_key(b, "arguments");
-        hocket__piece_write(&call.arguments, b);
+        hocket__arguments_write(b, &call.arguments);
         hocket__jw_close(b, '}');
     }
+}
+
+static bool fits(const struct hocket__item *item, struct hocket__buf *b)
+{
+    return item->kind != HOCKET__ITEM_CALL || !item->arguments.set
+           || hocket__arguments_fit(&item->arguments, b);
+}
+
+static void put_item(struct hocket__buf *b, const struct hocket__item *item)
+{
+    if (fits(item, b)) {
+        hocket__jw_raw(b, item->raw);
+        return;
+    }
+    hocket__jw_open(b, '{');
+    hocket__members_write(b, item->raw, (const char *const[]){ "arguments", NULL });
+    hocket__jw_key(b, "arguments");
+    hocket__arguments_write(b, &item->arguments);
+    hocket__jw_close(b, '}');
+}
+
+/* The server's own items, as they came but for arguments that are no JSON object. */
+static void put_items(struct hocket__buf *b, struct hocket__str items)
+{
+    struct hocket__json j;
+    struct hocket__item item;
+    hocket__neutral_walk(&j, items);
+    while (hocket__json_element(&j))
+        if (j.token == HOCKET__JSON_OBJECT) {
+            hocket__item_read(&j, &item);
+            put_item(b, &item);
+        } else {
+            hocket__json_pass(&j);
+        }
 }
 
 /* Items that came with reasoning go back as they came, and nothing else of the message does. */
@@ -119,7 +155,7 @@ static void put_assistant(
 {
     struct hocket__str items = hocket__neutral_replay(m, hocket__proto_openai_responses.name);
     if (items.n > 2 && items.p[0] == '[') {
-        hocket__jw_raw(b, hocket__str(items.p + 1, items.n - 2));
+        put_items(b, items);
         return;
     }
     if (m->text.inside.n > 0 || m->calls.n <= 2)
