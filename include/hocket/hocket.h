@@ -23,7 +23,8 @@
  * - The library never exits, prints, installs signal handlers, changes the
  *   environment or the locale, and reads neither configuration files nor
  *   environment variables on its own (see hocket_options.getenv_cb), but for
- *   LD_LIBRARY_PATH, which its launcher needs.
+ *   LD_LIBRARY_PATH, which its launcher needs. Before it makes an event loop it opens /dev/null in the
+ *   place of descriptor 0, 1 or 2 where that is closed (libuv aborts otherwise): using it fails with EBADF still.
  * - A function returns 0 or a positive value, or a negative HOCKET_E… code and
  *   fills the optional struct hocket_error. When a start function fails, its
  *   callbacks never run; when it succeeds, on_done runs exactly once, from

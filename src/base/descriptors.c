@@ -4,6 +4,7 @@
 #include "base/descriptors.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -37,6 +38,27 @@ int hocket__descriptors_left(int n, int epoll)
         why = try_to_watch(epoll, fds[0]);
     while (opened > 0)
         close(fds[--opened]);
+    return why;
+}
+
+/* Nothing is ever put over a descriptor: another thread may open one at the same time, and then has the place. */
+static int hold(int fd)
+{
+    while (fcntl(fd, F_GETFD) < 0) {
+        int null = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        if (null < 0)
+            return errno;
+        if (null > fd)
+            close(null);
+    }
+    return 0;
+}
+
+int hocket__descriptors_hold_standard(void)
+{
+    int why = 0;
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && why == 0; fd++)
+        why = hold(fd);
     return why;
 }
 

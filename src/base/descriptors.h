@@ -1,5 +1,5 @@
-/* Whether the process has descriptors left, for those that would not survive that it has none: libuv
- * aborts where a pipe of its own cannot be made, or a descriptor not be watched. */
+/* What libuv needs of descriptors, which it aborts without: that there are some left for its pipes, that they can be
+ * watched, and that none of its own is 0, 1 or 2. */
 #pragma once
 
 #define HOCKET__DESCRIPTORS_MAX 16
@@ -8,6 +8,11 @@
  * epoll set (-1: that is not looked at). 0, or the errno that says why not. Other threads may take what was
  * there a moment ago. */
 int hocket__descriptors_left(int n, int epoll);
+
+/* Opens /dev/null in the place of each of 0, 1 and 2 that is closed, so that the next descriptor is none of
+ * them. As before, nothing can be read from 0 nor written to 1 and 2 then (EBADF). They stay open. To be called
+ * before each loop that is made: the program may close them at any time. 0, or the errno of what failed. */
+int hocket__descriptors_hold_standard(void);
 
 /* The system's words for an errno; where descriptors are out, with the limit. In `words` when they are not
  * the system's own. */

@@ -9,6 +9,7 @@
 
 #include <lauxlib.h>
 
+#include "base/descriptors.h"
 #include "net/http/http.h"
 #include "net/relay.h"
 
@@ -91,6 +92,8 @@ int hocket__runtime_after_fork(struct hocket__runtime *rt)
      * stream. */
     if (rt->relay || rt->http || !hocket__list_empty(&rt->closers))
         return HOCKET_ESTATE;
+    if (hocket__descriptors_hold_standard() != 0) /* daemons close them between the fork and this */
+        return HOCKET_EIO;
     hocket__launchers_forget(&rt->launchers);
     hocket__own_take_over(&rt->own);
     return uv_loop_fork(rt->loop) < 0 ? HOCKET_EIO : 0;

@@ -106,18 +106,21 @@ static void on_wakeup(uv_async_t *wakeup)
 /* Descriptors of a loop, with the pipe that libuv makes with the first one. */
 #define LOOP_DESCRIPTORS 6
 
+/* `code`: an errno. */
 static int no_loop(struct hocket_error *err, int code)
 {
     char words[HOCKET__ERRNO_WORDS];
     int status = code == ENOMEM ? HOCKET_ENOMEM : HOCKET_EIO;
-    hocket__error(err, status, "cannot make an event loop, which takes %d descriptors: %s",
+    hocket__error(err, status,
+        "cannot make an event loop, which takes %d descriptors, and /dev/null where 0, 1 or 2 is "
+        "closed: %s",
         LOOP_DESCRIPTORS, hocket__errno_words(code, words));
     if (err)
         err->retryable = true;
     return status;
 }
 
-/* libuv aborts where its loop lacks one: so that is looked at before. */
+/* libuv aborts where its loop lacks one, or has one of the first three: so that is looked at before. */
 static int check_descriptors(struct hocket_error *err, int n, int epoll)
 {
     int why = hocket__descriptors_left(n, epoll);
@@ -126,7 +129,8 @@ static int check_descriptors(struct hocket_error *err, int n, int epoll)
 
 static int own_loop(struct hocket_host *h, struct hocket_error *err)
 {
-    int rc = check_descriptors(err, LOOP_DESCRIPTORS, -1);
+    int why = hocket__descriptors_hold_standard();
+    int rc = why != 0 ? no_loop(err, why) : check_descriptors(err, LOOP_DESCRIPTORS, -1);
     if (rc < 0)
         return rc;
     rc = uv_loop_init(&h->own_loop);

@@ -212,8 +212,8 @@ static int no_loop(struct hocket_error *err, int rc)
 
 static int open_thread_side(struct hocket__relay *r, struct hocket_error *err)
 {
-    int rc = uv_loop_init(&r->loop);
-    if (rc < 0)
+    int rc = -hocket__descriptors_hold_standard();
+    if (rc < 0 || (rc = uv_loop_init(&r->loop)) < 0)
         return no_loop(err, rc);
     rc = uv_async_init(&r->loop, &r->in, on_in);
     if (rc == 0)
