@@ -101,8 +101,8 @@ figure itself. **limit** must hold, **goal** is where it is to go.
 - Figures are medians of runs of floor and hocket in turn. Other work on the machine makes ratios worse, as
   it takes the caches of the one that has more in them; wall times suffer most.
 - The mock server is C and writes answers that were made beforehand.
-- `bench/instructions.sh` counts instructions per turn with valgrind. They are the same from run to run, so that a
-  change shows that the noise of times would hide.
+- `./dev instructions` counts instructions with valgrind, at an older commit and at the tree as it is. They are the same
+  from run to run within 1 %, so that a change shows that the noise of times would hide.
 
 ```text
   bench_measure ──starts──> bench_mock         answers on 127.0.0.1, ready made
