@@ -52,8 +52,8 @@ struct hocket__llm_spec {
     /* The answer's status and what its headers advise (resolved), once, before any delta. May
      * be NULL. */
     void (*on_head)(void *ud, int status, const struct hocket__advice *advice);
-    /* err is NULL on success; its message may quote the key. The reply belongs to the call and is valid until it is freed; on
-     * failure it holds what had come. */
+    /* err is NULL on success; its message may quote the key. The reply belongs to the call and
+     * is valid until it is freed; on failure it holds what had come. */
     void (*on_done)(void *ud, const struct hocket_error *err);
     void *ud;
     struct hocket__relay *relay; /* NULL: on this thread. Otherwise on the relay's, with deltas that
