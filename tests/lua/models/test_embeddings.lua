@@ -89,6 +89,9 @@ t.test("tried again where that may help; a key that comes back is hidden", funct
   t.equal(#asked, 1)
   t.equal(asked[1].headers.authorization, "Bearer the-embed-key")
   t.equal(err.http_status, 401)
+  local long <close> = serving("openai_chat", function() return { error = { message = ("x"):rep(395) .. "the-embed-key" } }, 401 end,
+    { key_command = { "/bin/echo", "the-embed-key" } })
+  t.has(t.fails("auth", "x*****", hocket.embed("a", { model = long.id })).message, "x*****") -- cut, and no part of the key is shown
 end)
 
 t.test("it is counted to the run", function()

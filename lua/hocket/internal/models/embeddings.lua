@@ -12,6 +12,7 @@ local models = require "hocket.model"
 local offer = require "hocket.internal.models.offer"
 local prices = require "hocket.prices"
 local providers = require "hocket.providers"
+local secrets = require "hocket.internal.core.secrets"
 local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 local failed = system.error
@@ -92,19 +93,20 @@ local function check(id, list, n, dimensions)
   return list
 end
 
-local function error_of(id, answer)
+-- The key stands in no message, whatever a server repeats; also no part of it, where a message is cut.
+local function error_of(one, answer)
   local value = json.decode(answer.body)
   local said = type(value) == "table" and (type(value.error) == "table" and value.error.message or value.error or value.message)
-  local words = type(said) == "string" and said:sub(1, 400):gsub("%c", " ") or "no message"
+  local words = type(said) == "string" and one.secrets:mask(said):sub(1, 400):gsub("%c", " ") or "no message"
   local status = answer.status
-  return failed { code = (status == 401 or status == 403) and "auth" or "http", http_status = status, model = id,
-    retryable = status == 408 or status == 409 or status == 429 or status >= 500, message = ("%s: HTTP status %d: %s"):format(id, status, words) }
+  return failed { code = (status == 401 or status == 403) and "auth" or "http", http_status = status, model = one.id,
+    retryable = status == 408 or status == 409 or status == 429 or status >= 500, message = ("%s: HTTP status %d: %s"):format(one.id, status, words) }
 end
 
 local function post(one, body)
   local answer, err = http.request { method = "POST", url = one.url, headers = one.headers, body = body, connect_timeout = 10, timeout = one.timeout, max_body = ANSWER }
   if not answer then return nil, failed { code = err.code, retryable = err.retryable, message = ("%s: %s"):format(one.id, err.message), model = one.id } end
-  if answer.status ~= 200 then return nil, error_of(one.id, answer), tonumber(answer.headers["retry-after"]) end
+  if answer.status ~= 200 then return nil, error_of(one, answer), tonumber(answer.headers["retry-after"]) end
   local value = json.decode(answer.body)
   if type(value) ~= "table" then return broken(one.id, "its answer is no JSON object") end
   local list, tokens = one.form.vectors(value)
@@ -113,20 +115,9 @@ local function post(one, body)
   return { vectors = vectors, tokens = math.tointeger(tokens) }
 end
 
--- The key stands in no message, whatever a server repeats.
-local function hide(err, key)
-  if err and key and #key >= 4 then
-    local at = err.message:find(key, 1, true)
-    while at do
-      err.message = err.message:sub(1, at - 1) .. ("*"):rep(#key) .. err.message:sub(at + #key)
-      at = err.message:find(key, at + #key, true)
-    end
-  end
-  return err
-end
-
 local function ask(one, texts)
-  local body, result, err, after = json.encode(one.form.body(one.name, texts, one.dimensions)), nil, nil, nil
+  local body = json.encode(one.form.body(one.name, texts, one.dimensions))
+  local result, err, after
   one.n = #texts
   for attempt = 0, RETRIES do
     result, err, after = post(one, body)
@@ -134,7 +125,7 @@ local function ask(one, texts)
     fiber.sleep(after or 0.5 * 2 ^ attempt)
   end
   if err and err.http_status == 401 and one.keys then one.keys:drop() end
-  return result, hide(err, one.key)
+  return result, err
 end
 
 -- ---- All of them -------------------------------------------------------------------------------------
@@ -157,7 +148,8 @@ local function place_of(id)
   if not one then return nil, err end
   local form = forms[one.protocol]
   if not form then return nil, failed { code = "unsupported", message = ("%s: %s has no vectors for texts: take openai/text-embedding-3-small, gemini or ollama"):format(one.id, one.provider_name) } end
-  local def, base, key, keys = one.provider or { protocol = one.protocol }, nil, nil, nil
+  local def = one.provider or { protocol = one.protocol }
+  local base, key, keys
   if one.provider and system.getenv "HOCKET_OFFLINE" and not cassette.replays() then
     return nil, failed { code = "offline", message = ("HOCKET_OFFLINE is set: no call is made to %s"):format(one.provider_name) }
   end
@@ -170,7 +162,7 @@ local function place_of(id)
   if err then return nil, err end
   local url, headers = offer.place(def, base, type(form.path) == "function" and form.path(one.name) or form.path, key, one.protocol)
   headers["content-type"] = "application/json"
-  return { id = one.id, name = one.name, url = url, headers = headers, form = form, key = key, keys = keys }
+  return { id = one.id, name = one.name, url = url, headers = headers, form = form, secrets = secrets.new { key }, keys = keys }
 end
 
 local function count(id, tokens)
