@@ -237,6 +237,27 @@ for one in "$id" "$child"; do
 done
 end 6 TERM; expect 0
 
+# ---- Cancelled while the store fails -----------------------------------------------------------------------
+# Its error is given to whoever cancels, also where the failure was met on the way to what a child has called.
+cat >fails.lua <<'X'
+local cancel, store = require "hocket.internal.run.cancel", require "hocket.internal.core.store"
+local id, broken = (...):match "(%w+) (%w+)"
+local runs = store.runs
+function store.runs(filter)
+  if filter.caller == broken then return nil, { code = "io", message = "the disk is full" } end
+  return runs(filter)
+end
+local how, err = cancel.run(id)
+return tostring(how) .. " " .. err.message
+X
+for at in child caller; do
+  run "$HOCKET" run -q asks.lua; expect 75; caller=$(grep -oE '01[0-9A-Z]{24}' err | head -n 1); child=$(calls_of "$caller")
+  eval "broken=\$$at"
+  run "$HOCKET" run -q fails.lua "$caller $broken"; expect 0; has out "nil the disk is full"
+  run "$HOCKET" run -q fails.lua "$broken $broken"; expect 0; has out "nil the disk is full"
+  for one in "$child" "$caller"; do "$HOCKET" cancel "$one" >/dev/null 2>&1; done
+done
+
 # ---- Given up -----------------------------------------------------------------------------------------------
 # A caller that takes its workers along again and again has failed. Nobody would hear of its agents' calls: they end; what it has submitted goes on.
 mkdir -p doomed; cp -r team/agents team/sim.lua doomed; cp last.lua doomed/child.lua

@@ -29,7 +29,7 @@ local function end_one(id)
     if err.code == "state" then return tell(id) end
     return nil, err
   end
-  local has_ended, ok = over[row.state], nil
+  local has_ended, ok = over[row.state]
   if has_ended then ok, err = store.finish(id, row.fence) else ok, err = store.finish(id, row.fence, "cancelled", row.pool and result_of(id) or nil) end
   if not ok then return nil, err end
   return has_ended and row.state or "cancelled", nil, has_ended
@@ -70,9 +70,10 @@ end_run = function(id, depth)
     how, err, has_ended = end_one(id)
     if not how then return nil, err end
   end
-  local ok
-  ok, err = depth >= DEPTH or end_called(id, depth)
-  if not ok then return nil, err end
+  if depth < DEPTH then
+    local ok, failed = end_called(id, depth)
+    if not ok then return nil, failed end
+  end
   if has_ended then return nil, system.error { code = "state", message = ("run %s has ended: it is %s"):format(id, how) }, how end
   return how
 end
