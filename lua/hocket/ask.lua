@@ -93,7 +93,7 @@ local function wait(run, question, announce, seconds)
 end
 
 -- A function of the caller's answers for a person; what it answers is read like a person's answer.
-local function call_handler(run, handler, question, announce)
+local function call_handler(handler, question, announce)
   announce()
   local answer, err = broker.shared():aside(handler, question)
   if answer == nil then return nil, err or failed { code = "unsupported", message = "the question was not answered" } end
@@ -132,7 +132,7 @@ local function hand_over(run, question, announce, seconds)
     if not nobody or not effects.value("person", {}, has_person, run) then return value, err end
   end
   local handler = run.options.on_question
-  if handler then return call_handler(run, handler, question, announce) end
+  if handler then return call_handler(handler, question, announce) end
   return wait(run, question, announce, seconds)
 end
 

@@ -31,7 +31,7 @@ local mcp = {}
 ---@return hocket.Error?
 function mcp.connect(server)
   if type(server) ~= "table" or type(server.name) ~= "string" then error("bad argument #1 to 'connect' (a server with a name expected)", 2) end
-  if not server.command == not server.url then error("bad argument #1 to 'connect' ('command' or 'url' expected)", 2) end
+  if (not server.command) == (not server.url) then error("bad argument #1 to 'connect' ('command' or 'url' expected)", 2) end
   local spec, err = servers.spec(server)
   if not spec then return nil, err end
   spec.elicit, spec.log = server.elicit, server.log

@@ -305,9 +305,9 @@ end
 ---@return hocket.Error?
 ---@internal
 function model.recall(id, known)
-  local one, err = known[id], nil
-  if one and providers.get(one.provider_name) == one.provider then return one end
-  one, err = model.resolve(id)
+  local before = known[id]
+  if before and providers.get(before.provider_name) == before.provider then return before end
+  local one, err = model.resolve(id)
   local provider = one and one.provider
   if provider and not (provider.headers or one.lacks or cassette.going_on()) then known[id] = one end
   return one, err

@@ -53,7 +53,8 @@ end
 
 -- In this order, and a handoff is never skipped.
 local function answer(step, around)
-  local input, reply, err = step.input, nil, nil
+  local input = step.input
+  local reply, err
   if around.advisors then
     input, err = patterns.advisors.gather(step, around.advisors)
     if not input then return nil, err end

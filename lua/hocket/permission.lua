@@ -211,7 +211,7 @@ local function renew(self)
   self.conditions = has_conditions(self.layers)
 end
 
-local function refuse(self, one, emit, reason)
+local function refuse(one, emit, reason)
   emit("tool_denied", { tool = one.name, reason = reason })
   return nil, ("'%s' was not allowed: %s. It was not done. Do without it, or say what you would need and why."):format(one.name, reason)
 end
@@ -263,16 +263,16 @@ function Permissions:check(one, args, emit)
   renew(self)
   if self.passes[one] and self.labels.bits & labels.STRANGE == 0 then return true end
   if one.max_calls and used_up(self, one) then
-    return refuse(self, one, emit, ("it may be called %d times at most"):format(one.max_calls))
+    return refuse(one, emit, ("it may be called %d times at most"):format(one.max_calls))
   end
   local verdict, reason, each, unseen = decide(self, one, args)
   local changed
-  if verdict == "deny" then return refuse(self, one, emit, reason) end
+  if verdict == "deny" then return refuse(one, emit, reason) end
   if verdict == "ask" then
     local asked = reason
-    if not self.ask then return refuse(self, one, emit, asked .. ", and nobody is there to ask") end
+    if not self.ask then return refuse(one, emit, asked .. ", and nobody is there to ask") end
     verdict, reason, changed = ask(self, one, args, asked, each)
-    if verdict ~= "allow" then return refuse(self, one, emit, ("%s; %s"):format(asked, reason or "it was not approved")) end
+    if verdict ~= "allow" then return refuse(one, emit, ("%s; %s"):format(asked, reason or "it was not approved")) end
     reason = ("approved (%s)"):format(reason or asked)
   end
   if reason ~= NO_WORD or self.labels.bits & labels.STRANGE ~= 0 or does_more_than_read(one) then

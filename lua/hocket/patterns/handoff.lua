@@ -63,15 +63,14 @@ end
 ---@return hocket.Error?
 ---@internal
 function handoff.go_on(step, chain, reply)
-  local from, to, err = step.def, chain.first, nil
+  local from, to = step.def, chain.first
   local stages, seen = { from }, { [from] = true }
   if reply.agent == from.name then step:tell("agent_message", "content", reply.text, "display_name", from.display_name) end
   while to do
     if seen[to] then
       return nil, { code = "agent", message = ("the handoffs go in a circle: %s -> %s"):format(path_of(stages), to.name) }
     end
-    local beyond
-    beyond, err = after(to, chain.rest)
+    local beyond, err = after(to, chain.rest)
     if err then return nil, err end
     step:tell("handoff", "from", from.name, "to", to.name)
     local input = handoff.input(step:request(), from, reply.text, reply.cut)

@@ -142,7 +142,8 @@ local function start_round(self)
   for _, one in ipairs(self.members) do
     if not one.gone then self.at_work[#self.at_work + 1] = one end
   end
-  local specs, where, err = {}, where_we_are(self), nil
+  local specs, where = {}, where_we_are(self)
+  local err
   for i = 1, #self.at_work do
     local one = self.at_work[i]
     specs[i], err = ask(self, one, where)

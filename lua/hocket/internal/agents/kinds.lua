@@ -23,8 +23,6 @@ local kinds = {}
 ---@field read fun(value: any, ctx: table, pointer: string): any The value, after it was checked.
 ---@field fields? table[] Of a map: what it may hold, each {name, kind, default?, doc}.
 
-local function same(value) return value end
-
 -- What somebody wrote, in a few words.
 local function shown(value)
   if value == json.null then return "nothing" end

@@ -148,7 +148,7 @@ local function files_of(paths, rest)
     if not info then
       return nil, problem.new(path, 1, 1, "nothing", err and err.message or "there is no such file or directory")
     elseif info.kind == "directory" then
-      local ok, failed = tree.walk(path:gsub("(.)/+$", "%1"), function(dir, list)
+      local ok, failed = tree.walk(path:gsub("(.)/+$", "%1"), function(_, list)
         for _, file in ipairs(list) do
           if file:sub(-9) == "/SKILL.md" then return false end -- of a skill, with all below it
         end

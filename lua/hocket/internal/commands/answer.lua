@@ -165,9 +165,9 @@ return function(args)
   if args.question == nil then
     local answered, wrong = pending(row)
     if not answered then return nil, wrong end
-    local result, open = stored.describe(row), nil
-    open, wrong = open_of(row)
-    if not open then return nil, wrong end
+    local open, broken = open_of(row)
+    if not open then return nil, broken end
+    local result = stored.describe(row)
     result.waiting_for = open
     for _, one in ipairs(result.waiting_for) do one.answered = answered[one.id] end
     return result

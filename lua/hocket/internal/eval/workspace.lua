@@ -14,7 +14,8 @@ Folder.__index = Folder
 
 local function copy(self, case)
   for _, one in ipairs(case.fixture) do
-    local path, ok, err = self.dir .. "/" .. one.to, nil, nil
+    local path = self.dir .. "/" .. one.to
+    local ok, err
     if one.folder then
       ok, err = fs.mkdir(path)
     else

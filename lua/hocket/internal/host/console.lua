@@ -87,8 +87,8 @@ end
 local function show_run(_, name)
   local run, err = known.run(name)
   if not run then return nil, err end
-  local tree, rows = run:tree(), nil
-  rows = tree_rows(tree, 0, {})
+  local tree = run:tree()
+  local rows = tree_rows(tree, 0, {})
   return { text = ("#%d %s\n%s"):format(run.number, run.id or "", table_text(rows)), value = { run = describe_run(run), tree = tree } }
 end
 

@@ -87,7 +87,7 @@ end
 -- ends it before.
 local function follow(self, task, opts, step, finish)
   if type(task) ~= "table" or type(task.taskId) ~= "string" then return wrong(self, "a task without an id") end
-  local state, due, err = { id = task.taskId, answered = {}, questions = 0, steps = 0 }, fiber.now() + MAX, nil
+  local state, due = { id = task.taskId, answered = {}, questions = 0, steps = 0 }, fiber.now() + MAX
   local open <close> = setmetatable({}, { __close = function() give_up(self, state) end })
   while goes_on[task.status] do
     tell(state, task, opts)
@@ -95,11 +95,11 @@ local function follow(self, task, opts, step, finish)
     if more == nil then return nil, why elseif not more then break end
     if fiber.now() >= due then return nil, failed { code = "timeout", message = ("%s has not done a task within %d s"):format(self.name, MAX) } end
     fiber.sleep(math.min(pause_of(task), due - fiber.now() + SOONEST))
-    task, err = look(self, state)
-    if not task then return nil, err end
+    local failure
+    task, failure = look(self, state)
+    if not task then return nil, failure end
   end
-  local result
-  result, err = finish(task)
+  local result, err = finish(task)
   state.over = true
   return result, err
 end

@@ -121,7 +121,7 @@ end
 
 -- ---- Tokens --------------------------------------------------------------------------------
 
-local function ask_token(self, server, client, fields)
+local function ask_token(server, client, fields)
   local headers = { ["content-type"] = "application/x-www-form-urlencoded", accept = "application/json" }
   authenticate(server, client, fields, headers)
   local answer, err = http.request { url = server.token_endpoint, timeout = TIMEOUT, headers = headers, body = form.write(fields) }
@@ -159,7 +159,7 @@ local function refresh_alone(self)
   local known = self.known
   if not known.refresh_token or not known.token_endpoint then return nil end
   local server = { issuer = known.issuer, token_endpoint = known.token_endpoint, token_endpoint_auth_methods_supported = known.methods }
-  local value = ask_token(self, server, known.client, { { "grant_type", "refresh_token" }, { "refresh_token", known.refresh_token }, { "resource", known.resource } })
+  local value = ask_token(server, known.client, { { "grant_type", "refresh_token" }, { "refresh_token", known.refresh_token }, { "resource", known.resource } })
   if not value then return recalled(self) end
   return take(self, server, known.client, known.scope, value)
 end
@@ -211,7 +211,7 @@ local function authorize(self, server, client, scope)
   if not back then return nil, err end
   local code, wrong = check_answer(server, form.read(back:match "%?([^#]*)" or ""), state)
   if not code then return nil, wrong end
-  return ask_token(self, server, client, { { "grant_type", "authorization_code" }, { "code", code }, { "redirect_uri", self.redirect },
+  return ask_token(server, client, { { "grant_type", "authorization_code" }, { "code", code }, { "redirect_uri", self.redirect },
     { "code_verifier", verifier }, { "resource", self.known.resource } })
 end
 

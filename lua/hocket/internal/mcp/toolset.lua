@@ -48,9 +48,9 @@ end
 local function look(def)
   local entry, err = servers.get(def)
   if not entry then return nil, err end
-  local state, client, list = entry.state, entry.client, nil
-  list, err = client:tools()
-  if not list then return nil, err end
+  local state, client = entry.state, entry.client
+  local list, failed = client:tools()
+  if not list then return nil, failed end
   entry.answered = true
   local can = client.offers
   return {

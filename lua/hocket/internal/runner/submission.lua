@@ -11,8 +11,6 @@ local trust = require "hocket.internal.runner.trust"
 
 --- Whose workers take a run that says nothing else.
 local POOL = "default"
---- Bytes of a project's name.
-local MAX_PROJECT = 200
 --- Bytes of an input.
 local MAX_INPUT = 16 << 20
 
@@ -26,10 +24,6 @@ end
 local function check(args)
   if not utf8.len(args.target) or args.target:find "\0" then return failure("invalid", "the target is not valid UTF-8, or has a NUL in it") end
   if not utf8.len(args.input or "") then return failure("invalid", "the input is not valid UTF-8") end
-  local project = args.project or ""
-  if #project > MAX_PROJECT or not utf8.len(project) or project:find "%c" then
-    return failure("invalid", "a project's name has %d bytes at most, and no control characters", MAX_PROJECT)
-  end
   if #(args.input or "") > MAX_INPUT then return failure("limit", "the input is larger than %d MiB", MAX_INPUT >> 20) end
   for name in pairs(args.options or {}) do
     if here[name] then return failure("unsupported", "the option '%s' is not for a run that a worker does", name) end

@@ -47,9 +47,9 @@ local function check_values(opts)
   for key, value in pairs(values) do
     if opts[key] and not value[2](opts[key]) then error(("bad option '%s' for 'submit' (%s, got %s)"):format(key, value[1], opts[key]), 4) end
   end
-  local budget, wrong = opts.budget, nil
-  if budget then budget, wrong = account.read(budget) end
-  if wrong then error(("bad option 'budget' for 'submit' (%s)"):format(wrong), 4) end
+  local ok, wrong = true, nil
+  if opts.budget then ok, wrong = account.read(opts.budget) end
+  if not ok then error(("bad option 'budget' for 'submit' (%s)"):format(wrong), 4) end
 end
 
 local function check(target, input, opts)

@@ -35,7 +35,7 @@ end
 -- The agent that a directory's run begins with: the only one that no other names.
 local function find_entry(team, dir)
   if rawget(team, "main") then return team.main end
-  local entries, all = target.entries(team)
+  local entries = target.entries(team)
   if #entries == 1 then return team[entries[1]] end
   local script = ""
   for _, name in ipairs(sources.list(dir) or {}) do

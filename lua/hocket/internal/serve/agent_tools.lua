@@ -10,7 +10,6 @@ local fs = require "hocket.internal.core.fs"
 local json = require "hocket.json"
 local offered = require "hocket.internal.serve.offered"
 local prompt_files = require "hocket.internal.serve.prompt_files"
-local targets = require "hocket.internal.runner.target"
 
 local agent_tools = {}
 

@@ -95,7 +95,7 @@ function mcp_service.open(spec)
     if not self.agents then return nil, err end
     tools, prompts = from_files(self)
   end
-  local ok, made = true, nil
+  local ok, made
   if tools then ok, made = pcall(make_catalog, self, tools, prompts) else ok, made = false, prompts end
   if not ok then
     self:close()

@@ -47,7 +47,8 @@ end
 ---@return any? value
 ---@return string text_or_wrong
 function contract.read(source, text, strict)
-  local check, value, found = compile(source), nil, nil
+  local check = compile(source)
+  local value, found
   if strict then value, found = read_strictly(check, text) else value, found = check:read(text, MISFIT) end
   if value ~= nil then return value, found end
   if takes_text(source) then

@@ -1,7 +1,6 @@
 --- Pictures, recordings, documents in a conversation: those that come with the user's words, and those that tools return, which
 --- follow all results of their turn, since most protocols have no other place for them.
 local core = require "hocket.internal.core.llm"
-local failed = require("hocket.internal.core.system").error
 local json = require "hocket.json"
 local media = require "hocket.internal.base.media"
 local takes = require "hocket.internal.models.takes"

@@ -73,8 +73,8 @@ end
 
 local function add_messages(request, list)
   for _, message in ipairs(list) do
-    local text, list = text_of(wire.table(message).content)
-    local files, images = wire.shown(list)
+    local text, parts = text_of(wire.table(message).content)
+    local files, images = wire.shown(parts)
     local calls, wrong = calls_of(wire.table(message))
     if not calls then return wrong end
     if message.role == "system" or message.role == "developer" then

@@ -2,7 +2,7 @@
 -- which the same script with the same results does the same again: no time, no files, no chance, tables in order.
 -- A message is a line of JSON: {call, args} goes out, {ok, text} comes back; the last one is {done}.
 local stdin, stdout, exit = io.stdin, io.stdout, os.exit
-local concat, sort, mathtype, floor = table.concat, table.sort, math.type, math.floor
+local concat, sort, mathtype = table.concat, table.sort, math.type
 local rawnext, getmeta, type, tostring, tonumber, error, pcall, select = next, getmetatable, type, tostring, tonumber, error, pcall, select
 
 -- ---- JSON ----------------------------------------------------------------------------------
@@ -85,11 +85,10 @@ local function decode_text(text, at)
 end
 
 local function decode_list(text, at)
-  local list, value = {}, nil
+  local list = {}
   at = text:find("%S", at + 1)
   while text:byte(at) ~= 93 do
-    value, at = decode_at(text, at)
-    list[#list + 1] = value
+    list[#list + 1], at = decode_at(text, at)
     at = text:find("%S", at) or error("a list does not end", 0)
     if text:byte(at) == 44 then at = text:find("%S", at + 1) elseif text:byte(at) ~= 93 then error("a list goes on wrong", 0) end
   end
@@ -97,9 +96,10 @@ local function decode_list(text, at)
 end
 
 local function decode_object(text, at)
-  local object, key = {}, nil
+  local object = {}
   at = text:find("%S", at + 1)
   while text:byte(at) ~= 125 do
+    local key
     key, at = decode_text(text, at)
     at = text:find("%S", text:match("^%s*:()", at) or error("an object goes on wrong", 0))
     object[key], at = decode_at(text, at)

@@ -92,12 +92,10 @@ end
 local function file_of(one, path)
   local dir, err = files.root(one.dir)
   if not dir then return nil, err end
-  local inside
-  inside, err = dir:path(path)
+  local inside = dir:path(path)
   if not inside then return nil, ("%s is not in the skill '%s'"):format(path, one.name) end
-  local got
-  got, err = dir:read(inside, { max = FILE })
-  if not got then return nil, err end
+  local got, failed = dir:read(inside, { max = FILE })
+  if not got then return nil, failed end
   if got.encoding == "binary" then return nil, ("%s is no text: a script can read it"):format(path) end
   return got.text
 end

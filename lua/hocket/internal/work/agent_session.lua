@@ -272,9 +272,10 @@ end
 
 -- Its own spec, where the caller, a pattern or its prompt has a say in it. Returns also what is promised of its answers, if anything.
 local function specify(step, mine, on_delta, env, entry, hooks, emit)
-  local def, spec, err = step.def, new_spec(step, mine, on_delta), nil
+  local def, spec = step.def, new_spec(step, mine, on_delta)
   add_hooks(spec, env, hooks)
   if facts_of(def).has_places then
+    local err
     spec.system, err = system_prompt(step, entry and entry.tools or nothing)
     if not spec.system then return nil, err end
   end

@@ -88,7 +88,8 @@ end
 local function read(args)
   local times, err = cron.parse(args.cron)
   if not times then return nil, err end
-  local spec, zone, ok = { cron = args.cron, tz = args.tz, webhook = args.webhook }, nil, nil
+  local spec = { cron = args.cron, tz = args.tz, webhook = args.webhook }
+  local zone, ok
   if not spec.tz then spec.tz, err = local_zone.name() end
   if not spec.tz then return nil, err end
   zone, err = timezone.open(spec.tz)
@@ -196,7 +197,8 @@ function words.add(args)
   local spec, err = read(args)
   if not spec then return nil, err end
   if #(args.input or "") > MAX_INPUT then return failure("limit", "the input is larger than %d KiB: have the target read it from a file in its folder", MAX_INPUT >> 10) end
-  local name, ok, run = args.name or name_of(args.target), nil, nil
+  local name = args.name or name_of(args.target)
+  local ok, run
   ok, err = check_name(name)
   if not ok then return nil, err end
   ok, err = check_script(args.target)
@@ -266,10 +268,10 @@ function words.run(args)
     local one, err = schedules.get(args.name)
     if not one then return nil, err end
     if one.broken then return failure("state", "schedule '%s': %s", one.name, one.spec.problem) end
-    local run, ok = schedules.run_of(one, nil, now_ms()), nil
-    ok, err = schedules.put(one, now_ms(), run)
+    local run = schedules.run_of(one, nil, now_ms())
+    local ok, failed = schedules.put(one, now_ms(), run)
     if ok then return { name = one.name, id = run.id, text = run.id } end
-    if err.code ~= "state" then return nil, err end
+    if failed.code ~= "state" then return nil, failed end
   end
   return failure("state", "schedule '%s' is changed by others all the time: try again", args.name)
 end

@@ -2,7 +2,6 @@
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local outcome = require "hocket.internal.commands.workers.outcome"
-local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 local system = require "hocket.internal.core.system"
 

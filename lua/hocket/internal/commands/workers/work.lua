@@ -254,10 +254,10 @@ return function(args, journal, id)
   fiber.spawn(hear_ends, self):serve()
   local times = firing.start()
   self:tell("working", { pools = json.array(names), runs = self.max })
-  _, err = until_stopped(self, look)
+  local _, failed = until_stopped(self, look)
   times:stop()
   self.stopping = self.stopping or 0
   drain(self, self.stopping)
-  if err then return nil, err end
+  if failed then return nil, failed end
   return { text = "" }
 end
