@@ -13,6 +13,7 @@ local function reply(q)
   local text = q.last.text
   if q.last.role == "tool" then return "It said: " .. text end
   if text == "ask" then return { calls = { { name = "ask_user", arguments = { question = "Which?" } } } } end
+  if text == "ask twice" then return { calls = { { name = "ask_user", arguments = { question = "One?" } }, { name = "ask_user", arguments = { question = "Two?" } } } } end
   if text == "write" then return { calls = { { name = "write_file", arguments = { path = "made.txt", content = "made" } } } } end
   if text == "fail" then return { status = 400, error = "no such thing" } end
   if text == "count" then return ("%d messages"):format(#q.messages) end
@@ -109,6 +110,16 @@ with_server("a question and leave to call a tool wait for the next message of th
   task = assert(call("SendMessage", message("allow", { taskId = task.id }))).task
   t.equal(task.status.state, "TASK_STATE_COMPLETED")
   t.ok(io.open(dir.path .. "/made.txt"))
+end)
+
+with_server("of two questions at once a task asks one after the other", function(_, call)
+  local task = assert(call("SendMessage", message "ask twice")).task
+  t.equal(task.status.message.parts[1].text, "One?")
+  task = assert(call("SendMessage", message("first", { taskId = task.id }))).task
+  t.equal(task.status.state, "TASK_STATE_INPUT_REQUIRED")
+  t.equal(task.status.message.parts[1].text, "Two?")
+  task = assert(call("SendMessage", message("second", { taskId = task.id }))).task
+  t.equal(task.artifacts[1].parts[1].text, "It said: second")
 end)
 
 with_server("a task goes on without its client, is subscribed to, and can be cancelled", function(s, call)

@@ -17,6 +17,10 @@ local function reply(q)
   end
   if text == "plan" then return { calls = { { name = "create_tasks", arguments = { tasks = { { text = "Help", assigned_to = "helper", active_form = "Helping" } } } } } } end
   if text == "think" then return { reasoning = "Hm.", text = "Done." } end
+  if text == "ask and show" then
+    return { calls = { { name = "ask_user", arguments = { question = "One?" } }, { name = "ask_user", arguments = { question = "Two?" } }, { name = "show_map", arguments = { city = "Rome" } } } }
+  end
+  if text == "both" then return { calls = { { name = "show_map", arguments = { city = "Rome" } }, { name = "show_map", arguments = { city = "Oslo" } } } } end
   if text == "fail" then return { status = 400, error = "no such thing" } end
   local name, args = text:match "^call (%S+) (.*)$"
   if name then return { text = "I look.", calls = { { name = name, arguments = json.decode(args) } } } end
@@ -127,6 +131,39 @@ with_server("the page's tools: the run is finished and waits, their results go o
   } }
   t.equal(text_of(list), "It said: shown")
   t.equal(#of(list, "TOOL_CALL_START"), 0) -- the page knows its own calls
+end)
+
+local map = { { name = "show_map", parameters = { type = "object" } } }
+
+local function page_call(id) return { id = "a" .. id, role = "assistant", toolCalls = { { id = id, type = "function", ["function"] = { name = "show_map", arguments = "{}" } } } } end
+local function page_result(id) return { id = "x" .. id, role = "tool", toolCallId = id, content = "shown" } end
+
+with_server("two calls of the page's tools come back as call, result, call, result; a missing result is refused at once", function(s, run)
+  local list = run { messages = { user "both" }, tools = map }
+  local ids = list[#list].outcome.pendingToolCallIds
+  t.equal(#ids, 2)
+  local status, got = run { tools = map, messages = { user "both", page_call(ids[1]), page_result(ids[1]) } }
+  t.equal(status, 400)
+  t.has(got.error.message, ids[2] .. "' has no result")
+  list = run { tools = map, messages = { user "both", page_call(ids[1]), page_result(ids[1]), page_call(ids[2]), page_result(ids[2]) } }
+  t.equal(text_of(list), "It said: shown")
+  t.equal(s.desk.counts.started, 1)
+end)
+
+with_server("of several questions and calls at once those that are left come with the next answer", function(s, run)
+  local list = run { messages = { user "ask and show" }, tools = map }
+  local outcome = list[#list].outcome
+  t.equal(#outcome.interrupts, 2)
+  local function answer(interrupt) return { messages = { user "ask and show" }, tools = map, resume = { { interruptId = interrupt.id, status = "resolved", payload = { answer = "yes" } } } } end
+  list = run(answer(outcome.interrupts[1]))
+  t.equal(#list[#list].outcome.interrupts, 1)
+  t.equal(list[#list].outcome.interrupts[1].id, outcome.interrupts[2].id)
+  list = run(answer(outcome.interrupts[2]))
+  local ids = list[#list].outcome.pendingToolCallIds
+  t.equal(#ids, 1)
+  list = run { tools = map, messages = { user "ask and show", page_call(ids[1]), page_result(ids[1]) } }
+  t.equal(text_of(list), "It said: shown")
+  t.equal(s.desk.counts.started, 1)
 end)
 
 with_server("questions and approvals are interrupts, and are answered by resume", function(s, run, dir)

@@ -25,6 +25,13 @@ local function reply(q)
   if q.last.role == "tool" then return "It said: " .. text end
   local name, args = text:match "^call (%S+) (.*)$"
   if name then return { text = "I look.", calls = { { name = name, arguments = json.decode(args) } } } end
+  if text:find "ask late" then
+    wait_for_release()
+    return { calls = { { name = "ask_user", arguments = { question = "Which?" } } } }
+  end
+  if text == "weather and a question" then
+    return { calls = { { name = "weather", arguments = { city = "Rome" } }, { name = "delegate", arguments = { agent_name = "helper", prompt = "ask late" } } } }
+  end
   if text == "both" then return { calls = { { name = "weather", arguments = { city = "Rome" } }, { name = "weather", arguments = { city = "Oslo" } } } } end
   if text == "wait" then return wait_for_release() end
   if text == "think" then return { reasoning = "Hm.", text = "Done." } end
@@ -40,7 +47,7 @@ hocket.provider("behind", { protocol = "openai_chat", base = served.base })
 
 local files = {
   ["agents/guide.md"] = "---\nname: guide\ndescription: Knows the way\nmodel: behind/m\ntools: [ask_user, delegate]\nagents: [helper]\n---\nYou are the guide.",
-  ["agents/helper.md"] = "---\nname: helper\ndescription: Helps\nmodel: behind/m\n---\nYou help.",
+  ["agents/helper.md"] = "---\nname: helper\ndescription: Helps\nmodel: behind/m\ntools: [ask_user]\n---\nYou help.",
 }
 
 local function with_server(name, fn, options)
@@ -224,6 +231,115 @@ with_server("calls of the caller's tools go back to it, all of one turn, and the
   t.equal(last.choices[1].message.content, "It said: ")
   t.equal(again["x-hocket-run"], headers["x-hocket-run"])
   t.equal(#seen.messages, 4)
+end)
+
+-- Two calls and their results as each protocol has them: how they are asked for, given back in an order, and what was answered.
+local said, result = "said", "result"
+local orders = { { said, said, result, result }, { said, result, said, result }, { said, result, result, said } }
+
+local function in_order(order, one, two, fn)
+  local list, nth = {}, { said = 0, result = 0 }
+  for _, what in ipairs(order) do
+    nth[what] = nth[what] + 1
+    list[#list + 1] = fn(what, nth[what] == 1 and one or two)
+  end
+  return list
+end
+
+local protocols = {
+  chat = {
+    path = "/v1/chat/completions", ask = function() return chat { messages = "both", tools = weather } end,
+    calls = function(got) return got.choices[1].message.tool_calls end, text = function(got) return got.choices[1].message.content end,
+    back = function(list)
+      local messages = { { role = "user", content = "both" } }
+      return chat { messages = table.move(list, 1, #list, 2, messages), tools = weather }
+    end,
+    said = function(call) return { role = "assistant", content = json.null, tool_calls = { call } } end,
+    result = function(call) return { role = "tool", tool_call_id = call.id, content = "Sunny" } end,
+  },
+  messages = {
+    path = "/v1/messages", ask = function() return { model = "guide", max_tokens = 100, messages = { { role = "user", content = "both" } }, tools = { { name = "weather", input_schema = { type = "object" } } } } end,
+    calls = function(got) return got.content end, text = function(got) return got.content[1].text end,
+    back = function(list)
+      local messages = { { role = "user", content = "both" } }
+      return { model = "guide", max_tokens = 100, messages = table.move(list, 1, #list, 2, messages) }
+    end,
+    said = function(call) return { role = "assistant", content = { call } } end,
+    result = function(call) return { role = "user", content = { { type = "tool_result", tool_use_id = call.id, content = "Sunny" } } } end,
+  },
+  responses = {
+    path = "/v1/responses", ask = function() return { model = "guide", input = "both", tools = { { type = "function", name = "weather", parameters = { type = "object" } } } } end,
+    calls = function(got) return got.output end, text = function(got) return got.output[1].content[1].text end,
+    back = function(list)
+      local input = { { role = "user", content = "both" } }
+      return { model = "guide", input = table.move(list, 1, #list, 2, input) }
+    end,
+    said = function(call) return { type = "function_call", call_id = call.call_id, name = call.name, arguments = call.arguments } end,
+    result = function(call) return { type = "function_call_output", call_id = call.call_id, output = "Sunny" } end,
+  },
+}
+
+for name, p in pairs(protocols) do
+  with_server(name .. ": results of two calls are taken in each order, and a missing one is refused at once", function(s)
+    for i, order in ipairs(orders) do
+      local _, first, began = s:post(p.path, p.ask())
+      local calls = p.calls(first)
+      t.equal(#calls, 2)
+      local function give(list) return s:post(p.path, p.back(in_order(list, calls[1], calls[2], function(what, call) return p[what](call) end))) end
+      for _, missing in ipairs { { said, result }, { said, said, result } } do
+        local status, got = give(missing)
+        t.equal(status, 400, name .. i)
+        t.has(got.error.message, "has no result")
+      end
+      local status, got, headers = give(order)
+      t.equal(status, 200, name .. i)
+      t.equal(p.text(got), "It said: Sunny")
+      t.equal(headers["x-hocket-run"], began["x-hocket-run"], name .. i)
+    end
+    t.equal(s.desk.counts.started, #orders)
+  end)
+end
+
+with_server("responses: of two calls of the conversation before each has to have its result", function(s)
+  local p = protocols.responses
+  local _, first = s:post(p.path, p.ask())
+  local results = { p.result(first.output[1]), p.result(first.output[2]) }
+  local status, got = s:post(p.path, { model = "guide", previous_response_id = first.id, input = { results[2] } })
+  t.equal(status, 400)
+  t.has(got.error.message, first.output[1].call_id .. "' has no result")
+  results[3] = { type = "function_call_output", call_id = "call_never", output = "x" }
+  t.equal((s:post(p.path, { model = "guide", previous_response_id = first.id, input = results })), 400)
+  results[3] = nil
+  status, got = s:post(p.path, { model = "guide", previous_response_id = first.id, input = results })
+  t.equal(status, 200)
+  t.equal(p.text(got), "It said: Sunny")
+end)
+
+with_server("the history of calls that were made elsewhere has each result behind its call", function(s)
+  local calls = {}
+  for i = 1, 2 do calls[i] = { id = "call_" .. i, type = "function", ["function"] = { name = "weather", arguments = ('{"city":"%d"}'):format(i) } } end
+  for _, order in ipairs(orders) do
+    local messages = protocols.chat.back(in_order(order, calls[1], calls[2], function(what, call) return protocols.chat[what](call) end)).messages
+    messages[#messages + 1] = { role = "user", content = "Well?" }
+    t.equal((s:post("/v1/chat/completions", chat { messages = messages, tools = weather })), 200)
+    local roles = {}
+    for i, one in ipairs(seen.messages) do roles[i] = one.role end
+    t.equal(table.concat(roles, " "), "user assistant tool assistant tool user")
+  end
+end)
+
+with_server("what another agent asks while a run waits for its caller is answered: nobody is there", function(s)
+  local body = { model = "guide", input = "weather and a question", tools = protocols.responses.ask().tools }
+  local _, first = s:post("/v1/responses", body)
+  released = true
+  local call = first.output[1]
+  local run = s.desk:find(call.call_id:match "^call_(%w+)_")
+  t.eventually(function()
+    for id in pairs(run.run.questions) do if id:find "^q" then return true end end
+  end)
+  local status, got = s:post("/v1/responses", { model = "guide", previous_response_id = first.id, input = { protocols.responses.result(call) } })
+  t.equal(status, 200)
+  t.has(protocols.responses.text(got), "nobody answers")
 end)
 
 with_server("results that nobody waits for are part of the conversation; those of calls that never were are refused", function(s)

@@ -2,6 +2,8 @@
 ---
 ---     add {role, …} … ──> finish ──> {messages, input, files, instructions}
 ---
+--- Clients give results in many orders: behind all calls, behind each one, or in front of them. A result belongs to its call by id, wherever it stands.
+---
 --- What is wrong is raised: {code = "invalid", message, param}.
 local base64 = require "hocket.internal.base.base64"
 local json = require "hocket.json"
@@ -23,14 +25,17 @@ end
 local wrong = asked.wrong
 
 ---@class hocket.Asked
----@field messages table[] In the neutral form.
----@field results table[] Of calls, at the end: {id, text, error}.
+---@field messages table[] In the neutral form, without results: `finish` puts these behind their calls.
+---@field results table[] What came of calls since the user spoke last: {id, text, error}.
+---@field said? table What the user says now.
 local Asked = {}
 Asked.__index = Asked
 
+---@param param? string The member of the request that the messages stand in: "messages".
+---@param goes_on? boolean The request goes on with a conversation of the server: calls may stand there.
 ---@return hocket.Asked
-function asked.new()
-  return setmetatable({ messages = json.array {}, system = {}, calls = {}, results = {}, files = json.array {} }, Asked)
+function asked.new(param, goes_on)
+  return setmetatable({ param = param or "messages", goes_on = goes_on, messages = json.array {}, system = {}, open = {}, early = {}, came_of = {}, results = {} }, Asked)
 end
 
 --- A value of one type, or nil where there is none.
@@ -94,11 +99,6 @@ function Asked:instruct(text)
   if text ~= "" then self.system[#self.system + 1] = text end
 end
 
-local function check_results(self)
-  for id in pairs(self.open or {}) do wrong("messages", "the call '%s' has no result: each call of an assistant's message has to have one behind it", id) end
-  self.open = nil
-end
-
 -- What the user has said last goes into the messages once something follows it.
 local function settle(self)
   local said = self.said
@@ -113,7 +113,7 @@ end
 
 local function count(self)
   self.n = (self.n or 0) + 1
-  if self.n > MAX_MESSAGES then wrong("messages", "there are more than %d messages", MAX_MESSAGES) end
+  if self.n > MAX_MESSAGES then wrong(self.param, "there are more than %d messages", MAX_MESSAGES) end
 end
 
 --- Adds what the user says: texts, and what asked.file gives. Several in a row are one.
@@ -121,11 +121,21 @@ end
 ---@param files hocket.Media[]
 function Asked:user(texts, files)
   count(self)
-  if #self.results > 0 then self:put_results() end
-  check_results(self)
+  self.results = {}
   self.said = self.said or { texts = {}, files = {} }
   table.move(texts, 1, #texts, #self.said.texts + 1, self.said.texts)
   table.move(files, 1, #files, #self.said.files + 1, self.said.files)
+end
+
+-- A call waits for its result, unless that stands before it.
+local function add_call(self, call)
+  local early = self.early[call.id]
+  if early then
+    self.early[call.id], self.came_of[call] = nil, early
+  else
+    self.open[call.id] = self.open[call.id] or {}
+    table.insert(self.open[call.id], call)
+  end
 end
 
 --- Adds an answer, with its calls: {id, name, arguments}.
@@ -133,38 +143,65 @@ end
 ---@param calls table[]
 function Asked:assistant(text, calls)
   count(self)
-  if #self.results > 0 then self:put_results() end
-  check_results(self)
   settle(self)
   if text == "" and #calls == 0 then return end
+  self.ends_with_result = false
   local last = self.messages[#self.messages]
   if last and last.role == "assistant" and not last.calls and #calls == 0 then
     last.text = last.text .. "\n\n" .. text
     return
   end
   self.messages[#self.messages + 1] = { role = "assistant", text = text, calls = #calls > 0 and calls or nil }
-  self.open = #calls > 0 and {} or nil
-  for _, call in ipairs(calls) do self.open[call.id] = call.name end
+  for _, call in ipairs(calls) do add_call(self, call) end
 end
 
---- Adds what came of a call.
+--- Adds what came of a call: of the last one before it with this id that has no result, else of the next one behind it.
 ---@param id string
 ---@param text string
 ---@param is_error? boolean
 ---@param where string
 function Asked:result(id, text, is_error, where)
   count(self)
-  local name = self.open and self.open[id]
-  if not name then wrong(where, "'%s': there is no call '%s' in the assistant's message before it, or it has its result", where, id) end
-  self.open[id] = nil
-  if not next(self.open) then self.open = nil end
-  self.results[#self.results + 1] = { id = id, name = name, text = text, error = is_error or nil }
+  local one, calls = { id = id, text = text, error = is_error or nil, where = where }, self.open[id]
+  if calls then
+    self.came_of[table.remove(calls)] = one
+    if #calls == 0 then self.open[id] = nil end
+  elseif self.early[id] then wrong(where, "'%s': the call '%s' has two results", where, id)
+  else self.early[id] = one end
+  self.results[#self.results + 1], self.ends_with_result = one, true
 end
 
---- Results are messages like any other: nobody waits for them.
-function Asked:put_results()
-  for _, one in ipairs(self.results) do self.messages[#self.messages + 1] = { role = "tool", id = one.id, name = one.name, text = one.text, error = one.error } end
-  self.results = {}
+--- Raises what is wrong with the results: one of no call, and, unless more messages may follow, a call without one.
+---@param more_follow? boolean
+function Asked:check_results(more_follow)
+  for id, one in pairs(not self.goes_on and self.early or {}) do
+    wrong(one.where, "'%s': there is no call '%s' in the assistant's messages, or it has its result", one.where, id)
+  end
+  for _, message in ipairs(not more_follow and next(self.open) and self.messages or {}) do
+    for _, call in ipairs(message.calls or {}) do
+      if not self.came_of[call] then wrong(self.param, "the call '%s' has no result: each call has to have one", call.id) end
+    end
+  end
+end
+
+--- Whether it says nothing but what came of calls.
+---@return boolean
+function Asked:brings_results()
+  local last = self.messages[#self.messages]
+  return not self.said and #self.results > 0 and (self.ends_with_result or last ~= nil and last.calls ~= nil)
+end
+
+-- The messages, with each result behind its call's message.
+local function all_messages(self)
+  local list = json.array {}
+  for _, message in ipairs(self.messages) do
+    list[#list + 1] = message
+    for _, call in ipairs(message.calls or {}) do
+      local one = self.came_of[call]
+      list[#list + 1] = { role = "tool", id = call.id, name = call.name, text = one.text, error = one.error }
+    end
+  end
+  return list
 end
 
 -- ---- What is to be called ----------------------------------------------------------------------------
@@ -239,20 +276,18 @@ end
 ---@return string input
 ---@return table caller
 function Asked:finish()
-  check_results(self)
-  local ends_with_results = #self.results > 0
-  if ends_with_results then self:put_results() end
-  if not self.said and not ends_with_results then wrong("messages", "the last message has to be a user's, or what came of a call") end
-  local said = self.said or { texts = { GO_ON }, files = {} }
+  self:check_results()
+  if not self.said and not self:brings_results() then wrong(self.param, "the last message has to be a user's, or what came of a call") end
+  local said, messages = self.said or { texts = { GO_ON }, files = {} }, all_messages(self)
   local files = json.array {}
   for i, one in ipairs(said.files) do files[i] = { name = one.name, data = base64.encode(one.data) } end
   local input = table.concat(said.texts, "\n\n")
   if not input:find "%S" then
-    if #files == 0 then wrong("messages", "the last message is empty") end
+    if #files == 0 then wrong(self.param, "the last message is empty") end
     input = AT_IT
   end
   return input, {
-    messages = #self.messages > 0 and self.messages or nil, files = #files > 0 and files or nil,
+    messages = #messages > 0 and messages or nil, files = #files > 0 and files or nil,
     instructions = #self.system > 0 and table.concat(self.system, "\n\n") or nil,
   }
 end

@@ -5,6 +5,7 @@
 ---
 --- "calls": the agent calls tools of the caller. The run waits, with all that its team is at; `go_on` hands over what came of them, in
 --- this process or, where runs are kept, in another one. A turn whose client has gone is cancelled.
+local asked = require "hocket.internal.endpoints.asked"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
@@ -77,7 +78,7 @@ end
 -- A turn of a run that goes on, from what it tells from now on.
 local function continue(desk, run, keeps)
   local made = new(desk, run, run.journal:last(), keeps)
-  made.base = usage_of(run)
+  made.base, made.left = usage_of(run), run.run:open_questions()
   if run.forget then run.forget:cancel() end
   return made
 end
@@ -96,24 +97,52 @@ function turn.take_up(desk, id, after)
   end):serve()
 end
 
---- Hands over what came of the caller's calls: {call id, text, is_error}. All of them belong to one run, which waits for them.
+local CALL = "^call_(%w+)_(c%d+)$"
+
+-- The run that made the last of these calls.
+local function caller_of(results)
+  for i = #results, 1, -1 do
+    local name = results[i].id:match(CALL)
+    if name and #name == 26 then return name end
+  end
+end
+
+-- The results that the run waits for, by the call. Older ones it has, and those of other runs are a part of the conversation.
+local function awaited(run, made)
+  local given = {}
+  for _, one in ipairs(made.results) do
+    local of, id = one.id:match(CALL)
+    if of == run.name and question(run, id) then given[id] = one
+    elseif made.early[one.id] then asked.wrong(one.where, "'%s': there is no call in this conversation that waits for such a result", one.where) end
+  end
+  return given
+end
+
+-- A run goes on when it has all results of the calls that its caller was given.
+local function check_missing(run, given, param)
+  for _, id in ipairs(run.given_out or {}) do
+    if not given[id] and question(run, id) then asked.wrong(param, "the call 'call_%s_%s' has no result: each call of the last answer has to have one", run.name, id) end
+  end
+end
+
+--- Hands over what came of the caller's calls, all that it was given of one run, which waits for them. Raises what is missing.
 ---@async
 ---@param desk hocket.Desk
----@param results {id: string, text: string, error?: boolean}[]
----@return hocket.Turn? turn nil: no such run is there (any more).
-function turn.go_on(desk, results)
-  local name = results[1].id:match "^call_(%w+)_c%d+$"
-  local run = name and #name == 26 and find(desk, name)
-  if not run then return nil end
-  for _, one in ipairs(results) do
-    local of, id = one.id:match "^call_(%w+)_(c%d+)$"
-    if of ~= name or not question(run, id) then return nil end
+---@param made hocket.Asked
+---@param only? string The run that may wait for them.
+---@return hocket.Turn? turn nil: no such run waits (any more).
+function turn.go_on(desk, made, only)
+  local name = caller_of(made.results)
+  local run = name and (not only or name == only) and find(desk, name)
+  local given = run and awaited(run, made) or {}
+  if not next(given) then return nil end
+  check_missing(run, given, made.param)
+  local going = continue(desk, run, not run.options.once and run.options.interactive)
+  for _, one in ipairs(made.results) do
+    local id = one.id:match "c%d+$"
+    if given[id] == one and not run:answer(id, (one.error and "!" or "=") .. one.text) then return nil end -- somebody was faster
   end
-  local made = continue(desk, run, not run.options.once and run.options.interactive)
-  for _, one in ipairs(results) do
-    if not run:answer(one.id:match "c%d+$", (one.error and "!" or "=") .. one.text) then return nil end -- somebody was faster
-  end
-  return made
+  return going
 end
 
 --- Answers what the run has asked: {id, text}, an empty text for no answer.
@@ -178,12 +207,11 @@ end
 ---@return hocket.Turn?
 ---@return hocket.Error?
 function turn.of(desk, made, keeps, options)
-  local asked = made.messages
-  if #asked.results > 0 and not asked.said and not asked.open then
-    local going = turn.go_on(desk, asked.results)
-    if going then return going end
-  end
-  local input, caller = asked:finish()
+  local messages = made.messages
+  messages:check_results()
+  local going = messages:brings_results() and turn.go_on(desk, messages)
+  if going then return going end
+  local input, caller = messages:finish()
   for name, value in pairs(made.more) do caller[name] = value end
   return turn.begin(desk, { target = made.model, input = input, caller = caller, keeps = keeps, options = options })
 end
@@ -278,6 +306,8 @@ local function hand_back(self)
   self.usage = used(self)
   leave(self)
   if self.questions then return { kind = "questions", questions = self.questions } end
+  self.run.given_out = {}
+  for i, one in ipairs(self.calls) do self.run.given_out[i] = one.id:match "c%d+$" end
   return { kind = "calls", calls = self.calls }
 end
 
@@ -288,7 +318,7 @@ local function ended(self)
   return { kind = "failed", err = err or { code = "internal", message = "the run has ended without an answer" } }
 end
 
-local asked = { question_asked = true, approval_requested = true }
+local are_questions = { question_asked = true, approval_requested = true }
 local accounts = { tool_call = true, tool_requested = true, question_asked = true, approval_requested = true }
 
 -- Which of the calls of the last reply have ended, or wait for the caller: then nothing more is to be gathered.
@@ -303,6 +333,26 @@ local function gathering(self)
   return self.accounted >= self.expected and 0 or GATHER
 end
 
+-- A question for whoever is there.
+local function put(self, event)
+  if not self.asks then return self.run:answer(event.id, "") end
+  self.questions = self.questions or {}
+  self.questions[#self.questions + 1] = event
+end
+
+-- What the run asked before this turn and still waits for: calls that were not given out, questions that were not answered.
+local function pick_up(self)
+  local left = self.left
+  self.left, self.accounted = nil, self.expected
+  for _, one in ipairs(left) do
+    local is_open = one.answer == nil and not one.declined
+    if is_open and one.kind == "call" then requested(self, one)
+    elseif is_open and one.prefix then
+      put(self, setmetatable({ type = one.prefix == "a" and "approval_requested" or "question_asked" }, { __index = one }))
+    end
+  end
+end
+
 -- What one event comes to; nil: nothing that is told.
 local function take(self, event)
   local kind = event.type
@@ -313,12 +363,7 @@ local function take(self, event)
     self.text = self.text .. "\n\n"
     return { kind = "text", text = "\n\n" }
   end
-  if asked[kind] and self.asks then
-    self.questions = self.questions or {}
-    self.questions[#self.questions + 1] = event
-  elseif asked[kind] then
-    self.run:answer(event.id, "") -- nobody is there who could
-  end
+  if are_questions[kind] then put(self, event) end
   return progress[kind] and { kind = "progress", text = line(progress[kind](event)) } or nil
 end
 
@@ -339,6 +384,7 @@ end
 ---@async
 ---@return {kind: "text"|"reasoning"|"progress"|"calls"|"finished"|"failed", text?: string, calls?: table[], finish?: string, err?: hocket.Error}?
 function Turn:next()
+  if self.left then pick_up(self) end
   while not self.over do
     local text, why, _, delta = self.reader:next(gathering(self))
     local piece

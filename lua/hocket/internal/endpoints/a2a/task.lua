@@ -133,10 +133,8 @@ function ends.failed(self, piece)
 end
 
 function ends.questions(self, piece)
-  local texts = {}
-  for i, event in ipairs(piece.questions) do texts[i] = question_of(event) end
-  self.asked = piece.questions[1].id
-  set_state(self, "INPUT_REQUIRED", table.concat(texts, "\n\n"))
+  self.asked = piece.questions[1].id -- a message answers one: of the others the task asks then
+  set_state(self, "INPUT_REQUIRED", question_of(piece.questions[1]))
 end
 
 local function work(self)

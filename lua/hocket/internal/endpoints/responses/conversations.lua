@@ -12,7 +12,7 @@ local function make_conversation(_, request, response)
   local items = body.items == nil and {} or body.items
   local ok, refused = pcall(function()
     if type(items) ~= "table" then asked.wrong("items", "'items' has to be a list") end
-    if #items > 0 then read.input({ input = items }, false) end
+    if #items > 0 then read.input({ input = items }, false):check_results(true) end
   end)
   if not ok then return type(refused) == "table" and refused.code == "invalid" and response:fail(refused) or error(refused, 0) end
   local one, full = pending.add(items, type(body.metadata) == "table" and body.metadata or nil, #request.body)

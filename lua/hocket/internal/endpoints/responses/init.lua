@@ -40,9 +40,9 @@ local function go_on(server, made)
   local desk = server.desk
   local previous = made.previous
   if not previous.run or #previous.run ~= 26 then return unknown(previous) end
-  if #made.messages.results > 0 and not made.messages.said then
-    local turn = turns.go_on(desk, made.messages.results)
-    if turn and turn.run.name == previous.run then return turn end
+  if made.messages:brings_results() then
+    local turn = turns.go_on(desk, made.messages, previous.run)
+    if turn then return turn end
     wrong("input", "there is no call in this conversation that waits for such a result")
   end
   if #made.messages.messages > 0 then wrong("input", "what was said before is in the conversation already: give what is new") end

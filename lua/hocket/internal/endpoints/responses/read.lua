@@ -72,7 +72,7 @@ end
 ---@param goes_on boolean Whether results may be of calls that stand in the conversation.
 ---@return hocket.Asked
 function read.input(body, goes_on)
-  local self = { asked = asked.new(), calls = {} }
+  local self = { asked = asked.new("input", goes_on), calls = {} }
   if type(body.instructions) == "string" then self.asked:instruct(body.instructions) end
   if type(body.input) == "string" then
     self.asked:user({ body.input }, {})
@@ -84,9 +84,7 @@ function read.input(body, goes_on)
     local kind = item.type == nil and "message" or item.type
     if kind == "function_call_output" then
       flush(self)
-      local id = required(item, "call_id", "string", where .. ".")
-      if goes_on and not self.asked.open then self.asked.open = { [id] = "a tool" } end -- the call is in the run
-      self.asked:result(id, output_text(item.output, where), false, where)
+      self.asked:result(required(item, "call_id", "string", where .. "."), output_text(item.output, where), false, where)
     else
       local reader = items[kind]
       if not reader then wrong(where, "'%s.type' has to be message, function_call, function_call_output or reasoning", where) end
