@@ -15,6 +15,8 @@ local function reply(q)
   if text == "ask" then return { calls = { { name = "ask_user", arguments = { question = "Which?" } } } } end
   if text == "ask twice" then return { calls = { { name = "ask_user", arguments = { question = "One?" } }, { name = "ask_user", arguments = { question = "Two?" } } } } end
   if text == "write" then return { calls = { { name = "write_file", arguments = { path = "made.txt", content = "made" } } } } end
+  if text == "cut" then return { text = "Half of", finish = "length" } end
+  if text == "refuse" then return { refusal = "I will not." } end
   if text == "fail" then return { status = 400, error = "no such thing" } end
   if text == "count" then return ("%d messages"):format(#q.messages) end
   if text == "wait" then
@@ -110,6 +112,20 @@ with_server("a question and leave to call a tool wait for the next message of th
   task = assert(call("SendMessage", message("allow", { taskId = task.id }))).task
   t.equal(task.status.state, "TASK_STATE_COMPLETED")
   t.ok(io.open(dir.path .. "/made.txt"))
+end)
+
+with_server("an answer that was cut, or refused, is no completed task; the context goes on", function(_, call)
+  for text, state in pairs { cut = "TASK_STATE_FAILED", refuse = "TASK_STATE_REJECTED" } do
+    local task = assert(call("SendMessage", message(text))).task
+    t.equal(task.status.state, state)
+    t.has(task.status.message.parts[1].text, text == "cut" and "token limit" or "refused")
+    t.equal(task.metadata.hocket.finish, text == "cut" and "length" or "refusal")
+    t.equal(task.artifacts[1].parts[1].text, text == "cut" and "Half of" or "I will not.")
+    t.same(call("GetTask", { id = task.id }).status, task.status)
+    local more = assert(call("SendMessage", message("Hello", { contextId = task.contextId }))).task
+    t.equal(more.status.state, "TASK_STATE_COMPLETED")
+    t.equal(more.metadata, nil)
+  end
 end)
 
 with_server("of two questions at once a task asks one after the other", function(_, call)

@@ -21,6 +21,8 @@ local function reply(q)
     return { calls = { { name = "ask_user", arguments = { question = "One?" } }, { name = "ask_user", arguments = { question = "Two?" } }, { name = "show_map", arguments = { city = "Rome" } } } }
   end
   if text == "both" then return { calls = { { name = "show_map", arguments = { city = "Rome" } }, { name = "show_map", arguments = { city = "Oslo" } } } } end
+  if text == "cut" then return { text = "Half of", finish = "length" } end
+  if text == "refuse" then return { refusal = "I will not." } end
   if text == "fail" then return { status = 400, error = "no such thing" } end
   local name, args = text:match "^call (%S+) (.*)$"
   if name then return { text = "I look.", calls = { { name = name, arguments = json.decode(args) } } } end
@@ -182,6 +184,16 @@ with_server("questions and approvals are interrupts, and are answered by resume"
   t.ok(io.open(dir.path .. "/made.txt"))
   t.equal((run { messages = { user "x" }, resume = { { interruptId = one.id, status = "cancelled" } } }), 400)
   while next(s.desk.by_number) do require("hocket.internal.core.fiber").sleep(0.005) end -- all have ended
+end)
+
+with_server("an answer that was cut, or refused, is told and is no success", function(_, run)
+  for text, words in pairs { cut = "token limit", refuse = "refused" } do
+    local list = run { messages = { user(text) } }
+    t.equal(text_of(list), text == "cut" and "Half of" or "I will not.")
+    t.equal(list[#list].type, "RUN_ERROR")
+    t.has(list[#list].message, words)
+    t.equal(#of(list, "RUN_FINISHED"), 0)
+  end
 end)
 
 with_server("what fails is RUN_ERROR; what is no request is refused before a run begins", function(s, run)

@@ -243,10 +243,11 @@ end
 
 local ends = {}
 
+-- An answer that is not a whole one is told, and is an error all the same.
 function ends.finished(self, piece)
   local text = piece.text or ""
   if self.turn.text:sub(-#text) ~= text then self:say("text", text) end
-  return { type = "success" }
+  return { type = "success" }, piece.cut
 end
 
 function ends.calls(self, piece)
@@ -265,12 +266,13 @@ function ends.questions(self, piece)
 end
 
 local function finish(self, made, piece)
-  local outcome = ends[piece.kind](self, piece)
+  local outcome, cut = ends[piece.kind](self, piece)
   self:stop()
   for op, name in pairs(self.steps) do
     self.steps[op] = nil
     self:send("STEP_FINISHED", { stepName = name })
   end
+  if cut then return self:send("RUN_ERROR", { message = cut.message, code = cut.code }) end
   self:send("RUN_FINISHED", { threadId = made.thread, runId = made.run, outcome = outcome })
 end
 

@@ -295,7 +295,7 @@ local function finished(self, event)
   self.usage, self.final = used(self, event), true
   if self.keeps then leave(self) else end_conversation(self) end
   local rest = type(event.content) == "string" and event.content or ""
-  return { kind = "finished", finish = event.finish or "stop", text = rest }
+  return { kind = "finished", finish = event.finish or "stop", cut = event.cut, text = rest }
 end
 
 local function requested(self, event)
@@ -382,7 +382,7 @@ end
 
 --- The next piece; nil when it is over.
 ---@async
----@return {kind: "text"|"reasoning"|"progress"|"calls"|"finished"|"failed", text?: string, calls?: table[], finish?: string, err?: hocket.Error}?
+---@return {kind: "text"|"reasoning"|"progress"|"calls"|"finished"|"failed", text?: string, calls?: table[], finish?: string, cut?: {code: string, message: string}, err?: hocket.Error}?
 function Turn:next()
   if self.left then pick_up(self) end
   while not self.over do

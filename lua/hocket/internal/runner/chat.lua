@@ -64,6 +64,12 @@ local function outcome(run, child)
   return reply
 end
 
+-- Why an answer is not a whole one. A person who stops a turn wants what there is.
+local function cut_of(reply)
+  local cut = reply and reply.cut
+  return cut and cut.reason ~= "stopped" and { code = cut.code, message = cut.message } or nil
+end
+
 local function turn(run, responder, text)
   local before, began = usage_now(run), fiber.now()
   run.turns = (run.turns or 0) + 1
@@ -71,7 +77,7 @@ local function turn(run, responder, text)
   local reply, err = outcome(run, run.turn)
   run.turn = nil
   run:emit("turn_finished", {
-    turn = run.turns, ok = reply ~= nil, content = reply and reply.text, finish = reply and reply.finish or err and err.code,
+    turn = run.turns, ok = reply ~= nil, content = reply and reply.text, finish = reply and reply.finish or err and err.code, cut = cut_of(reply),
     error = err and { code = err.code, message = err.message }, usage = usage_since(run, before), seconds = fiber.now() - began,
   })
   return reply

@@ -1,6 +1,6 @@
 --- Tasks of A2A: what one message to an agent has come to, for all who look at it. A context is a conversation (a run), a task one turn of it.
 ---
----     SUBMITTED ──> WORKING ──> COMPLETED | FAILED | CANCELED
+---     SUBMITTED ──> WORKING ──> COMPLETED | FAILED | REJECTED (refused) | CANCELED
 ---                      └──> INPUT_REQUIRED (a question, leave to call a tool) ──message with the task's id──> WORKING
 ---
 --- A task goes on when its client goes away. Everybody who looks at it is told the same, in the same order.
@@ -18,6 +18,7 @@ local KEPT, BEHIND = 500, 10000
 ---@field context string
 ---@field agent string
 ---@field state string
+---@field finish? string Why its answer is not a whole one.
 local Task = {}
 Task.__index = Task
 
@@ -51,7 +52,10 @@ function Task:object(most, artifacts)
   local history = json.array {}
   for i = math.max(1, #self.history - (most or #self.history) + 1), #self.history do history[#history + 1] = self.history[i] end
   local made = self.text ~= "" and artifacts ~= false and json.array { { artifactId = "answer", name = "answer", parts = json.array { { text = self.text } } } } or nil
-  return { id = self.id, contextId = self.context, status = status_of(self), artifacts = made, history = #history > 0 and history or nil }
+  return {
+    id = self.id, contextId = self.context, status = status_of(self), artifacts = made, history = #history > 0 and history or nil,
+    metadata = self.finish and { hocket = { finish = self.finish } } or nil,
+  }
 end
 
 -- ---- Who looks on ----------------------------------------------------------------------------------
@@ -124,7 +128,9 @@ local ends = {}
 function ends.finished(self, piece)
   local text = piece.text or ""
   append(self, self.text == "" and text or self.text:sub(-#text) ~= text and "\n\n" .. text or "", true)
-  set_state(self, "COMPLETED")
+  if not piece.cut then return set_state(self, "COMPLETED") end
+  self.finish = piece.finish
+  set_state(self, piece.finish == "refusal" and "REJECTED" or "FAILED", piece.cut.message)
 end
 
 function ends.failed(self, piece)
