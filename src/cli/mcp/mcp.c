@@ -1,36 +1,46 @@
 /* `hocket mcp`: a look at MCP servers by hand.
  *
  * Starts or asks the servers that are named, as an agent would, and says what they offer; for
- * finding out why an agent does not have a tool. */
+ * finding out why an agent does not have a tool. Whether the folder is trusted with them is asked
+ * on a terminal, as for a run. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cli/ask/ask.h"
 #include "cli/command/command.h"
 #include "cli/exit.h"
 #include "cli/host/host.h"
 #include "cli/out.h"
+#include "cli/screen.h"
+#include "cli/signals.h"
 #include "cli/text.h"
 
-enum { JSON = 1, IN };
+enum { JSON = 1, IN, TRUST };
 
 static const struct cli_option options[] = {
     { IN, 'i', "in", "DIR", "the project whose servers are meant; the current folder" },
     { JSON, 'j', "json", NULL, "print one JSON object" },
+    { TRUST, 0, "trust", NULL, "start and ask what the folder's files name, unasked" },
     { 0 },
 };
 
 struct mcp {
-    bool json;
+    bool json, trust, terminal;
     const char *dir;
+    hocket_host *host;
+    struct cli_screen screen;
+    struct cli_reader reader;
+    struct cli_asker asker;
+    struct cli_result result;
 };
 
 static int set(void *ud, int id, const char *value)
 {
     struct mcp *m = ud;
-    if (id == JSON)
-        m->json = true;
-    else
-        m->dir = value;
+    m->json = m->json || id == JSON;
+    m->trust = m->trust || id == TRUST;
+    m->dir = id == IN ? value : m->dir;
     return 0;
 }
 
@@ -46,30 +56,96 @@ static void add_args(const struct mcp *m, const struct cli_args *args, struct cl
         cli_buf_key(out, "dir");
         cli_buf_json(out, m->dir, strlen(m->dir));
     }
+    if (m->trust || m->terminal) {
+        cli_buf_key(out, "trust");
+        cli_buf_adds(out, m->trust ? "true" : "\"ask\"");
+    }
     cli_buf_adds(out, "}");
 }
 
-/* Where some of several servers do not work, how each is doing is the answer all the same. */
-static int answer(const char *args, bool json)
+/* ---- Working ------------------------------------------------------------ */
+
+static void on_event(hocket_host *host, uint64_t run, const struct hocket_event *e, void *ud)
 {
-    struct cli_result result;
-    int status = cli_host_call("mcp", args, &result);
-    if (json && result.json.n > 0)
-        cli_out_line(result.json.p, result.json.n);
-    else if (result.text.n > 0 || status == 0)
-        cli_out_line(cli_buf_text(&result.text), result.text.n);
-    if (status < 0)
-        fprintf(stderr, "hocket mcp: %s\n", cli_buf_text(&result.message));
-    int code = cli_exit_of(status), out = cli_out_end();
-    cli_result_free(&result);
+    struct mcp *m = ud;
+    (void) host;
+    if (m->terminal)
+        cli_asker_event(&m->asker, run, e);
+}
+
+static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
+{
+    struct mcp *m = ud;
+    (void) host;
+    (void) run;
+    cli_result_set(&m->result, result);
+}
+
+/* While somebody types: whether the question still stands. */
+static bool goes_on(void *ud)
+{
+    struct mcp *m = ud;
+    return !m->result.done && !cli_signal_taken() && cli_asker_wanted(&m->asker);
+}
+
+static void work(struct mcp *m, uint64_t run)
+{
+    for (bool cancelled = false; !m->result.done;) {
+        if (cli_signal_taken() && !cancelled) {
+            hocket_run_cancel(m->host, run);
+            cancelled = true;
+        }
+        if (!cancelled && cli_asker_open(&m->asker) > 0)
+            cli_asker_ask(&m->asker);
+        else
+            hocket_wait(m->host, -1);
+    }
+}
+
+static void call(struct mcp *m, const char *args)
+{
+    struct hocket_error err;
+    uint64_t run = 0;
+    cli_signals_start(m->host);
+    cli_reader_start(&m->reader, m->host, true, goes_on, m);
+    cli_asker_start(&m->asker, m->host, &m->screen, &m->reader);
+    if (hocket_call_start(m->host, "mcp", args, &run, on_event, on_done, m, &err) < 0)
+        cli_result_fail(&m->result, &err);
+    work(m, run);
+    cli_asker_end(&m->asker);
+    cli_reader_end(&m->reader);
+    cli_signals_end();
+}
+
+/* Where some of several servers do not work, how each is doing is the answer all the same. */
+static int answer(struct mcp *m, const char *args)
+{
+    int rc = CLI_EXIT_DONE;
+    cli_screen_start(&m->screen, false, true);
+    m->host = cli_host_open(&m->screen, &rc);
+    if (!m->host)
+        return rc;
+    call(m, args);
+    cli_host_close(m->host);
+    cli_screen_end(&m->screen);
+    if (m->json && m->result.json.n > 0)
+        cli_out_line(m->result.json.p, m->result.json.n);
+    else if (m->result.text.n > 0 || m->result.status == 0)
+        cli_out_line(cli_buf_text(&m->result.text), m->result.text.n);
+    if (m->result.status < 0)
+        fprintf(stderr, "hocket mcp: %s\n", cli_buf_text(&m->result.message));
+    int code = cli_exit_of(m->result.status), out = cli_out_end();
+    cli_result_free(&m->result);
     return code ? code : out;
 }
+
+/* ---- The command -------------------------------------------------------- */
 
 static int main_mcp(const struct cli_command *self, int argc, char **argv)
 {
     if (argc > 0 && strcmp(argv[0], "serve") == 0)
         return cli_mcp_serve.main(&cli_mcp_serve, argc - 1, argv + 1);
-    struct mcp m = { 0 };
+    struct mcp m = { .terminal = isatty(STDIN_FILENO) && isatty(STDERR_FILENO) };
     struct cli_args args = { .ud = &m };
     struct cli_buf json = { 0 };
     int rc = cli_args_read(self, argc, argv, &args);
@@ -83,7 +159,7 @@ static int main_mcp(const struct cli_command *self, int argc, char **argv)
     if (m.dir && !cli_text_is_utf8(m.dir, strlen(m.dir)))
         return cli_usage("mcp", "the folder's name has to be UTF-8");
     add_args(&m, &args, &json);
-    rc = answer(cli_buf_text(&json), m.json);
+    rc = answer(&m, cli_buf_text(&json));
     cli_buf_free(&json);
     return rc;
 }
@@ -95,7 +171,9 @@ const struct cli_command cli_mcp = {
     .summary = "look at MCP servers: which are named, what they offer, whether they work",
     .about = "Servers are named in a project's .mcp.json and in the heads of its agents (mcp:). A "
              "SERVER\n"
-             "is one of these names, or an address.\n\n"
+             "is one of these names, or an address. What a folder's files name starts, or is "
+             "asked,\n"
+             "when you trust it: you are asked on a terminal; elsewhere say --trust.\n\n"
              "  list     which there are; none is started\n"
              "  tools    what one offers\n"
              "  call     call a tool, with its arguments as a JSON object\n"

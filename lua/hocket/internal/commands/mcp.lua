@@ -1,4 +1,5 @@
---- `hocket mcp`: a look at MCP servers by hand: which are named, what they offer, and a call.
+--- `hocket mcp`: a look at MCP servers by hand: which are named, what they offer, and a call. The files of a folder may be a stranger's:
+--- what they name starts, or is asked, when a person has trusted it, as for a run.
 local agents = require "hocket.agent"
 local client = require "hocket.internal.mcp.client"
 local content = require "hocket.internal.mcp.content"
@@ -8,12 +9,14 @@ local flow = require "hocket.flow"
 local find = require "hocket.internal.agents.find"
 local json = require "hocket.json"
 local sanitize = require "hocket.internal.base.sanitize"
+local runs = require "hocket.internal.run.run"
 local server = require "hocket.internal.core.server"
 local servers = require "hocket.internal.mcp.servers"
 local sources = require "hocket.internal.base.sources"
 local suggest = require "hocket.internal.base.suggest"
 local system = require "hocket.internal.core.system"
 local tokens = require "hocket.internal.mcp.oauth_tokens"
+local trust = require "hocket.internal.runner.trust"
 local truncate = require "hocket.internal.base.truncate"
 
 --- Seconds that a person has in the browser.
@@ -68,11 +71,24 @@ local function where(one)
   return one.command .. (#one.args > 0 and " " .. table.concat(one.args, " ") or "")
 end
 
--- Who names a server at a command line means it: nobody else is asked.
-local function open(dir, name)
-  local def, err = find_server(dir, name)
+-- A server that may be started, or asked, with its variables filled in. A person is asked in the name of `place.run`.
+local function admit(place, def)
+  local outer = fiber.context()
+  local over <close> = setmetatable({}, { __close = function() fiber.set_context(outer) end })
+  fiber.set_context { run = place.run }
+  local ok, err = trust.admit_server(place.run, def)
+  if not ok then return nil, err end
+  return servers.expand(def)
+end
+
+local function find_admitted(place, name)
+  local def, err = find_server(place.dir, name)
   if not def then return nil, err end
-  def, err = servers.expand(def)
+  return admit(place, def)
+end
+
+local function open(place, name)
+  local def, err = find_admitted(place, name)
   if not def then return nil, err end
   local entry
   entry, err = servers.get(def)
@@ -82,6 +98,7 @@ end
 
 -- ---- Words ---------------------------------------------------------------------------------
 
+--- Each is called with the place: the folder, and the run in whose name a person is asked.
 local words = {}
 
 local function columns(rows)
@@ -97,7 +114,8 @@ local function first_line(text)
   return truncate(line, 100, "…")
 end
 
-function words.list(dir)
+function words.list(place)
+  local dir = place.dir
   local by_name, err, order = named_in(dir)
   if not by_name then return nil, err end
   local rows, list = {}, {}
@@ -110,8 +128,8 @@ function words.list(dir)
   return { text = columns(rows), servers = list }
 end
 
-function words.tools(dir, name)
-  local client, err = open(dir, name)
+function words.tools(place, name)
+  local client, err = open(place, name)
   if not client then return nil, err end
   local tools
   tools, err = client:tools()
@@ -122,11 +140,11 @@ function words.tools(dir, name)
   return { text = #rows > 0 and columns(rows) or "the server has no tools", tools = json.array(tools) }
 end
 
-function words.call(dir, name, tool, text)
+function words.call(place, name, tool, text)
   if not tool then return failure("invalid", "which tool? hocket mcp call %s TOOL ['{\"argument\": …}']", name) end
   local args, wrong = json.decode(text or "{}")
   if type(args) ~= "table" or json.is_array(args) and #args > 0 then return failure("invalid", "the arguments have to be one JSON object%s", wrong and ": " .. wrong.message or "") end
-  local client, err = open(dir, name)
+  local client, err = open(place, name)
   if not client then return nil, err end
   local result
   result, err = client:call(tool, args)
@@ -136,9 +154,9 @@ function words.call(dir, name, tool, text)
   return { text = said, result = result }
 end
 
-local function examine(one)
+local function examine(place, one)
+  local def, err = admit(place, one)
   local began = fiber.now()
-  local def, err = servers.expand(one)
   local entry
   if def then entry, err = servers.get(def) end
   if not entry then return nil, err.message end
@@ -150,8 +168,8 @@ local function examine(one)
     client.version, #tools, #tools == 1 and "" or "s", #client.dropped > 0 and (" (%d left out)"):format(#client.dropped) or "", fiber.now() - began)
 end
 
-function words.doctor(dir, name)
-  local list, wrong = {}, 0
+function words.doctor(place, name)
+  local dir, list, wrong = place.dir, {}, 0
   if name then
     local one, err = find_server(dir, name)
     if not one then return nil, err end
@@ -163,7 +181,7 @@ function words.doctor(dir, name)
   end
   local rows, states = {}, {}
   for i, one in ipairs(list) do
-    local well, why = examine(one)
+    local well, why = examine(place, one)
     rows[i] = { (well and "ok     " or "FAILED ") .. one.name, well or sanitize.text(why) }
     states[i] = { name = one.name, ok = well ~= nil, details = well or why }
     wrong = wrong + (well and 0 or 1)
@@ -192,10 +210,8 @@ local function show(url)
   system.log("warn", "open this address in a browser, and come back:\n" .. sanitize.text(url))
 end
 
-function words.login(dir, name)
-  local def, err = find_server(dir, name)
-  if not def then return nil, err end
-  def, err = servers.expand(def)
+function words.login(place, name)
+  local def, err = find_admitted(place, name)
   if not def then return nil, err end
   if not def.url then return failure("invalid", "the MCP server '%s' is a program: nobody logs in there", name) end
   local listener
@@ -220,8 +236,8 @@ function words.login(dir, name)
   return { text = ("logged in: %s offers %d tool%s"):format(name, #tools, #tools == 1 and "" or "s") }
 end
 
-function words.logout(dir, name)
-  local def, err = find_server(dir, name)
+function words.logout(place, name)
+  local def, err = find_server(place.dir, name)
   if not def then return nil, err end
   def, err = servers.expand(def)
   if not def then return nil, err end
@@ -232,13 +248,16 @@ function words.logout(dir, name)
 end
 
 ---@async
----@param args {words: string[], dir?: string}
-return function(args)
+---@param args {words: string[], dir?: string, trust?: true|"ask"} trust: what the folder names is; "ask": a person is there to be asked.
+---@param journal userdata
+---@param id string
+return function(args, journal, id)
   local word = args.words[1]
   local act = words[word or ""]
   if not act then return failure("invalid", "expected list, tools, call, doctor, login or logout%s", word and (", not '%s'"):format(word) or "") end
   local needs_one = word == "tools" or word == "call" or word == "login" or word == "logout"
   if needs_one and not args.words[2] then return failure("invalid", "of which server? hocket mcp list shows them") end
   local closing <close> = setmetatable({}, { __close = servers.close })
-  return act(args.dir or ".", table.unpack(args.words, 2))
+  local options = { trust = args.trust or false, interactive = args.trust == "ask" }
+  return act({ dir = args.dir or ".", run = runs.new { journal = journal, id = id, options = options } }, table.unpack(args.words, 2))
 end
