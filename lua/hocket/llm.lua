@@ -21,8 +21,8 @@ local llm = {}
 ---@field cost? number USD; nil when the price or a count is not known.
 
 ---@class hocket.Reply
----@field text string
----@field reasoning? string
+---@field text string Without what the model thinks aloud in it (`<think>…</think>`).
+---@field reasoning? string What it thinks, as the server says or in tags of its text.
 ---@field refusal? string
 ---@field calls {id: string, name: string, arguments: string}[] Tool calls to run; arguments as the model wrote them.
 ---@field finish "stop"|"length"|"tool_calls"|"content_filter"|"refusal"|"budget"|"loop"|"stopped" The last four, and `cut`, of a session's answer alone.

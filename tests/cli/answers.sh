@@ -43,4 +43,31 @@ for model in sim/x sim-vllm/x sim-openai-responses/x sim-anthropic/claude-sonnet
   has out '{"seat":4} {"invalid_json":"{\"seat\": 4, \"row\": \"b"}'
 done
 
+# What a model thinks aloud is no value and no plan.
+mkdir thinks; cat >thinks/main.lua <<'X'
+local hocket, json = require "hocket", require "hocket.json"
+local wait = hocket.tool { name = "wait", description = "Waits.", steps = true, run = function() return hocket.ask "Go on?" end }
+local lift = hocket.agent { name = "lift", prompt = "LIFT", tools = { wait },
+  output = { type = "object", required = { "floor" }, properties = { floor = { type = "integer" } } } }
+local floor = assert(hocket.run(lift, "Where does it stop?")).value.floor
+local web = hocket.agent { name = "web", description = "Looks.", prompt = "WEB" }
+local lead = hocket.agent { name = "lead", description = "Plans.", prompt = "LEAD" }
+local reply = assert(hocket.patterns.planner.run { request = "Go", planner = lead, team = { web = web }, specialists = { "web" } })
+return floor .. " " .. json.encode(reply.text)
+X
+cat >thinks/sim.lua <<'X'
+local json = require "hocket.json"
+local function plan(id) return json.encode { type = "task", tasks = { { id = id, specialist = "web", description = "Do " .. id } } } end
+return function(request)
+  for _, message in ipairs(request.messages) do
+    if message.text:find "draft" then return { status = 400, error = "a draft came back: " .. message.text } end
+  end
+  if request.system:find "LEAD" then return ("<think>\n%s? No.\n</think>\n\n%s"):format(plan "draft", plan "good") end
+  if request.system:find "WEB" then return "draft: nothing.</think>found for " .. request.last.text:match "^[^\n]*" end
+  if request.turn == 1 then return { text = "<think>A draft: stop and ask?</think>", calls = { { name = "wait", arguments = {} } } } end
+  return '<think>Perhaps {"floor": 3}, a draft? No: the lift stops at nine.</think>\n{"floor": 9}'
+end
+X
+thrice --model sim/x thinks/main.lua; has out '9 "'; has out "found for Do good"; hasnt out draft
+
 finish

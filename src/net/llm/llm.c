@@ -111,6 +111,7 @@ static int outcome(
      * error says why. A stream is asked itself. */
     bool broken = http_err && !hocket__decoder_streams(c->decoder);
     int ended = broken ? http_err->status : hocket__decoder_end(c->decoder, &cut);
+    hocket__reply_part(&c->reply);
     if (hocket__reply_failed(&c->reply, err) < 0)
         return err->status;
     if (ended < 0) {
@@ -164,6 +165,8 @@ static void on_done(
     c->decoder = NULL;
     if (rc < 0)
         complete(c, &err);
+    else if (c->parting.out)
+        hocket__parting_end(&c->parting);
     c->on_done(c->ud, rc < 0 ? &err : NULL);
 }
 
@@ -336,8 +339,9 @@ int hocket__llm_prepare(const struct hocket_allocator *a, const struct hocket__l
     init_texts(c);
     hocket__advice_init(&c->advice);
     hocket__reply_init(&c->reply, a, max);
-    int rc = hocket__decoder_new(
-        a, spec->provider->proto, max, &c->reply, spec->on_delta, spec->ud, &c->decoder);
+    hocket__parting_init(&c->parting, a, max, spec->on_delta, spec->ud);
+    int rc = hocket__decoder_new(a, spec->provider->proto, max, &c->reply,
+        spec->on_delta ? hocket__parting_delta : NULL, &c->parting, &c->decoder);
     rc = rc < 0 ? hocket__error_nomem(err) : write_request(c, spec, err);
     if (rc < 0)
         hocket__llm_dispose(c);
@@ -372,6 +376,7 @@ int hocket__llm_recall(const struct hocket_allocator *a, const struct hocket__pr
     c->proto = provider->proto;
     c->timing = timing;
     init_texts(c);
+    hocket__parting_init(&c->parting, a, 0, NULL, NULL);
     hocket__reply_init(&c->reply, a, max_of(max_message));
     int rc = hocket__reply_unpack(packed, &c->reply);
     if (rc < 0) {
@@ -469,6 +474,7 @@ void hocket__llm_dispose(struct hocket__llm_call *c)
     hocket__buf_deinit(&c->key);
     if (c->decoder)
         hocket__decoder_free(c->decoder);
+    hocket__parting_deinit(&c->parting);
     hocket__reply_deinit(&c->reply);
     hocket__free(c->a, c, sizeof(*c));
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "net/protocol/history.h"
+#include "net/protocol/reasoning.h"
 #include "net/protocol/reply.h"
 
 struct hocket__neutral;
