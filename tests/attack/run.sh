@@ -19,29 +19,44 @@ scratch=$(mktemp -d /tmp/hocket-attack-XXXXXX) || exit 2
 trap 'chmod -R u+rwX "$scratch" 2>/dev/null; rm -rf "$scratch"' EXIT
 chmod 1777 "$scratch"
 
-# One class, as whoever is said: its output goes to stdout.
-class() {
-    LUA_PATH="$here/?.lua;$here/../lua/support/?.lua;;" TMPDIR=/tmp HOME=/tmp HOCKET_MODEL=sim HOCKET_CANARY='' \
-        $view $2 "$hocket" run "$here/$1.lua" run 2>&1
+source=$(cd "$here/../.." && pwd)
+build=$(cd "$(dirname "$hocket")" && pwd)
+
+# Runs a command in the view, where there is one. A tree below /tmp is visible there, and everybody may enter its parents.
+in_view() {
+    [ -n "$view" ] || {
+        "$@"
+        return
+    }
+    set -- --chdir "$here" "$@"
+    for dir in "$source" "$build"; do
+        case $dir in /tmp/*) set -- --ro-bind "$dir" "$dir" "$@" ;; esac
+        while dir=$(dirname "$dir") && [ "${dir#/tmp/}" != "$dir" ]; do
+            set -- --perms 0755 --dir "$dir" "$@"
+        done
+    done
+    bwrap --ro-bind / / --dev-bind /dev /dev --bind /proc /proc --bind "$scratch" /tmp "$@"
 }
 
-# What lies below /tmp itself is seen there nevertheless.
-seen=
-for dir in "$(cd "$here/../.." && pwd)" "$(cd "$(dirname "$hocket")" && pwd)"; do
-    case $dir in /tmp/*) seen="$seen --ro-bind $dir $dir" ;; esac
-done
+# One class, as the user of $as: its output goes to stdout.
+class() {
+    # shellcheck disable=SC2086
+    LUA_PATH="$here/?.lua;$here/../lua/support/?.lua;;" TMPDIR=/tmp HOME=/tmp HOCKET_MODEL=sim HOCKET_CANARY='' \
+        in_view $as "$hocket" run "$here/$1.lua" run 2>&1
+}
 
+nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
 view=
 users=:
 if [ "$(id -u)" -eq 0 ]; then
     if command -v bwrap >/dev/null && bwrap --ro-bind / / true 2>/dev/null; then
-        view="bwrap --ro-bind / / --dev-bind /dev /dev --bind /proc /proc --bind $scratch /tmp $seen --chdir $here"
+        view=yes
     else
         echo "attack: root tries this only with bubblewrap around it" >&2
         exit 77
     fi
     users=root
-    if command -v setpriv >/dev/null && setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$hocket" -a -r "$here/attack.lua"; then
+    if command -v setpriv >/dev/null && in_view $nobody test -x "$hocket" -a -r "$here/attack.lua"; then
         users="root user"
     else
         echo "not tried as a user: not everybody may run $hocket"
@@ -52,8 +67,8 @@ tried=0 held=0 failed=0
 for name in $classes; do
     for user in $users; do
         as=
-        [ "$user" != user ] || as="setpriv --reuid 65534 --regid 65534 --clear-groups"
-        out=$(class "$name" "$as")
+        [ "$user" != user ] || as=$nobody
+        out=$(class "$name")
         line=$(printf '%s\n' "$out" | grep -E "^[a-z_]+: [0-9]+ tried, [0-9]+ held$" | tail -1)
         printf '%s\n' "$out" | grep -A 12 '^NOT HELD'
         if [ -z "$line" ]; then
