@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sys/process.h"
-#include "sys/sandbox/sandbox.h"
+#include "os/process.h"
+#include "os/sandbox/sandbox.h"
 
 #define ROUNDS   61
 #define LIMIT_MS 2.0

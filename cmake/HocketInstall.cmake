@@ -15,7 +15,7 @@ set(HOCKET_SOVERSION 0)
 
 set(hocket_objects
   $<TARGET_OBJECTS:hocket_base> $<TARGET_OBJECTS:hocket_core> $<TARGET_OBJECTS:hocket_net>
-  $<TARGET_OBJECTS:hocket_store> $<TARGET_OBJECTS:hocket_sys>
+  $<TARGET_OBJECTS:hocket_store> $<TARGET_OBJECTS:hocket_os>
   $<TARGET_OBJECTS:hocket_bind> $<TARGET_OBJECTS:hocket_host>)
 # The front of all stores is in each: it holds no state.
 set(hocket_store_objects $<TARGET_OBJECTS:hocket_store_sqlite> $<TARGET_OBJECTS:hocket_store_keeper>)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Keeps the layers: who may include whom, and which file knows which library.
-#   base < core, net, serve, store, sys (siblings) < bind < host; cli and module see the public header alone
+#   base < core, net, serve, store, os (siblings) < bind < host; cli and module see the public header alone
 # Within a layer tests/layers.txt says who may include whom.
 set -u
 cd "${1:-.}" || exit 1
@@ -28,9 +28,9 @@ check core base
 check net base
 check serve base
 check store base
-check sys base
-check bind base core net serve store sys
-check host base core net serve store sys bind
+check os base
+check bind base core net serve store os
+check host base core net serve store os bind
 check cli
 check module
 
@@ -136,7 +136,7 @@ for file in $(grep -rlE '^#include [<"](lua|lauxlib|lualib)\.' src include); do
 done
 for file in $(grep -rlE '^#include <uv\.h>' src include); do
     case $file in
-    src/net/* | src/serve/* | src/store/* | src/bind/* | src/host/* | src/sys/*) ;;
+    src/net/* | src/serve/* | src/store/* | src/bind/* | src/host/* | src/os/*) ;;
     *) complain "$file includes libuv" ;;
     esac
 done

@@ -1,7 +1,7 @@
 /* Names of files and folders that programs of a person's obey without being asked: a repository's
  * configuration and hooks, what shells, editors, debuggers and other agents read when they start. Who
  * may write there runs programs outside of every wall, later, so neither a tool nor a command of a
- * model's may. One list for both (core/permission, sys/protect). */
+ * model's may. One list for both (core/permission, os/protect). */
 #pragma once
 
 #include "base/str.h"

@@ -7,7 +7,7 @@
 
 #include "base/descriptors.h"
 #include "bind/util.h"
-#include "sys/spool.h"
+#include "os/spool.h"
 
 static const char META[] = "hocket.spool";
 

@@ -10,8 +10,8 @@
 #include "base/private.h"
 #include "base/status.h"
 #include "net/deadline.h"
-#include "sys/launcher/launcher.h"
-#include "sys/own.h"
+#include "os/launcher/launcher.h"
+#include "os/own.h"
 
 #include <lua.h>
 

@@ -1,10 +1,10 @@
-/* The way in for programs that act as the launcher (see sys/launch.h), or as the Lua that runs the
+/* The way in for programs that act as the launcher (see os/launch.h), or as the Lua that runs the
  * scripts of models. */
 #include <hocket/hocket.h>
 #include <string.h>
 
 #include "bind/plain_lua.h"
-#include "sys/launcher/launcher.h"
+#include "os/launcher/launcher.h"
 
 void hocket_launcher_main(int argc, char **argv)
 {

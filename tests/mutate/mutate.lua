@@ -20,7 +20,7 @@ if not (math.type(wanted) == "integer" and wanted >= 1 and math.type(seed) == "i
 end
 
 --- Left out for their time: long runs, programs of others, installations, what is measured.
-local SLOW = "^hosts/|^install/|^fuzz/|^docs/|^bench|wire$|sys/search/ignore|lua/storm|lua/soak|lua/programs|module/"
+local SLOW = "^hosts/|^install/|^fuzz/|^docs/|^bench|wire$|os/search/ignore|lua/storm|lua/soak|lua/programs|module/"
 local SECONDS = 120 -- for one test; one that hangs has been seen
 
 local function quoted(text)

@@ -12,7 +12,7 @@
 #include "bind/journal/journal.h"
 #include "bind/json/json.h"
 #include "bind/util.h"
-#include "sys/file.h"
+#include "os/file.h"
 
 #define META       "hocket.cassette"
 #define REPLAY_MAX ((size_t) 1 << 30) /* bytes of a file that is replayed */

@@ -7,9 +7,9 @@
 #pragma once
 
 #include "bind/runtime.h"
-#include "sys/decode.h"
-#include "sys/root/root.h"
-#include "sys/search/search.h"
+#include "os/decode.h"
+#include "os/root/root.h"
+#include "os/search/search.h"
 
 enum hocket__files_op {
     HOCKET__FILES_READ,

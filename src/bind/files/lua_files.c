@@ -13,7 +13,7 @@
 #include "bind/fiber/fiber.h"
 #include "bind/files/job.h"
 #include "bind/util.h"
-#include "sys/file.h"
+#include "os/file.h"
 
 #define ROOT "hocket.root"
 #define JOB  "hocket.files_job"

@@ -9,7 +9,7 @@
 #include "bind/runtime.h"
 #include "bind/open.h"
 #include "bind/util.h"
-#include "sys/file.h"
+#include "os/file.h"
 
 static const char *check_path(lua_State *L, int arg)
 {

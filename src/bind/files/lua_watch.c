@@ -8,7 +8,7 @@
 
 #include "bind/fiber/fiber.h"
 #include "bind/util.h"
-#include "sys/watch.h"
+#include "os/watch.h"
 
 #define META "hocket.watch"
 

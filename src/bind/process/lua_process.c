@@ -1,6 +1,6 @@
 /* hocket.process: programs for tools, each in a sandbox, waited for like any call.
  *
- * The program is a child of the launcher and not of this process (sys/launcher); what the fiber
+ * The program is a child of the launcher and not of this process (os/launcher); what the fiber
  * waits for is a message on a socket. A cancel stops the whole tree, and a host that closes stops
  * all. */
 
@@ -11,7 +11,7 @@
 #include "bind/process/process_impl.h"
 #include "bind/taker.h"
 #include "bind/util.h"
-#include "sys/capture.h"
+#include "os/capture.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "bind/runtime.h"
-#include "sys/capture.h"
-#include "sys/process.h"
+#include "os/capture.h"
+#include "os/process.h"
 
 #include <lua.h>
 

@@ -1,7 +1,7 @@
 /* hocket.internal.core.web: what tools for the web need beside requests: addresses put together as browsers
  * do, and the text of pages.
  *
- * Pages come from strangers: the reader of HTML (sys/html) is bounded in depth, and what it gives
+ * Pages come from strangers: the reader of HTML (os/html) is bounded in depth, and what it gives
  * is text and links, never markup. */
 
 #include "bind/open.h"
@@ -9,7 +9,7 @@
 #include "bind/runtime.h"
 #include "bind/util.h"
 #include "net/curl.h"
-#include "sys/html.h"
+#include "os/html.h"
 
 #define ADDRESS "hocket.web.address"
 #define PAGE    "hocket.web.page"

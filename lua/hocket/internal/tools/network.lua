@@ -4,7 +4,7 @@
 ---                                                          └ others: a person is asked, or it is refused
 ---
 --- Nothing else is in the command's network, so that what knows no proxy reaches nothing. The walls are
---- sys/sandbox/net.c, what goes through is serve/proxy/proxy.h.
+--- os/sandbox/net.c, what goes through is serve/proxy/proxy.h.
 local ask = require "hocket.ask"
 local flow = require "hocket.flow"
 local system = require "hocket.internal.core.system"
