@@ -75,13 +75,13 @@ function board:skip(agent, id, why) end
 ---@return hocket.Error?
 function board:cancel(agent, id, why) end
 
---- The safety net when `agent` has ended its work on `own`: what it left open is done, completed by
---- "auto", or failed.
+--- The safety net when `agent` has ended its work on `own`, the tasks that were started for it. On success what it left open
+--- is done, completed by "auto". Otherwise all of them have failed, with `why`: what it completed before keeps its result.
 ---@param agent string
 ---@param own integer[]
 ---@param success boolean
 ---@param why? string The error, when it failed.
----@return integer[]? ids The tasks that were left open.
+---@return integer[]? ids The tasks that have changed.
 ---@return hocket.Error?
 function board:settle(agent, own, success, why) end
 

@@ -130,24 +130,32 @@ local function work(step)
   return fn(step, more)
 end
 
--- Who was called to do something, and was cut short, has not done it: whoever called hears so, and gets
--- what there is beside it. Who was given the work answers in the caller's place.
+-- Who was called to do something, and was cut short, has not done it, whatever came of it after that: whoever called hears
+-- so, and gets what there is beside it. Who was given the work answers in the caller's place.
 local function cut_short(step, reply)
-  if not reply.cut or not step.opts.trigger or step.opts.given then return reply end
-  return nil, failed { code = reply.cut.code, reason = reply.cut.reason, partial = reply.text, usage = step.job:usage(), no_retry = true,
-    message = ("%s was cut short: %s"):format(step.def.name, reply.cut.message) }
+  local cut = reply.cut or reply.stage_cut
+  if not cut or not step.opts.trigger or step.opts.given then return reply end
+  return nil, failed { code = cut.code, reason = cut.reason, partial = reply.text, usage = step.job:usage(), no_retry = true,
+    message = ("%s was cut short: %s"):format(cut.agent or step.def.name, cut.message) }
 end
 
--- What the run's own result has to say of it: whoever was called and failed, and what a script was given that is no
--- whole answer.
+-- Whether its answer goes to a script, and not to another agent: a planner gives work that no agent asked for.
+local function answers_script(step)
+  return not step.opts.trigger or step.opts.given and not step.above
+end
+
+-- What the run's own result has to say of it: whoever was called and failed, a stage that was cut, and what a script was
+-- given that is no whole answer.
 local function note(step, reply, err)
   local run = step.run
   if not reply then
     shortfall.failed(step, err)
+  elseif reply.stage_cut then
+    if answers_script(step) and not run.call then shortfall.cut(step, reply.stage_cut) end -- else its caller notes it
   elseif run.failures then
     shortfall.succeeded(step)
   end
-  if reply and reply.cut and not step.opts.trigger then run:hand_out(reply) end
+  if reply and reply.cut and answers_script(step) then run:hand_out(reply) end
 end
 
 -- What a job of the broker does for an agent: announces it, lets it answer, says how it ended.

@@ -5,11 +5,11 @@ HOCKET_STORE=$PWD/state/runs.db; export HOCKET_STORE
 id_in() { grep -oE '01[0-9A-Z]{24}' "$1" | head -n 1; }
 
 # A run that waits for a person in its middle (exit code 75), goes on in another process, and is replayed: the words are
-# the same each time. Its answer is in out.
+# the same each time. Its answer is in out, what was told with it in told.
 thrice() {
   run hocket run -q "$@"; expect 75; id=$(id_in err)
   run hocket answer "$id" q1 yes; expect 0
-  run hocket resume -q "$id"; cp out resumed
+  run hocket resume -q "$id"; cp out resumed; cp err told
   run hocket replay "$id"; has err "all as they were told"
   cp resumed out
 }
@@ -69,5 +69,50 @@ return function(request)
 end
 X
 thrice --model sim/x thinks/main.lua; has out '9 "'; has out "found for Do good"; hasnt out draft
+
+# Who fails after it has said that its task is done has not done it: the task keeps what was delivered and says how its agent
+# ended, and the answer is partial.
+mkdir -p done/agents; cat >done/main.lua <<'X'
+local hocket, json = require "hocket", require "hocket.json"
+local agents = hocket.agents "agents"
+local board = hocket.board {}
+local text = assert(hocket.run(agents.lead, "go", { board = board })).text
+hocket.ask "Go on?"
+local task = board:tasks()[1]
+return ("%s %s (%s): %s"):format(text, task.status, task.result, task.error)
+X
+printf -- '---\nname: lead\ntools: [facilitator]\nagents: [w]\n---\nLEAD\n' >done/agents/lead.md
+printf -- '---\nname: w\ntools: [specialist]\n---\nWORK\n' >done/agents/w.md
+cat >done/sim.lua <<'X'
+local function call(name, arguments) return { calls = { { name = name, arguments = arguments } } } end
+return function(request)
+  if request.system:find "LEAD" then
+    if request.turn == 1 then return call("create_tasks", { tasks = { { text = "Find the price", assigned_to = "w" } } }) end
+    return request.turn == 2 and call("call_w", { task_ids = { 1 }, message = "Go" }) or "That is all:"
+  end
+  if request.turn == 1 then return call("complete_task", { task_id = 1, result = "12 euros" }) end
+  return { text = "The price is 12 eu", finish = "length" }
+end
+X
+cd done
+thrice main.lua
+has out "That is all: failed (12 euros): w was cut short: the answer was cut by the token limit"
+has told "partial: the answer was made without all: w: w was cut short"
+run hocket run --strict --store off -q agents go; expect 1; has out "That is all:"; has err "partial: the answer was made without all: w: w was cut short"
+run hocket run --store off --json agents go; expect 0; has out '"status":"failed"'; has out '"result":"12 euros"'
+cd ..
+
+# So it is with a stage of a chain that was cut before the next one went on.
+mkdir -p chain/agents
+printf -- '---\nname: a\nhandoff: b\n---\nFIRST\n' >chain/agents/a.md
+printf -- '---\nname: b\n---\nLAST\n' >chain/agents/b.md
+cat >chain/sim.lua <<'X'
+return function(request)
+  return request.system:find "FIRST" and { text = "Half", finish = "length" } or "Whole."
+end
+X
+for store in off "$HOCKET_STORE"; do
+  run hocket run --strict -q --store "$store" chain/agents/a.md go; expect 1; has out "Whole."; has err "partial: the answer was made without all: a: a was cut short"
+done
 
 finish

@@ -92,6 +92,12 @@ local function create_tasks(lead)
   }
 end
 
+-- What an agent completed before it failed.
+local function delivered(task)
+  if not task.completed_by then return "" end
+  return task.result and (" (it was completed before that: %s)"):format(task.result) or " (it was completed before that)"
+end
+
 local get_plan_status = tool {
   steps = true, name = "get_plan_status",
   description = "How far the plan is: which tasks are done, running, pending or failed.",
@@ -100,7 +106,7 @@ local get_plan_status = tool {
     local lines = { ctx.board:status() }
     for _, task in ipairs(ctx.board:tasks()) do
       if task.error and task.error ~= "" then
-        lines[#lines + 1] = ("task %d (%s) %s: %s"):format(task.id, task.assigned_to, task.status, task.error)
+        lines[#lines + 1] = ("task %d (%s) %s: %s%s"):format(task.id, task.assigned_to, task.status, task.error, delivered(task))
       end
     end
     return table.concat(lines, "\n")

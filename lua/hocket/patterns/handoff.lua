@@ -54,6 +54,16 @@ local function path_of(stages)
   return table.concat(names, " -> ")
 end
 
+---@class hocket.StageCut: hocket.Cut Why a stage of a chain is not whole, of which another one has made the answer.
+---@field agent string
+
+-- The first stage that was cut: its own cut, or one further in.
+local function cut_of(stage, reply)
+  if reply.stage_cut then return reply.stage_cut end
+  local cut = reply.cut
+  return cut and { agent = stage.name, reason = cut.reason, code = cut.code, message = cut.message }
+end
+
 --- Hands an agent's reply on, to the end of the chain.
 ---@async
 ---@param step hocket.Step
@@ -64,7 +74,7 @@ end
 ---@internal
 function handoff.go_on(step, chain, reply)
   local from, to = step.def, chain.first
-  local stages, seen = { from }, { [from] = true }
+  local stages, seen, broken = { from }, { [from] = true }, nil
   if reply.agent == from.name then step:tell("agent_message", "content", reply.text, "display_name", from.display_name) end
   while to do
     if seen[to] then
@@ -73,6 +83,7 @@ function handoff.go_on(step, chain, reply)
     local beyond, err = after(to, chain.rest)
     if err then return nil, err end
     step:tell("handoff", "from", from.name, "to", to.name)
+    broken = broken or cut_of(from, reply)
     local input = handoff.input(step:request(), from, reply.text, reply.cut)
     reply, err = step:give(to, input, "handoff", { handoff = false, last = beyond == nil, subject = reply.text })
     if not reply then return nil, edge.crossed(err, path_of(stages), "handoff", to.name) end
@@ -80,6 +91,7 @@ function handoff.go_on(step, chain, reply)
     from, to = to, beyond
     stages[#stages + 1] = from
   end
+  reply.stage_cut = broken or reply.stage_cut
   return reply
 end
 

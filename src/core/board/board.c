@@ -23,10 +23,12 @@ static const struct {
 #define TO(name) (1u << HOCKET__TASK_##name)
 
 /* Where each state may lead. A task that failed or was skipped becomes running
- * again before it can be done: nothing turns from failed to done in one step. */
+ * again before it can be done: nothing turns from failed to done in one step. What is done fails only
+ * with its agent (hocket__board_settle). */
 static const unsigned transitions[HOCKET__TASK_STATUSES] = {
     [HOCKET__TASK_PENDING] = TO(RUNNING) | TO(DONE) | TO(FAILED) | TO(SKIPPED) | TO(CANCELLED),
     [HOCKET__TASK_RUNNING] = TO(DONE) | TO(FAILED) | TO(CANCELLED),
+    [HOCKET__TASK_DONE] = TO(FAILED),
     [HOCKET__TASK_FAILED] = TO(RUNNING),
     [HOCKET__TASK_SKIPPED] = TO(RUNNING),
 };

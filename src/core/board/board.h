@@ -1,10 +1,11 @@
 /* The task board: the plan that a facilitator makes and specialists work off.
  *
- *                  ┌──────────────▶ done                 (final)
+ *                  ┌──────────────▶ done                 (final when its agent has ended well)
  *     pending ──▶ running ────────▶ failed  ──▶ running  (tried again)
  *        │           └────────────▶ cancelled            (final)
  *        ├──▶ done, failed, cancelled
  *        └──▶ skipped ──▶ running
+ *     done ──▶ failed                                    (its agent failed after it: settle)
  *
  * A task is assigned to an agent by name and completed by nobody else. Open is
  * what is pending or running; finished is done, and nothing else: a task that
@@ -52,9 +53,9 @@ struct hocket__task {
     struct hocket__str text;        /* "Find restaurants" */
     struct hocket__str active_form; /* "Finding restaurants"; may be empty */
     struct hocket__str assigned_to;
-    struct hocket__str completed_by; /* of a done task: the agent, or HOCKET__BY_AUTO */
+    struct hocket__str completed_by; /* of a task that was done: the agent, or HOCKET__BY_AUTO */
     struct hocket__str error;        /* why it failed, was skipped or cancelled; may be empty */
-    struct hocket__str result;       /* of a done task; may be empty */
+    struct hocket__str result;       /* of a task that was done; may be empty */
 };
 
 #define HOCKET__BY_AUTO "auto"
@@ -149,9 +150,10 @@ int hocket__board_skip(struct hocket__board *b, struct hocket__str agent, int64_
 int hocket__board_cancel(struct hocket__board *b, struct hocket__str agent, int64_t id,
     struct hocket__str cause, struct hocket_error *err);
 
-/* The safety net, when `agent` has ended its work on `own`: what it left open of
- * its own is done, completed_by "auto" (`success`), or failed with `error`. Tasks of others and
- * closed ones stay as they are. Returns how many were changed, with their ids in
+/* The safety net, when `agent` has ended its work on `own`, the tasks of one hocket__board_start. On `success` what it
+ * left open of its own is done, completed_by "auto". Otherwise all of its own fail with `error`: what is open, and
+ * what it completed before it failed, which keeps completed_by and result. Tasks of others and those that failed, were
+ * skipped or cancelled stay as they are. Returns how many were changed, with their ids in
  * `settled` (may be NULL, else room for own.n): on success each is worth a warning. When
  * emit refuses one, those before it are settled already. */
 int hocket__board_settle(struct hocket__board *b, struct hocket__str agent, struct hocket__ids own,

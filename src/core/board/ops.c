@@ -110,7 +110,7 @@ static int step(struct hocket__board *b, struct hocket__str agent,
     const struct hocket__task *task = hocket__board_get(b, u->id);
     if (!task)
         return no_task(b, u->id, err);
-    if (!hocket__task_can(task->status, u->status))
+    if (task->status == HOCKET__TASK_DONE || !hocket__task_can(task->status, u->status))
         return bad_step(task, u->status, err);
     return hocket__board_update_task(b, agent, u, true, err);
 }
@@ -280,26 +280,51 @@ int hocket__board_complete(struct hocket__board *b, struct hocket__str agent,
     return step(b, agent, &u, err);
 }
 
-/* Only what the agent left open is touched: what it completed, or what was cancelled meanwhile,
- * keeps its end. A record that cannot be told ends the loop, and what was settled before stays so,
- * as its records are out. */
+/* What the agent completed before it failed: who was cut off in its report may have said so too early. */
+static int fail_done(struct hocket__board *b, struct hocket__str agent,
+    const struct hocket__task *task, struct hocket__str error, struct hocket_error *err)
+{
+    struct hocket__task_update u = { .id = task->id,
+        .status = HOCKET__TASK_FAILED,
+        .completed_by = task->completed_by,
+        .error = error,
+        .result = task->result };
+    return hocket__board_update_task(b, agent, &u, true, err);
+}
+
+/* 1 when the task was changed, 0 when it stays as it is. */
+static int settle_one(struct hocket__board *b, struct hocket__str agent,
+    const struct hocket__task *task, bool success, struct hocket__str error,
+    struct hocket_error *err)
+{
+    int status = 0;
+    if (hocket__task_open(task->status) && success) {
+        struct hocket__task_update u = { .id = task->id,
+            .status = HOCKET__TASK_DONE,
+            .completed_by = hocket__cstr(HOCKET__BY_AUTO) };
+        status = step(b, agent, &u, err);
+    } else if (hocket__task_open(task->status)) {
+        status = close_with(b, agent, task->id, HOCKET__TASK_FAILED, error, err);
+    } else if (task->status == HOCKET__TASK_DONE && !success) {
+        status = fail_done(b, agent, task, error, err);
+    } else {
+        return 0;
+    }
+    return status < 0 ? status : 1;
+}
+
+/* A record that cannot be told ends the loop, and what was settled before stays so, as its records are
+ * out. */
 int hocket__board_settle(struct hocket__board *b, struct hocket__str agent, struct hocket__ids own,
     bool success, struct hocket__str error, int64_t *settled, struct hocket_error *err)
 {
-    struct hocket__task_update u = { .status = success ? HOCKET__TASK_DONE : HOCKET__TASK_FAILED };
-    if (success)
-        u.completed_by = hocket__cstr(HOCKET__BY_AUTO);
-    else
-        u.error = error;
     int n = 0, status = hocket__emitter_check(&b->emitter, err);
-    for (size_t i = 0; i < own.n && status == 0; i++) {
-        if (!own_open(b, agent, own, own.v[i]))
-            continue;
-        u.id = own.v[i];
-        status = step(b, agent, &u, err);
-        if (status == 0 && settled)
-            settled[n] = u.id;
-        n += status == 0;
+    for (size_t i = 0; i < own.n && status >= 0; i++) {
+        const struct hocket__task *task = own_task(b, agent, own, own.v[i]);
+        status = task ? settle_one(b, agent, task, success, error, err) : 0;
+        if (status > 0 && settled)
+            settled[n] = own.v[i];
+        n += status > 0;
     }
     return status < 0 ? status : n;
 }

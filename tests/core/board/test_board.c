@@ -437,15 +437,39 @@ static void test_settle_success(void **state)
 static void test_settle_failure(void **state)
 {
     struct fixture *f = *state;
-    complete(f, FOOD, IDS(3), 3);
-    assert_int_equal(hocket__board_settle(f->b, FOOD, IDS(3, 4, 5), false,
+    hocket__board_start(f->b, FOOD, IDS(4), NULL);
+    assert_int_equal(hocket__board_settle(f->b, FOOD, IDS(4, 5, 1), false,
                          HOCKET__STR("the model timed out"), NULL, &f->err),
         2);
-    task_is(f, 3, HOCKET__TASK_DONE, "food", "");
+    task_is(f, 1, HOCKET__TASK_PENDING, "", ""); /* another one's */
     task_is(f, 4, HOCKET__TASK_FAILED, "", "the model timed out");
     task_is(f, 5, HOCKET__TASK_FAILED, "", "the model timed out");
     assert_int_equal(hocket__board_settle(f->b, FOOD, IDS(4), true, NONE, NULL, NULL), 0);
     task_is(f, 4, HOCKET__TASK_FAILED, "", "the model timed out"); /* never done afterwards */
+}
+
+/* What an agent completes before it fails is not done; what it delivered stays, and may be tried again. */
+static void test_settle_done(void **state)
+{
+    struct fixture *f = *state;
+    int64_t settled[3];
+    struct hocket__completion c;
+    hocket__board_start(f->b, FOOD, IDS(3, 4), NULL);
+    assert_int_equal(
+        hocket__board_complete(f->b, FOOD, IDS(3, 4), 3, HOCKET__STR("two tascas"), &c, &f->err),
+        0);
+    assert_int_equal(hocket__board_fail(f->b, FOOD, 3, NONE, &f->err), HOCKET_ESTATE);
+    assert_int_equal(hocket__board_settle(f->b, FOOD, IDS(3, 3, 4), false,
+                         HOCKET__STR("food was cut short"), settled, &f->err),
+        2);
+    assert_true(settled[0] == 3 && settled[1] == 4);
+    task_is(f, 3, HOCKET__TASK_FAILED, "food", "food was cut short");
+    assert_true(hocket__str_is(hocket__board_get(f->b, 3)->result, "two tascas"));
+    task_is(f, 4, HOCKET__TASK_FAILED, "", "food was cut short");
+    status_is(f, "0/6 done, tasks 1, 2, 5, 6 pending, tasks 3, 4 failed");
+    assert_int_equal(hocket__board_start(f->b, FOOD, IDS(3), &f->err), 0);
+    complete(f, FOOD, IDS(3), 3);
+    task_is(f, 3, HOCKET__TASK_DONE, "food", "");
 }
 
 /* ---- Reading ------------------------------------------------------------------- */
@@ -541,12 +565,16 @@ static void test_bad_records(void **state)
         { "{\"type\":\"task_updated\",\"id\":1,\"status\":\"done\"} x", HOCKET_EPARSE },
         { "{\"type\":\"task_updated\",\"id\":1,\"status\":\"done\",\"error\":[]}", HOCKET_EPARSE },
         { "{\"type\":\"task_updated\",\"id\":1,\"status\":\"done\",\"new\":[{}]}", 1 },
+        { "{\"type\":\"task_updated\",\"id\":1,\"status\":\"running\"}", HOCKET_ESTATE },
+        { "{\"type\":\"task_updated\",\"id\":1,\"status\":\"failed\",\"completed_by\":\"a\","
+          "\"error\":\"e\",\"result\":\"r\"}",
+            1 },
     };
     for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++)
         assert_int_equal(hocket__board_replay(f->b, hocket__cstr(records[i].record), &f->err),
             records[i].status);
     assert_int_equal(hocket__board_count(f->b), 6);
-    task_is(f, 1, HOCKET__TASK_DONE, "", "");
+    task_is(f, 1, HOCKET__TASK_FAILED, "a", "e");
 }
 
 /* All operations, each of which may run out of memory: then the JSON of the board is what it
@@ -573,7 +601,8 @@ static int one_step(struct hocket__board *b, int i)
     case 2: return hocket__board_complete(b, FOOD, IDS(3), 9, HOCKET__STR("ok\xff"), &c, NULL);
     case 3: return hocket__board_fail(b, FOOD, 4, HOCKET__STR("why"), NULL);
     case 4: return hocket__board_settle(b, FOOD, IDS(5), true, NONE, settled, NULL);
-    case 5:
+    case 5: return hocket__board_settle(b, FOOD, IDS(3), false, HOCKET__STR("cut"), settled, NULL);
+    case 6:
         return hocket__board_replay(b,
             HOCKET__STR("{\"type\":\"task_updated\",\"id\":1,\"status\":\"failed\","
                         "\"error\":\"e\"}"),
@@ -603,7 +632,7 @@ static void memory_body(struct test_alloc *t, void *ud)
     hocket__buf_init(&s.before, &hocket__malloc, 0);
     hocket__buf_init(&s.after, &hocket__malloc, 0);
     int status = hocket__board_new(&t->a, &o, &s.b, NULL);
-    for (int i = 0; i < 7 && status >= 0; i++) {
+    for (int i = 0; i < 8 && status >= 0; i++) {
         print(&s, &s.before);
         status = one_step(s.b, i);
         print(&s, &s.after);
@@ -674,6 +703,7 @@ int main(void)
         CASE_SIX(test_status_line),
         CASE_SIX(test_settle_success),
         CASE_SIX(test_settle_failure),
+        CASE_SIX(test_settle_done),
         CASE_SIX(test_read),
         CASE(test_read_empty),
         CASE_SIX(test_from_inside),

@@ -10,8 +10,10 @@ local dimensions = { { day = "integer" }, { part = { "general", "morning", "even
 
 local function new_team(fields)
   local team = {}
+  hocket.agent { name = "editor", description = "editor", prompt = "I am editor.", team = team }
   for _, name in ipairs { "food", "sights" } do
-    hocket.agent { name = name, description = name, tools = { "specialist" }, prompt = "I am " .. name .. ".", team = team, timeout = fields and fields.timeout }
+    hocket.agent { name = name, description = name, tools = { "specialist" }, prompt = "I am " .. name .. ".", team = team, timeout = fields and fields.timeout,
+      handoff = fields and fields.handoff }
   end
   return hocket.agent { name = "lead", tools = { "facilitator" }, agents = { "food", "sights" }, team = team,
     prompt = "I lead.\n{{agents}}", document = dimensions, task_limit = fields and fields.task_limit,
@@ -549,12 +551,44 @@ t.test("what is no whole answer completes no task, and is handed on", function()
   end
 end)
 
-t.test("what a specialist completed itself stays done when its report is cut", function()
-  local half = { text = "Half a rep", finish = "length" }
-  local r = run { lead = lead(dispatch_both, "answer"), food = { { calls = { call("complete_task", { task_id = 1 }) } }, half }, sights = { "done" } }
-  t.equal(tasks_of(r)[1].status, "done")
-  t.equal(tasks_of(r)[1].completed_by, "food")
-  t.has(told(r, "call_food"), "Half a rep")
+t.test("what a specialist completed itself is not done when it fails after that; what it delivered stays", function()
+  for script, want in pairs {
+    [{ { text = "Half a rep", finish = "length" } }] = "food was cut short: the answer was cut by the token limit (max_tokens)",
+    [{ { refusal = "I do not do that" } }] = "food was cut short: the model refused to answer",
+    [{ { status = 400, error = "bad" } }] = "bad",
+    [{ function() flow.sleep(30) return "late" end }] = "food was not done within 0.3 seconds",
+  } do
+    local food = { { calls = { call("complete_task", { task_id = 1, result = "two tascas" }), section(1, "morning", "Tascas") } }, script[1] }
+    local r = run({ lead = lead(dispatch_both, { calls = { call "get_plan_status", call "read_document_clean" } }, "answer"), food = food, sights = { "done" } },
+      want:find "within" and { timeout = 0.3 } or nil)
+    t.equal(assert(r.reply).text, "answer")
+    check_events(r)
+    local one = tasks_of(r)[1]
+    t.equal(one.status, "failed")
+    t.equal(one.finished, false)
+    t.equal(one.completed_by, "food")
+    t.equal(one.result, "two tascas")
+    t.has(one.error, want)
+    t.has(told(r, "read_document_clean"), "Tascas")
+    t.has(told(r, "get_plan_status"), "(it was completed before that: two tascas)")
+    local partial = r.last.partial
+    t.equal(#partial, 1)
+    t.equal(partial[1].agent, "food")
+    t.equal(partial[1].task, 1)
+    t.has(partial[1].error, want)
+  end
+end)
+
+t.test("a specialist whose first stage was cut has not done its tasks", function()
+  for _, completes in ipairs { true, false } do
+    local food = { completes and { calls = { call("complete_task", { task_id = 1 }) } } or { calls = { call "read_tasks" } }, { text = "Half a rep", finish = "length" } }
+    local r = run({ lead = lead(dispatch_both, "answer"), food = food, sights = { "done" }, editor = { "Whole again" } }, { handoff = "editor" })
+    t.equal(tasks_of(r)[1].status, "failed")
+    t.has(tasks_of(r)[1].error, "food was cut short")
+    t.equal(tasks_of(r)[1].completed_by, completes and "food" or nil)
+    t.has(told(r, "call_food"), "Whole again")
+    t.equal(#r.last.partial, 1)
+  end
 end)
 
 t.test("a failed task may be dispatched again", function()

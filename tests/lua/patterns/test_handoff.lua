@@ -134,4 +134,66 @@ t.test("a response that is not whole is handed on as such; a last one that is no
   t.equal(reply.cut.reason, "length")
 end)
 
+local half = { text = "Half an ans", finish = "length" }
+
+local function partial_of(run)
+  local events = s.events(run, "workflow_finished")
+  return events[1].partial or {}
+end
+
+t.test("an answer that was made of a stage that was cut is partial", function()
+  for cut, defs in pairs {
+    a = { a = { handoff = "b" }, b = {} }, b = { a = { handoff = "b" }, b = { handoff = "c" }, c = {} },
+    x = { a = { router = true, agents = { "x" }, handoff = "b" }, x = { handoff = "y" }, y = {}, b = {} }, -- a chain in the first stage of another
+  } do
+    p.play { [cut] = half, a = defs.x and { calls = { s.call("route_to", { agent = "x", reason = "so" }) } } or cut == "a" and half or nil }
+    local reply, _, run = p.run(p.agents(defs).a)
+    t.equal(reply.cut, nil)
+    t.equal(reply.stage_cut.agent, cut)
+    local partial = partial_of(run)
+    t.equal(#partial, 1, cut)
+    t.equal(partial[1].agent, cut)
+    t.equal(partial[1].error, cut .. " was cut short: the answer was cut by the token limit (max_tokens)")
+  end
+  p.play {}
+  local reply, _, run = p.run(p.agents({ a = { handoff = "b" }, b = {} }).a)
+  t.equal(reply.stage_cut, nil)
+  t.equal(#partial_of(run), 0)
+end)
+
+t.test("whoever called such a chain hears that it has failed, and may ask again", function()
+  local tries = 0
+  local function twice(request)
+    if request.turn > 2 then return "all" end
+    return { calls = { s.call("delegate", { agent_name = "w", prompt = "Go" }) } }
+  end
+  for _, mends in ipairs { false, true } do
+    tries = 0
+    local asked = p.play { a = twice, w = function()
+      tries = tries + 1
+      return (tries == 1 or not mends) and half or "whole"
+    end, v = "of v" }
+    local reply, _, run = p.run(p.agents({ a = { agents = { "w" } }, w = { handoff = "v" }, v = {} }).a)
+    t.equal(reply.text, "all")
+    local told = asked.a[2].last.text
+    t.has(told, "w was cut short: the answer was cut by the token limit")
+    t.equal(p.framed(told, "unfinished", "the answer so far"), "of v")
+    t.equal(#partial_of(run), mends and 0 or 2)
+  end
+end)
+
+t.test("a script asks a chain again, with success", function()
+  local tries = 0
+  p.play { a = function()
+    tries = tries + 1
+    return tries == 1 and half or "whole"
+  end }
+  local a = p.agents({ a = { handoff = "b" }, b = {} }).a
+  local run = s.run(function()
+    hocket.run(a, "Go")
+    return hocket.run(a, "Go")
+  end)
+  t.equal(#partial_of(run), 0)
+end)
+
 return t.finish()

@@ -422,4 +422,28 @@ t.test("a question in a new plan is asked", function()
   t.has(warnings[#warnings].message, "Which disk?")
 end)
 
+t.test("an answer that is cut is none, whoever of the planner's gives it", function()
+  local half = function() return { text = "Half an answer, as the tests know", finish = "length" } end
+  local function run_of(options, answers)
+    play(answers or { plan(task("a", "web")) }, { web = half, conversation = half })
+    local made, reply = run(options)
+    return made, reply
+  end
+  -- a task, although its specialist has said that it is done
+  play({ plan(task("a", "web")) }, { web = function(request)
+    if request.turn == 1 then return { calls = { s.call("task_outcome", { status = "completed" }) } } end
+    return half()
+  end })
+  local _, reply, err = run { request = "Go", tools = { web = { hocket.tool { name = "look", description = "Looks.", parameters = { type = "object" }, run = function() return "ok" end } } } }
+  t.equal(reply, nil)
+  t.has(err.message, "web was cut short")
+  -- what is given to one agent as it is
+  for _, options in ipairs { { request = "Go", direct = true, specialist = "web" }, { request = "Go" } } do
+    local made
+    made, reply = run_of(options, { '{"type":"conversation","response":""}' })
+    t.equal(reply.cut.reason, "length")
+    t.equal(made:cut_in(reply.text).reason, "length")
+  end
+end)
+
 return t.finish()

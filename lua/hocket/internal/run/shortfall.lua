@@ -3,6 +3,7 @@
 ---
 ---     a facilitator's plan   tasks of its board that are not done in the end
 ---     a planner's plan       tasks that did not complete, as the coordinator tells
+---     a stage of a chain     that was cut before the next one went on with what there was
 ---     any other call         an agent that failed, unless the same caller asked it again after that, with success
 local shortfall = {}
 
@@ -15,6 +16,7 @@ local MAX = 200
 ---@field code? string
 ---@field task? integer|string Of a plan.
 ---@field text? string What the task was.
+---@field package of? string The agent that was called, where `agent` is another stage of its chain.
 
 -- Who called, by its operation: what is kept must not keep a conversation.
 local function caller_of(step)
@@ -34,13 +36,26 @@ end
 -- Tasks of a plan are told of by their plan.
 local planned = { dispatch = true, plan = true }
 
+-- What went wrong in the work of a step.
+local function note(step, entry)
+  entry.caller, entry.op, entry.after = caller_of(step), step.op, step.run.operations
+  add(step.run, entry)
+end
+
 --- An agent that was called has failed.
 ---@param step hocket.Step
 ---@param err hocket.Error
 function shortfall.failed(step, err)
   local trigger = step.opts.trigger
   if not trigger or step.opts.given or planned[trigger] then return end
-  add(step.run, { agent = step.def.name, caller = caller_of(step), op = step.op, after = step.run.operations, error = err.message, code = err.code })
+  note(step, { agent = step.def.name, error = err.message, code = err.code })
+end
+
+--- The chain that a step leads has an answer for a script, and a stage of it was cut.
+---@param step hocket.Step
+---@param cut hocket.StageCut
+function shortfall.cut(step, cut)
+  note(step, { agent = cut.agent, of = step.def.name, error = ("%s was cut short: %s"):format(cut.agent, cut.message), code = cut.code })
 end
 
 --- One has succeeded: what it failed at before, for the same caller, it was asked for again.
@@ -49,7 +64,7 @@ function shortfall.succeeded(step)
   local list = step.run.failures
   for i = #list, 1, -1 do
     local one = list[i]
-    if one.agent == step.def.name and one.caller == caller_of(step) and (one.op == step.op or number_of(step.op) > one.after) then
+    if (one.of or one.agent) == step.def.name and one.caller == caller_of(step) and (one.op == step.op or number_of(step.op) > one.after) then
       table.remove(list, i)
       return
     end

@@ -201,7 +201,7 @@ function pool_call.outcome(run, reply, err)
   local told = { ok = reply ~= nil, error = not reply and data_of(caught.error(err)) or nil, answered = run.answered, usage = run:usage(),
     counted = base64.encode(run.accounts:counted(account.ROOT) or ""), labels = run.labels and labels.names(run.labels.bits) or nil,
     history = run.talk and { lines = run.talk:lines(), labels = run.talk:labels() } or nil }
-  for _, name in ipairs { "text", "finish", "agent", "cut", "sources", "value", "reasoning", "refusal", "model" } do
+  for _, name in ipairs { "text", "finish", "agent", "cut", "stage_cut", "sources", "value", "reasoning", "refusal", "model" } do
     told[name] = reply and reply[name]
   end
   return told

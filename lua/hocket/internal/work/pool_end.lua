@@ -28,7 +28,11 @@ local simple = { string = true, number = true, boolean = true }
 
 -- What the result of a call has to be. It was written by another process, of another version perhaps, or by whoever may write into the store.
 local forms = { ok = "boolean", text = "string", finish = "string", agent = "string", counted = "string", model = "string", refusal = "any", value = "any", error = "table",
-  cut = "table", usage = "table", labels = "table", history = "table", answered = "table", sources = "table", reasoning = "any" }
+  cut = "table", stage_cut = "table", usage = "table", labels = "table", history = "table", answered = "table", sources = "table", reasoning = "any" }
+
+local function is_cut(cut)
+  return type(cut.code) == "string" and type(cut.message) == "string" and type(cut.reason) == "string"
+end
 
 local function wrong_form(call)
   for name, form in pairs(forms) do
@@ -36,9 +40,10 @@ local function wrong_form(call)
     if value == json.null then call[name], value = nil, nil end
     if value ~= nil and form ~= "any" and type(value) ~= form then return name end
   end
-  local history, cut = call.history, call.cut
+  local history, cut, stage = call.history, call.cut, call.stage_cut
   if history and (type(history.lines) ~= "string" or math.type(history.labels) ~= "integer") then return "history" end
-  return cut and (type(cut.code) ~= "string" or type(cut.message) ~= "string" or type(cut.reason) ~= "string") and "cut"
+  if stage and not (is_cut(stage) and type(stage.agent) == "string") then return "stage_cut" end
+  return cut and not is_cut(cut) and "cut"
 end
 
 -- Errors as they are within a process.
@@ -95,7 +100,7 @@ end
 
 local function reply_of(step, call)
   local reply = { calls = {}, usage = {}, text = call.text or "", finish = call.finish or "stop", agent = call.agent or step.def.name }
-  for _, name in ipairs { "cut", "sources", "value", "reasoning", "refusal", "model" } do
+  for _, name in ipairs { "cut", "stage_cut", "sources", "value", "reasoning", "refusal", "model" } do
     if call[name] ~= json.null then reply[name] = call[name] end
   end
   local on_delta = step:is_last() and step.opts.on_delta
