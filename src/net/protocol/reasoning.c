@@ -78,8 +78,7 @@ static bool begins_json(struct hocket__str s, size_t at)
 
 static bool is_json(struct hocket__str s, size_t at)
 {
-    return begins_json(s, at)
-           && hocket__json_check(hocket__str(s.p + at, s.n - at), NULL) == 0;
+    return begins_json(s, at) && hocket__json_check(hocket__str(s.p + at, s.n - at), NULL) == 0;
 }
 
 /* Moves *at behind the next closing tag. */
@@ -216,8 +215,7 @@ static size_t take_text(struct hocket__parting *p, struct hocket__str s, size_t 
     return i;
 }
 
-static size_t take_reasoning(
-    struct hocket__parting *p, struct hocket__str s, size_t at, bool *more)
+static size_t take_reasoning(struct hocket__parting *p, struct hocket__str s, size_t at, bool *more)
 {
     size_t i = at, length = 0;
     enum tag tag = next_tag(s, &i, &length);
@@ -299,8 +297,7 @@ void hocket__parting_delta(
 void hocket__parting_end(struct hocket__parting *p)
 {
     struct hocket__str held = hocket__buf_str(&p->held);
-    size_t from =
-        p->state == HOCKET__PARTING_BLANK && p->parted ? skip_blanks(held, 0) : 0;
+    size_t from = p->state == HOCKET__PARTING_BLANK && p->parted ? skip_blanks(held, 0) : 0;
     put(p, p->state == HOCKET__PARTING_REASONING, part_of(held, from, held.n));
     hocket__buf_cut(&p->held, 0);
 }

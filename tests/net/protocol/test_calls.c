@@ -254,27 +254,30 @@ static void test_arguments_of_replays(void **state)
     struct talk k;
     talk_open(&k, &hocket__proto_openai_responses);
     assert_int_equal(talk_read(&k,
-                         "{\"status\":\"completed\",\"output\":[{\"type\":\"reasoning\",\"id\":\"r\",\"encrypted_"
-                         "content\":\"x\"},{\"type\":\"function_call\",\"id\":\"i\",\"call_id\":\"c\",\"name\":\"f\","
+                         "{\"status\":\"completed\",\"output\":[{\"type\":\"reasoning\",\"id\":"
+                         "\"r\",\"encrypted_"
+                         "content\":\"x\"},{\"type\":\"function_call\",\"id\":\"i\",\"call_id\":"
+                         "\"c\",\"name\":\"f\","
                          "\"arguments\":\"{'seat': 4}\"}]}",
                          false),
         0);
     talk_keep(&k);
     assert_has(talk_wire(&k),
-        "{\"type\":\"reasoning\",\"id\":\"r\",\"encrypted_content\":\"x\"},{\"type\":\"function_call\",\"id\":"
+        "{\"type\":\"reasoning\",\"id\":\"r\",\"encrypted_content\":\"x\"},{\"type\":\"function_"
+        "call\",\"id\":"
         "\"i\",\"call_id\":\"c\",\"name\":\"f\",\"arguments\":\"{\\\"seat\\\":4}\"}");
     talk_close(&k);
-    static const char *const events[] = {
-        "{\"type\":\"message_start\",\"message\":{}}",
-        "{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\",\"thinking\":\"t\","
+    static const char *const events[] = { "{\"type\":\"message_start\",\"message\":{}}",
+        "{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\","
+        "\"thinking\":\"t\","
         "\"signature\":\"s\"}}",
-        "{\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"tool_use\",\"id\":\"c\","
+        "{\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"tool_use\","
+        "\"id\":\"c\","
         "\"name\":\"f\",\"input\":{}}}",
         "{\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"input_json_delta\","
         "\"partial_json\":\"{'seat': 4}\"}}",
         "{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"}}",
-        "{\"type\":\"message_stop\"}", NULL
-    };
+        "{\"type\":\"message_stop\"}", NULL };
     talk_open(&k, &hocket__proto_anthropic);
     assert_int_equal(talk_stream(&k, events), 0);
     talk_keep(&k);

@@ -12,7 +12,8 @@ static const struct parted answers[] = {
     { "", "", "" },
     { " plain ", " plain ", "" },
     { "a < b, <b>bold</b> <thin> </thinks>", "a < b, <b>bold</b> <thin> </thinks>", "" },
-    { "<think>Perhaps {\"floor\": 3}?</think>\n{\"floor\": 9}", "{\"floor\": 9}", "Perhaps {\"floor\": 3}?" },
+    { "<think>Perhaps {\"floor\": 3}?</think>\n{\"floor\": 9}", "{\"floor\": 9}",
+        "Perhaps {\"floor\": 3}?" },
     { "\n<think>\na\n</think>\n\nb\n", "b\n", "a" },
     { "<thinking>a</thinking>b", "b", "a" },
     { "<reasoning>a</reasoning>b", "b", "a" },
@@ -101,8 +102,8 @@ static void stream(const char *text, size_t piece, struct heard *h)
     hocket__buf_init(&h->reasoning, &hocket__malloc, 0);
     hocket__parting_init(&p, &hocket__malloc, 0, hear, h);
     for (size_t at = 0, n = strlen(text); at < n; at += piece)
-        hocket__parting_delta(&p, HOCKET__DELTA_TEXT, 0,
-            hocket__str(text + at, n - at < piece ? n - at : piece));
+        hocket__parting_delta(
+            &p, HOCKET__DELTA_TEXT, 0, hocket__str(text + at, n - at < piece ? n - at : piece));
     hocket__parting_end(&p);
     hocket__parting_deinit(&p);
 }
@@ -116,7 +117,8 @@ static void unhear(struct heard *h)
 /* What a stream cannot know: text that went out before a closing tag. */
 static bool is_known_late(const char *wrote)
 {
-    static const char *const late[] = { "{\"floor\": 3}?", "<think>a</think>b<think>c", "a <think>b", "{\"a\": \"</think>\"} <" };
+    static const char *const late[] = { "{\"floor\": 3}?", "<think>a</think>b<think>c",
+        "a <think>b", "{\"a\": \"</think>\"} <" };
     for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++)
         if (strncmp(wrote, late[i], strlen(late[i])) == 0)
             return true;
