@@ -12,6 +12,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/system_names.h"
+
 /* epoll_ctl has limits of its own (fs.epoll.max_user_watches), and memory that a new watch needs. */
 static int try_to_watch(int epoll, int fd)
 {
@@ -68,8 +70,8 @@ const char *hocket__errno_words(int code, char words[HOCKET__ERRNO_WORDS])
 {
     struct rlimit l;
     if (code != EMFILE || getrlimit(RLIMIT_NOFILE, &l) < 0)
-        return strerrordesc_np(code);
+        return hocket__errno_text(code);
     snprintf(words, HOCKET__ERRNO_WORDS, "%s (the limit is %llu, see ulimit -n)",
-        strerrordesc_np(code), (unsigned long long) l.rlim_cur);
+        hocket__errno_text(code), (unsigned long long) l.rlim_cur);
     return words;
 }

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/descriptors.h"
+#include "base/system_names.h"
 
 #include <errno.h>
 #include <string.h>
@@ -82,7 +83,7 @@ int hocket__watch_add(struct hocket__watch *w, const char *dir, struct hocket_er
     int code = errno;
     int status = code == ENOSPC ? HOCKET_ELIMIT : hocket__errno_status(code);
     return hocket__error(err, status, "cannot watch %s: %s%s", dir,
-        code == ENOSPC ? "too many directories are watched" : strerrordesc_np(code),
+        code == ENOSPC ? "too many directories are watched" : hocket__errno_text(code),
         code == ENOSPC ? " (sysctl fs.inotify.max_user_watches)" : "");
 }
 

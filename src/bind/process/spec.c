@@ -4,6 +4,7 @@
  * during the call; the message to the launcher copies them. */
 #include "bind/process/process_impl.h"
 
+#include "base/system_names.h"
 #include "bind/util.h"
 
 #include <stdio.h>
@@ -120,7 +121,7 @@ void hocket__program_push_output(lua_State *L, struct hocket__capture *c, const 
 void hocket__program_push_end(lua_State *L, const struct hocket__launch_result *r)
 {
     if (r->signal) {
-        const char *name = sigabbrev_np(r->signal);
+        const char *name = hocket__signal_name(r->signal);
         lua_pushstring(L, name ? name : "?");
         lua_setfield(L, -2, "signal");
     } else {

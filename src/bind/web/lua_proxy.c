@@ -7,6 +7,8 @@
 #include "bind/life.h"
 #include "bind/open.h"
 
+#include <unistd.h>
+
 #include "bind/fiber/fiber.h"
 #include "bind/taker.h"
 #include "bind/util.h"

@@ -4,6 +4,7 @@
  * for as well. A program that is over takes everything with it that it started. */
 #include "os/launcher/launcher.h"
 
+#include "base/system_names.h"
 #include "os/cgroup.h"
 #include "os/launcher/program.h"
 #include "os/launcher/space.h"
@@ -327,7 +328,7 @@ static bool protect(struct launcher *l)
     l->protect = hocket__protect_new(&l->spec);
     if (!l->protect) {
         snprintf(l->result.message, sizeof(l->result.message), "cannot look through %.200s: %s",
-            l->spec.protect, strerrordesc_np(errno));
+            l->spec.protect, hocket__errno_text(errno));
         return false;
     }
     l->spec.guarded = hocket__protect_guarded(l->protect);
@@ -353,7 +354,7 @@ static bool start(struct launcher *l)
     int code = hocket__program_start(&l->program);
     if (code != 0)
         snprintf(l->result.message, sizeof(l->result.message), "cannot start a process: %s",
-            strerrordesc_np(code));
+            hocket__errno_text(code));
     else
         let_go_of_input();
     return code == 0;

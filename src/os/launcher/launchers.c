@@ -8,6 +8,7 @@
 #include "os/launcher/launcher.h"
 
 #include "base/descriptors.h"
+#include "base/system_names.h"
 #include "os/errors.h"
 
 #include <errno.h>
@@ -60,8 +61,11 @@ static int spawn(const char *program, int theirs, pid_t *pid)
     posix_spawn_file_actions_adddup2(&actions, theirs, HOCKET__LAUNCHER_SOCKET);
     for (int fd = 0; fd < HOCKET__LAUNCHER_SOCKET; fd++)
         posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-    /* Last: a descriptor of the host's without FD_CLOEXEC would otherwise be in every program. */
+#ifdef __GLIBC__
+    /* Last: a descriptor of the host's without FD_CLOEXEC would otherwise be in every program. Elsewhere the
+     * launcher closes them itself (launcher.c). */
     posix_spawn_file_actions_addclosefrom_np(&actions, HOCKET__LAUNCHER_SOCKET + 1);
+#endif
     posix_spawnattr_setsigdefault(&attr, &all);
     posix_spawnattr_setsigmask(&attr, &none);
     posix_spawnattr_setflags(
@@ -156,7 +160,8 @@ int hocket__launchers_start(
         return 0;
     return hocket__error(err, code == EPIPE ? HOCKET_EUNSUPPORTED : HOCKET_EIO,
         "cannot start a program: %s, which starts the programs of tools, %s", path,
-        code == EPIPE ? "ended without a word (is it of another version?)" : strerrordesc_np(code));
+        code == EPIPE ? "ended without a word (is it of another version?)"
+                      : hocket__errno_text(code));
 }
 
 void hocket__launchers_forget(struct hocket__launchers *l)

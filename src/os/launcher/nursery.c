@@ -5,6 +5,7 @@
  * whose copy costs more than the rest of the start. */
 #include "os/launcher/launcher.h"
 
+#include "base/system_names.h"
 #include "os/launch.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define SOCKET HOCKET__LAUNCHER_SOCKET
@@ -65,13 +67,16 @@ static _Noreturn void become_launcher(const int *fds)
 static void refuse(int socket)
 {
     struct hocket__launch_result r = { .status = HOCKET_EIO, .code = -1 };
-    snprintf(r.message, sizeof(r.message), "cannot start a process: %s", strerrordesc_np(errno));
+    snprintf(r.message, sizeof(r.message), "cannot start a process: %s", hocket__errno_text(errno));
     hocket__launcher_send(socket, &r);
 }
 
 _Noreturn void hocket__launcher_main(void)
 {
     int fds[FDS];
+#ifndef __GLIBC__ /* see launchers.c */
+    syscall(SYS_close_range, SOCKET + 1, ~0U, 0);
+#endif
     clearenv();               /* the loader needed it */
     signal(SIGCHLD, SIG_IGN); /* launchers report to the host alone */
     fcntl(SOCKET, F_SETFD, FD_CLOEXEC);

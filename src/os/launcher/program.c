@@ -8,6 +8,7 @@
  * user is still who the system takes them for. */
 #include "os/launcher/program.h"
 
+#include "base/system_names.h"
 #include "os/errors.h"
 #include "os/launcher/launcher.h"
 #include "os/sandbox/sandbox.h"
@@ -43,7 +44,7 @@ static _Noreturn void give_up_program(int report, const char *doing, const char 
 {
     char text[256];
     int code = errno;
-    snprintf(text, sizeof(text), "cannot %s %.180s: %s", doing, what, strerrordesc_np(code));
+    snprintf(text, sizeof(text), "cannot %s %.180s: %s", doing, what, hocket__errno_text(code));
     give_up(report, hocket__errno_status(code), text);
 }
 

@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/system_names.h"
+
 #define RIGHT_TRUNCATE  (UINT64_C(1) << 14) /* version 3 */
 #define RIGHT_IOCTL_DEV (UINT64_C(1) << 15) /* version 5 */
 #define NET_TCP         UINT64_C(3)         /* version 4: bind and connect */
@@ -49,7 +51,7 @@ static uint64_t rights_of(int version)
 static int fail(struct hocket__sandbox_error *err, const char *doing, const char *path)
 {
     snprintf(err->text, sizeof(err->text), "Landlock: cannot %s %s: %s", doing, path,
-        strerrordesc_np(errno));
+        hocket__errno_text(errno));
     return HOCKET_EUNSUPPORTED;
 }
 

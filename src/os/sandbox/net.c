@@ -16,6 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/system_names.h"
+
 #define BACKLOG 128
 
 static bool write_text(const char *path, const char *text)
@@ -88,7 +90,7 @@ static int fail(struct hocket__sandbox_error *err, const char *what)
     snprintf(err->text, sizeof(err->text),
         "a network in which there are named hosts alone: cannot %s (it takes root or user "
         "namespaces): %s",
-        what, strerrordesc_np(errno));
+        what, hocket__errno_text(errno));
     return HOCKET_EUNSUPPORTED;
 }
 

@@ -3,6 +3,7 @@
  * sudoers). */
 #include "os/sandbox/sandbox.h"
 
+#include "base/system_names.h"
 #include "os/tree.h"
 
 #include <errno.h>
@@ -58,16 +59,16 @@ const char *const hocket__system_paths[] = {
 static int limit(int what, int64_t value, const char *name, struct hocket__sandbox_error *err)
 {
     struct rlimit now;
-    if (value <= 0 || getrlimit((__rlimit_resource_t) what, &now) < 0)
+    if (value <= 0 || getrlimit(what, &now) < 0)
         return 0;
     rlim_t wanted = (rlim_t) value;
     /* a limit of the host's own holds for its programs as well; only root could raise it */
     if (now.rlim_max != RLIM_INFINITY && wanted > now.rlim_max)
         wanted = now.rlim_max;
     struct rlimit r = { wanted, wanted };
-    if (setrlimit((__rlimit_resource_t) what, &r) == 0)
+    if (setrlimit(what, &r) == 0)
         return 0;
-    snprintf(err->text, sizeof(err->text), "cannot limit %s: %s", name, strerrordesc_np(errno));
+    snprintf(err->text, sizeof(err->text), "cannot limit %s: %s", name, hocket__errno_text(errno));
     return HOCKET_EUNSUPPORTED;
 }
 
@@ -105,8 +106,8 @@ int hocket__sandbox_give_up_rights(
         drop_capabilities();
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
         return 0;
-    snprintf(
-        err->text, sizeof(err->text), "cannot give up new privileges: %s", strerrordesc_np(errno));
+    snprintf(err->text, sizeof(err->text), "cannot give up new privileges: %s",
+        hocket__errno_text(errno));
     return HOCKET_EUNSUPPORTED;
 }
 

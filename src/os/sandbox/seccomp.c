@@ -33,6 +33,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/system_names.h"
+
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
@@ -285,7 +287,7 @@ static void build(struct program *p, const struct hocket__launch *l)
 
 static int unsupported(struct hocket__sandbox_error *err, const char *what)
 {
-    snprintf(err->text, sizeof(err->text), "seccomp: %s: %s", what, strerrordesc_np(errno));
+    snprintf(err->text, sizeof(err->text), "seccomp: %s: %s", what, hocket__errno_text(errno));
     return HOCKET_EUNSUPPORTED;
 }
 

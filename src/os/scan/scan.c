@@ -8,6 +8,7 @@
 
 #include "base/descriptors.h"
 #include "base/hash/hash.h"
+#include "base/system_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -151,7 +152,7 @@ static int read_open(struct hocket__scan_file *f, int fd, const char *path)
 {
     struct stat before, after;
     if (fstat(fd, &before) < 0)
-        return cannot(f, hocket__errno_status(errno), path, strerrordesc_np(errno));
+        return cannot(f, hocket__errno_status(errno), path, hocket__errno_text(errno));
     if (!S_ISREG(before.st_mode))
         return cannot(f, HOCKET_EINVAL, path, "it is a device or pipe, not a file");
     if ((size_t) before.st_size > HOCKET__SCAN_MAX_FILE)
@@ -161,7 +162,7 @@ static int read_open(struct hocket__scan_file *f, int fd, const char *path)
     if (n < 0 && errno == ENOMEM)
         return HOCKET_ENOMEM;
     if (n < 0)
-        return cannot(f, hocket__errno_status(errno), path, strerrordesc_np(errno));
+        return cannot(f, hocket__errno_status(errno), path, hocket__errno_text(errno));
     if ((size_t) n > HOCKET__SCAN_MAX_FILE)
         return cannot(f, HOCKET_ELIMIT, path, "it has more than 1048576 bytes");
     f->n = (size_t) n;
@@ -179,7 +180,7 @@ static int cannot_open(struct hocket__scan_file *f, const char *path, struct hoc
     char words[HOCKET__ERRNO_WORDS];
     int code = errno;
     if (!hocket__errno_is_passing(code))
-        return cannot(f, hocket__errno_status(code), path, strerrordesc_np(code));
+        return cannot(f, hocket__errno_status(code), path, hocket__errno_text(code));
     hocket__error(err, HOCKET_EIO, "cannot read %s: %s", path, hocket__errno_words(code, words));
     if (err)
         err->retryable = true;

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/system_names.h"
 #include "os/errors.h"
 
 void hocket__ends_of_socket(struct hocket__ends *e, int fd)
@@ -76,7 +77,7 @@ int hocket__ends_take_stdio(struct hocket__ends *e, struct hocket_error *err)
     if (e->out < 0) {
         hocket__ends_close(e);
         return hocket__error(err, hocket__errno_status(code),
-            "cannot take standard input and output: %s", strerrordesc_np(code));
+            "cannot take standard input and output: %s", hocket__errno_text(code));
     }
     e->in_is_file = is_file(e->set, e->in);
     e->out_is_file = is_file(e->set, e->out);

@@ -6,6 +6,7 @@
 #include "os/socket/socket.h"
 
 #include "base/alloc.h"
+#include "base/system_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +42,7 @@ struct hocket__listener {
 static int failed(struct hocket_error *err, const char *what, const char *path, int code)
 {
     return hocket__error(
-        err, hocket__errno_status(code), "%s %s: %s", what, path, strerrordesc_np(code));
+        err, hocket__errno_status(code), "%s %s: %s", what, path, hocket__errno_text(code));
 }
 
 static void close_one(int fd)

@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/system_names.h"
+
 /* ---- Connecting ------------------------------------------------------------------------ */
 
 static bool may_connect(const struct hocket__proxy_conn *c, const struct sockaddr *to)
@@ -59,7 +61,7 @@ void hocket__proxy_connected(struct hocket__proxy_conn *c, int status)
     }
     hocket__proxy_close_half(&c->server);
     if (!connect_next(c))
-        hocket__proxy_turn_away(c, 502, strerrordesc_np(code));
+        hocket__proxy_turn_away(c, 502, hocket__errno_text(code));
 }
 
 static bool any_allowed(const struct hocket__proxy_conn *c)
