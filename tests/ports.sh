@@ -1,0 +1,91 @@
+#!/bin/sh
+# ports.sh [TARGET…]: compiles every C source for other systems (musl, windows, macos) and counts those that fail.
+# Nothing is linked. The counts may only shrink: tests/ports.txt has the most that may fail, and a count below it
+# is a failure too, until the file says the new one. `ports.sh --list TARGET` prints the files that fail and why.
+#
+# Compilers: musl-gcc (Debian's musl-tools), x86_64-w64-mingw32-gcc (gcc-mingw-w64-x86-64-posix), and for macOS
+# `zig cc` of PyPI's ziglang, found by HOCKET_ZIG or on the PATH. A target without its compiler is skipped.
+# Headers of libraries are Debian's own: they are the same for all systems. macOS needs none of Apple's frameworks.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+list=
+[ "${1:-}" != --list ] || { list=yes && shift; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+include=/usr/include
+zig=${HOCKET_ZIG:-$(command -v zig || :)}
+
+# The libraries' headers alone: a folder of links, so that nothing of this system's comes along.
+mkdir "$work/lib"
+arch=$(cc -dumpmachine 2>/dev/null | sed 's/-pc-/-/')
+mkdir "$work/arch" # what a library has for each architecture, in a folder of the same name
+for name in uv uv.h cjson lua5.4 lua5.4-deb-multiarch.h yaml.h zlib.h zconf.h sqlite3.h pcre2.h openssl md4c.h libxml2 \
+    editline histedit.h postgresql libpq-fe.h curl unicode; do
+    [ ! -e "$include/$name" ] || ln -s "$include/$name" "$work/lib/$name"
+    [ ! -e "$include/$arch/$name" ] || ln -s "$include/$arch/$name" "$work/arch/$name"
+done
+flags="-std=gnu11 -Werror=implicit-function-declaration -D_GNU_SOURCE -Isrc -Iinclude"
+flags="$flags -DHOCKET_VERSION=\"0\" -DHOCKET_BUILD_INFO=\"0\" -DBRIDGE_LUA_LIBRARY=\"0\" -DCLI_EARLY_HTTP=1 -DHOCKET_EDIT=1"
+flags="$flags -DHOCKET_CURL_LINKED=0 -DHOCKET_SQLITE_LINKED=0 -DHOCKET_SSL_LINKED=0 -DHOCKET_MD4C=1 -DHOCKET_ZLIB=1"
+for dir in "$work/lib" "$work/lib/cjson" "$work/lib/lua5.4" "$work/lib/libxml2" "$work/lib/postgresql" "$work/arch"; do
+    flags="$flags -idirafter $dir"
+done
+
+compiler() {
+    case $1 in
+    musl)
+        command -v musl-gcc >/dev/null && echo "musl-gcc -idirafter $work/kernel"
+        ;;
+    windows) command -v x86_64-w64-mingw32-gcc ;;
+    macos) [ -n "$zig" ] && echo "$zig cc -target aarch64-macos" ;;
+    esac
+}
+
+# musl-gcc has no headers of the kernel.
+mkdir "$work/kernel"
+for name in linux asm-generic; do ln -s "$include/$name" "$work/kernel/$name"; done
+ln -s "$include/$arch/asm" "$work/kernel/asm"
+
+# Compiles one file; the first error goes beside its name.
+export work
+cat >"$work/one" <<'ONE'
+#!/bin/sh
+source=$1
+shift
+out=$work/$(echo "$source" | tr / _)
+"$@" -c "$source" -o "$out.o" 2>"$out.err" </dev/null || echo "$source: $(grep -m 1 -E 'error' "$out.err" | sed 's/.*error: //')"
+rm -f "$out.o" "$out.err"
+ONE
+chmod +x "$work/one"
+
+failed=0
+check() {
+    target=$1
+    most=$(sed -n "s/^$target \([0-9]*\)$/\1/p" tests/ports.txt)
+    [ -n "$most" ] || {
+        echo "ports: no target '$target': musl, windows or macos" >&2
+        exit 2
+    }
+    cc=$(compiler "$target")
+    [ -n "$cc" ] || {
+        echo "ports: $target: skipped: its compiler is not installed"
+        return 0
+    }
+    # shellcheck disable=SC2086
+    git ls-files 'src/*.c' | xargs -P "$(nproc)" -I {} "$work/one" {} $cc $flags 2>/dev/null >"$work/failures"
+    sort "$work/failures" >"$work/sorted"
+    count=$(wc -l <"$work/sorted")
+    [ -z "$list" ] || cat "$work/sorted"
+    echo "ports: $target: $count of $(git ls-files 'src/*.c' | wc -l) files fail, at most $most may"
+    [ "$count" -eq "$most" ] && return 0
+    failed=1
+    if [ "$count" -lt "$most" ]; then
+        echo "ports: $target: better than before: write '$target $count' into tests/ports.txt" >&2
+    else
+        cut -d : -f 1,2 "$work/sorted" >&2
+    fi
+}
+
+[ $# -gt 0 ] || set -- musl windows macos
+for one; do check "$one"; done
+exit $failed
