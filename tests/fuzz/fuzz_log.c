@@ -28,6 +28,8 @@ static void go_through(struct hocket__log *log)
             hocket__log_pass(log);
         else if (hocket__log_waits(log))
             hocket__log_step(log);
+        else
+            hocket__log_look(log, 7);
         if (e)
             hocket__log_forget(log, e->n);
     }

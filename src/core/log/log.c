@@ -26,8 +26,9 @@ struct hocket__log {
     size_t n_fed, cap_fed, next;
     uint64_t last, tick;
     int64_t now_ms;
-    size_t first; /* entries up to the first checkpoint; 0: there is none */
-    uint64_t gap; /* entries that were left out behind it */
+    uint32_t looks; /* reads of the clock since the last entry, or since the step began */
+    size_t first;   /* entries up to the first checkpoint; 0: there is none */
+    uint64_t gap;   /* entries that were left out behind it */
     bool whole;
     bool failed;
     struct hocket_error err;
@@ -92,6 +93,7 @@ int hocket__log_fail(struct hocket__log *log, const struct hocket_error *err)
 void hocket__log_step(struct hocket__log *log)
 {
     log->tick++;
+    log->looks = 0;
 }
 
 uint64_t hocket__log_tick(const struct hocket__log *log)
@@ -218,6 +220,7 @@ int hocket__log_put(
     }
     log->last = e->n;
     log->now_ms = e->at_ms;
+    log->looks = 0;
     return 0;
 }
 
@@ -229,7 +232,7 @@ static const struct hocket__log_entry *head(const struct hocket__log *log)
 }
 
 static const char *const words[HOCKET__LOG_KINDS] = { "?", "life", "wake", "timeout", "cancel",
-    "stuck", "end", "tell", "notice", "begin", "value", "rest", "over", "checkpoint" };
+    "stuck", "end", "tell", "notice", "begin", "value", "rest", "over", "checkpoint", "clock" };
 
 const char *hocket__log_word(enum hocket__log_kind kind)
 {
@@ -292,6 +295,7 @@ void hocket__log_pass(struct hocket__log *log)
         return;
     log->last = e->n;
     log->now_ms = e->at_ms;
+    log->looks = 0;
     log->next++;
 }
 
@@ -388,6 +392,33 @@ const struct hocket__log_entry *hocket__log_match(
     else
         hocket__error(err, HOCKET_ESTATE, "there is nothing to replay");
     return NULL;
+}
+
+/* ---- The clock ----------------------------------------------------------------------------------- */
+
+/* A run makes an entry with its read LOOKS at the latest: a replay that comes so far has left its log, and
+ * would read on for ever where it waits for the clock. */
+static void look_again(struct hocket__log *log, uint64_t path)
+{
+    const struct hocket__log_entry *was = head(log);
+    struct hocket__log_entry is = { .kind = HOCKET__LOG_CLOCK, .path = path, .ord = log->looks };
+    bool now = was->kind == HOCKET__LOG_CLOCK && was->tick == log->tick;
+    uint32_t most = now ? was->ord : HOCKET__LOG_LOOKS;
+    if (fits(log, was, &is)) {
+        hocket__log_pass(log);
+        hocket__log_forget(log, log->last);
+    } else if (log->looks >= most) {
+        misfit(log, was, &is);
+    }
+}
+
+uint32_t hocket__log_look(struct hocket__log *log, uint64_t path)
+{
+    log->looks++;
+    if (!hocket__log_replays(log))
+        return log->failed ? 0 : log->looks;
+    look_again(log, path);
+    return 0;
 }
 
 /* ---- Digests ------------------------------------------------------------------------------------- */

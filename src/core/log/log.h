@@ -36,6 +36,7 @@ enum hocket__log_kind {
     HOCKET__LOG_REST,     /* a step let the others go on: its time was over */
     HOCKET__LOG_OVER,     /* the run has ended: nothing follows */
     HOCKET__LOG_CHECKPOINT, /* the first: up to here all is replayed; a later one holds what a replay goes on with */
+    HOCKET__LOG_CLOCK, /* a step read the clock, and it had moved: ord says which read it was (hocket__log_look) */
     HOCKET__LOG_KINDS
 };
 
@@ -88,6 +89,17 @@ uint64_t hocket__log_tick(const struct hocket__log *log);
 /* The run's clock: that of the last entry, so that it stands still but for what comes. */
 int64_t hocket__log_now_ms(const struct hocket__log *log);
 uint64_t hocket__log_last(const struct hocket__log *log); /* number of the last entry; 0: none */
+
+/* The most reads of the clock that one step makes without an entry. */
+#define HOCKET__LOG_LOOKS 1000000
+
+/* In a step, the fiber `path` reads the clock. The log counts the reads since the step began or since the last entry: so a
+ * replay finds the read at which the clock moved, and moves it there.
+ *
+ * Returns the number of the read where no replay is going on: whoever finds that the clock has moved then appends an entry
+ * CLOCK with this number as its ord, and does so with read HOCKET__LOG_LOOKS in any case. Returns 0 in a replay, and
+ * after an error. EREPLAY ends a replay that reads the clock more often than the run did. */
+uint32_t hocket__log_look(struct hocket__log *log, uint64_t path);
 
 /* Live: appends an entry of this kind and what else is set in *e; n, tick and time are filled in.
  * `now_ms`: on the run's clock; what is earlier than its last entry counts as that. */

@@ -381,6 +381,85 @@ static void test_comes(void **state)
     hocket__log_free(log);
 }
 
+/* Fiber 7 makes so many reads in one step; where they were `moved` the clock had gone on. Returns the time after each. */
+static void look(struct hocket__log *log, int reads, const bool *moved, int64_t *times)
+{
+    for (int i = 0; i < reads; i++) {
+        struct hocket__log_entry e = { .kind = HOCKET__LOG_CLOCK, .path = 7 };
+        e.ord = hocket__log_look(log, 7);
+        if (e.ord > 0 && moved && moved[i])
+            assert_int_equal(hocket__log_put(log, &e, 100 + 10 * i, NULL), 0);
+        times[i] = hocket__log_now_ms(log);
+    }
+}
+
+/* Two steps that read the clock. */
+static void look_twice(struct hocket__log *log, int reads, const bool *moved, int64_t *times)
+{
+    for (int i = 0; i < 2; i++) {
+        hocket__log_step(log);
+        look(log, reads, moved, times + i * reads);
+    }
+}
+
+/* A replay has the same readings at the same reads. */
+static void test_look(void **state)
+{
+    (void) state;
+    enum { READS = 6 };
+    const bool moved[READS] = { false, true, false, false, true, true };
+    int64_t were[2 * READS], are[2 * READS];
+    struct test_alloc t;
+    test_alloc_init(&t);
+    struct kept k = { hocket__log_new(&t.a, NULL), 0, 0 };
+    struct hocket__log_sink sink = { keep, &k };
+    struct hocket__log *first = hocket__log_new(&t.a, &sink), *again = k.copy;
+    look_twice(first, READS, moved, were);
+    assert_int_equal(k.n, 6);
+    look_twice(again, READS, NULL, are);
+    assert_null(hocket__log_error(again));
+    assert_false(hocket__log_replays(again));
+    assert_memory_equal(are, were, sizeof(are));
+    assert_int_equal(
+        hocket__log_look(again, 7), 1); /* it is live, and its last read was an entry */
+    hocket__log_free(first);
+    hocket__log_free(again);
+    test_alloc_check(&t);
+}
+
+static void expect_parted(struct hocket__log *log)
+{
+    assert_non_null(hocket__log_error(log));
+    assert_int_equal(hocket__log_error(log)->status, HOCKET_EREPLAY);
+    assert_int_equal(hocket__log_look(log, 7), 0);
+    hocket__log_free(log);
+}
+
+/* A read at which the clock moved that is not made, that another fiber makes, or that never comes however often the clock is read. */
+static void test_looks_elsewhere(void **state)
+{
+    (void) state;
+    for (int how = 0; how < 4; how++) {
+        struct hocket__log *log = hocket__log_new(&hocket__malloc, NULL);
+        struct hocket__log_entry e = { .n = 1, .tick = 1, .at_ms = 50, .path = 7, .ord = 3 };
+        e.kind = how == 3 ? HOCKET__LOG_VALUE : HOCKET__LOG_CLOCK;
+        e.ord = how == 2 ? 0 : 3;
+        assert_int_equal(hocket__log_feed(log, &e, NULL), 0);
+        hocket__log_step(log);
+        for (int i = 0; i < 2 && how != 2; i++)
+            assert_int_equal(hocket__log_look(log, 7), 0);
+        assert_null(hocket__log_error(log));
+        if (how == 0) /* the step ends */
+            assert_null(hocket__log_due(log));
+        else if (how == 1)
+            hocket__log_look(log, 8);
+        else
+            for (int i = 0; i < HOCKET__LOG_LOOKS && !hocket__log_error(log); i++)
+                hocket__log_look(log, 7);
+        expect_parted(log);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +474,8 @@ int main(void)
         cmocka_unit_test(test_leap),
         cmocka_unit_test(test_whole),
         cmocka_unit_test(test_comes),
+        cmocka_unit_test(test_look),
+        cmocka_unit_test(test_looks_elsewhere),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
