@@ -13,6 +13,9 @@
 #include "net/http/http.h"
 #include "net/relay.h"
 
+/* Milliseconds. */
+#define CLOCK_STEP_MS 10
+
 /* ---- Opening ------------------------------------------------------------------ */
 
 static void on_check(uv_check_t *check)
@@ -82,6 +85,7 @@ static void fill(struct hocket__runtime *rt, const struct hocket_options *o, uv_
     hocket__map_init(&rt->fibers, rt->alloc);
     hocket__list_init(&rt->ready);
     hocket__list_init(&rt->kept_runs);
+    rt->clock_step_ms = CLOCK_STEP_MS;
     hocket__list_init(&rt->closers);
     hocket__list_init(&rt->resting);
     hocket__buf_init(&rt->scratch, rt->alloc, 0);

@@ -12,6 +12,7 @@
 
 #include <uv.h>
 
+#include "bind/fiber/fiber.h"
 #include "bind/runtime.h"
 #include "bind/util.h"
 
@@ -38,6 +39,7 @@ struct guard {
     int depth; /* calls of the script's functions inside of each other; 0: bounds are off */
     size_t memory;
     double seconds;
+    uint64_t until_ns;    /* of a script whose function of ours is under way */
     lua_Hook hook_before; /* a debugger's */
     int mask_before, count_before;
 };
@@ -73,8 +75,12 @@ static void *counted(void *ud, void *p, size_t old_size, size_t new_size)
     return q;
 }
 
-static uint64_t deadline(double seconds)
+/* None in a replay: there the log says where the script ran out of time (restricted.lua). */
+static uint64_t deadline(lua_State *L, double seconds)
 {
+    const struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
+    if (k && hocket__kept_is_replay(k))
+        return UINT64_MAX;
     return uv_hrtime() + (uint64_t) ((seconds > 0 ? seconds < 1e9 ? seconds : 1e9 : 0) * 1e9);
 }
 
@@ -84,7 +90,7 @@ static void count_from_here(lua_State *L, struct guard *g)
     b->below = lua_getallocf(L, &b->below_ud);
     b->taken = 0;
     b->max = g->memory;
-    b->until_ns = deadline(g->seconds);
+    b->until_ns = deadline(L, g->seconds);
     b->over = NULL;
     lua_setallocf(L, counted, b);
 }
@@ -179,6 +185,7 @@ static int back(lua_State *L, int status, lua_KContext depth)
     struct guard *g = lua_touserdata(L, 1);
     g->depth = (int) depth;
     switch_on(L, g);
+    g->bounds->until_ns = g->until_ns;
     return results(L, status);
 }
 
@@ -192,6 +199,7 @@ static int l_leave(lua_State *L)
     lua_pushboolean(L, 0);
     lua_insert(L, 2);
     g->depth = 0;
+    g->until_ns = g->bounds->until_ns;
     switch_off(L, g);
     return back(L, lua_pcallk(L, n, LUA_MULTRET, 0, depth, back), depth);
 }
@@ -208,7 +216,7 @@ static int l_inside(lua_State *L)
 static int l_remaining(lua_State *L)
 {
     struct guard *g = hocket__check_object(L, 1, GUARD);
-    g->bounds->until_ns = deadline(luaL_checknumber(L, 2));
+    g->bounds->until_ns = deadline(L, luaL_checknumber(L, 2));
     return 0;
 }
 

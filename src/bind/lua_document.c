@@ -169,7 +169,7 @@ static int l_append(lua_State *L)
     int64_t v = parse_slot(L, d, 2, &slot, &err);
     if (v == 0)
         v = hocket__document_append(
-            d->doc, &slot, agent, content, hocket__wall_here(hocket__runtime(L)), &err);
+            d->doc, &slot, agent, content, hocket__script_wall_ms(hocket__runtime(L)), &err);
     return pushed_version(L, v, &err);
 }
 
@@ -183,7 +183,7 @@ static int l_consolidate(lua_State *L)
     int64_t base = luaL_checkinteger(L, 5), v = parse_slot(L, d, 2, &slot, &err);
     if (v == 0)
         v = hocket__document_consolidate(
-            d->doc, &slot, author, content, base, hocket__wall_here(hocket__runtime(L)), &err);
+            d->doc, &slot, author, content, base, hocket__script_wall_ms(hocket__runtime(L)), &err);
     return pushed_version(L, v, &err);
 }
 

@@ -57,7 +57,8 @@ struct hocket__runtime {
     struct hocket__kept
         *kept; /* the run whose code runs now, where that is kept (bind/fiber/fiber.h) */
     struct hocket__list kept_runs;
-    bool breaking; /* a hook in `running` is to raise an error */
+    int clock_step_ms; /* see hocket__script_ms */
+    bool breaking;     /* a hook in `running` is to raise an error */
     uint64_t next_id;
     struct hocket__buf scratch; /* for one C function at a time, never across a call into Lua */
     struct hocket__buf block;   /* likewise, for what takes one block of memory (lua_schema.c) */

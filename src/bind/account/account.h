@@ -6,8 +6,11 @@
 
 #include <lua.h>
 
+struct hocket__clock;
+
 struct hocket__lua_accounts {
     struct hocket__accounts *s;
+    struct hocket__clock *clock;   /* of its times; NULL: the host's */
     struct hocket__list under_way; /* tallies */
 };
 
@@ -48,5 +51,6 @@ const struct hocket__price *hocket__opt_price(lua_State *L, int arg);
 /* Pushes the total of an account as a table; nil when it is not known (any more). */
 void hocket__account_push_usage(lua_State *L, const struct hocket__lua_accounts *a, uint64_t id);
 int hocket__account_l_usage(lua_State *L);
+int hocket__account_l_seconds(lua_State *L);
 int hocket__account_l_tree(lua_State *L);
 int hocket__account_l_tree_json(lua_State *L);

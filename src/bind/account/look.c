@@ -19,6 +19,11 @@ struct view {
     int64_t now_ms;
 };
 
+static struct view view_of(const struct hocket__lua_accounts *a)
+{
+    return (struct view){ a->s, hocket__clock_ms(a->clock) };
+}
+
 #define DEPTH 200 /* of a tree: what lies deeper is in the sums only */
 
 static void set_int(lua_State *L, const char *name, int64_t v)
@@ -133,8 +138,18 @@ static void push_tree(lua_State *L, const struct view *v, uint64_t id, int depth
 /* a:tree() -> {op=, agent=, trigger=, seconds=, own=, total=, merged=, children={…}} of the run */
 int hocket__account_l_tree(lua_State *L)
 {
-    struct view v = { hocket__check_accounts(L, 1)->s, hocket__now_ms(hocket__runtime(L)) };
+    struct view v = view_of(hocket__check_accounts(L, 1));
     push_tree(L, &v, HOCKET__ACCOUNT_ROOT, 1);
+    return 1;
+}
+
+/* a:seconds() -> how long there has been the run */
+int hocket__account_l_seconds(lua_State *L)
+{
+    struct view v = view_of(hocket__check_accounts(L, 1));
+    struct hocket__account_info info;
+    hocket__account_get(v.s, HOCKET__ACCOUNT_ROOT, &info);
+    lua_pushnumber(L, (double) ms_of(&v, &info) / 1000);
     return 1;
 }
 
@@ -199,7 +214,7 @@ static void write_tree(struct hocket__buf *out, const struct view *v,
 int hocket__account_l_tree_json(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
-    struct view v = { hocket__check_accounts(L, 1)->s, hocket__now_ms(rt) };
+    struct view v = view_of(hocket__check_accounts(L, 1));
     struct hocket__account_info info;
     hocket__buf_reset(&rt->scratch);
     hocket__account_get(v.s, HOCKET__ACCOUNT_ROOT, &info);

@@ -30,6 +30,11 @@ static struct hocket__accounts *check(lua_State *L)
     return hocket__check_accounts(L, 1)->s;
 }
 
+static int64_t now(lua_State *L)
+{
+    return hocket__clock_ms(hocket__check_accounts(L, 1)->clock);
+}
+
 static uint64_t id_at(lua_State *L, int arg)
 {
     return (uint64_t) luaL_checkinteger(L, arg);
@@ -43,9 +48,10 @@ static int l_new(lua_State *L)
     luaL_argcheck(L, keep > 0, 1, "at least 1 expected");
     struct hocket__lua_accounts *a = hocket__new_object(L, sizeof(*a), 0, META);
     a->s = NULL;
+    a->clock = hocket__clock_here(rt);
     hocket__list_init(&a->under_way);
     luaL_setmetatable(L, META);
-    if (hocket__accounts_new(rt->alloc, (size_t) keep, hocket__now_ms(rt), &a->s) < 0)
+    if (hocket__accounts_new(rt->alloc, (size_t) keep, hocket__clock_ms(a->clock), &a->s) < 0)
         return hocket__raise_nomem(L);
     return 1;
 }
@@ -55,7 +61,7 @@ static int l_close(lua_State *L)
 {
     if (id_at(L, 2) == HOCKET__ACCOUNT_ROOT)
         hocket__tallies_lost(hocket__check_accounts(L, 1));
-    hocket__account_close(check(L), id_at(L, 2), hocket__now_ms(hocket__runtime(L)));
+    hocket__account_close(check(L), id_at(L, 2), now(L));
     return 0;
 }
 
@@ -249,8 +255,7 @@ static int l_ask(lua_State *L)
     struct hocket__accounts *s = check(L);
     struct hocket__budget_ask ask = { luaL_checkinteger(L, 3), luaL_optinteger(L, 4, -1),
         price_at(L, 5), price_at(L, 6), lua_toboolean(L, 7) };
-    struct hocket__budget_answer a =
-        hocket__budget_ask(s, id_at(L, 2), &ask, hocket__now_ms(hocket__runtime(L)));
+    struct hocket__budget_answer a = hocket__budget_ask(s, id_at(L, 2), &ask, now(L));
     if (a.verdict == HOCKET__BUDGET_NOMEM)
         return hocket__raise_nomem(L);
     lua_pushstring(L, words[a.verdict]);
@@ -329,7 +334,7 @@ static int l_above(lua_State *L)
 /* a:time(id) -> seconds until the first limit on time; nil where there is none */
 static int l_time(lua_State *L)
 {
-    int64_t left = hocket__budget_time(check(L), id_at(L, 2), hocket__now_ms(hocket__runtime(L)));
+    int64_t left = hocket__budget_time(check(L), id_at(L, 2), now(L));
     if (left == HOCKET__NO_LIMIT)
         return 0;
     lua_pushnumber(L, (double) left / 1000);
@@ -368,7 +373,11 @@ static int l_stop(lua_State *L)
 static int l_gc(lua_State *L)
 {
     struct hocket__lua_accounts *a = hocket__gc_userdata(L, l_gc);
-    if (!a || !a->s)
+    if (!a)
+        return 0;
+    hocket__clock_unref(a->clock);
+    a->clock = NULL;
+    if (!a->s)
         return 0;
     hocket__tallies_lost(a);
     hocket__accounts_free(a->s);
@@ -401,6 +410,7 @@ static const luaL_Reg methods[] = {
     { "take_back", l_take_back },
     { "stop", l_stop },
     { "usage", hocket__account_l_usage },
+    { "seconds", hocket__account_l_seconds },
     { "tree", hocket__account_l_tree },
     { "tree_json", hocket__account_l_tree_json },
     { "__gc", l_gc },

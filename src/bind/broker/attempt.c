@@ -77,7 +77,7 @@ static void fail(lua_State *L, struct hocket__lua_job *j, bool no_retry)
 {
     struct hocket__lua_broker *b = j->home->broker;
     struct hocket_error err;
-    int64_t now = hocket__now_ms(b->rt);
+    int64_t now = hocket__broker_now(b);
     struct hocket__job_outcome o = read_error(L);
     char usage[HOCKET__USAGE_MAX];
     o.no_retry = o.no_retry || no_retry;
@@ -175,7 +175,7 @@ static int complete(lua_State *L, struct hocket__lua_job *j, struct hocket__str 
 {
     struct hocket__lua_broker *b = j->home->broker;
     b->shown = shown;
-    int rc = hocket__broker_complete(b->broker, j->id, j->fence, hocket__now_ms(b->rt),
+    int rc = hocket__broker_complete(b->broker, j->id, j->fence, hocket__broker_now(b),
         hocket__buf_str(&b->rt->scratch), usage, err);
     b->shown = (struct hocket__str){ NULL, 0 };
     follow(L, j, VALUE);

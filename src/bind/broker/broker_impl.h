@@ -29,6 +29,7 @@ struct hocket__lua_broker {
     struct hocket__runtime *rt;
     struct hocket__job_store *store;
     struct hocket__broker *broker;
+    struct hocket__clock *clock; /* of the times of its jobs; NULL: the host's */
     /* What the callbacks of the broker took note of, for hocket__jobs_follow and l_take. */
     struct hocket__list over, dropped, told;
     struct hocket__str shown; /* of the result that is being told; NULL: the result itself */
@@ -40,6 +41,12 @@ struct hocket__lua_broker {
     bool nudged;              /* it was woken and has not looked since: once is enough */
     bool lost;                /* an event could not be noted: memory was out */
 };
+
+/* The time by which its jobs go. */
+static inline int64_t hocket__broker_now(const struct hocket__lua_broker *b)
+{
+    return hocket__clock_ms(b->clock);
+}
 
 /* User values of a broker: its jobs by address, their homes by run, the function of their fibers. */
 enum {
@@ -72,9 +79,9 @@ struct hocket__lua_job {
     struct hocket__list link;       /* in one of the broker's lists */
     struct hocket__job_wait *waits; /* of its fibers: see wait.c */
     uint64_t id, parent, fence;
-    uint64_t fiber;    /* of its attempt, or of the one before; 0: none */
-    uint64_t account;  /* 0: not opened */
-    uint64_t moved_ns; /* when it last got on */
+    uint64_t fiber;   /* of its attempt, or of the one before; 0: none */
+    uint64_t account; /* 0: not opened */
+    uint64_t moved;   /* how often it got on */
     uint32_t attempt;
     uint32_t waiters; /* fibers of it that wait for jobs: while there are any it holds no slot */
     uint32_t untold;  /* events that functions of Lua have not heard */

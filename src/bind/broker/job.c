@@ -78,7 +78,7 @@ static void push_field(lua_State *L, const struct hocket__lua_job *j, enum field
         break;
     case RUN: hocket__job_push_from_home(L, 1, HOCKET__HOME_RUN); break;
     case BROKER: hocket__job_push_from_home(L, 1, HOCKET__HOME_BROKER); break;
-    case MOVED: lua_pushnumber(L, (double) j->moved_ns / 1e9); break;
+    case MOVED: lua_pushinteger(L, (lua_Integer) j->moved); break;
     case WAITERS: lua_pushinteger(L, j->waiters); break;
     case OVER: lua_pushboolean(L, j->ended); break;
     }
@@ -144,9 +144,8 @@ static int l_newindex(lua_State *L)
 
 void hocket__job_touch(struct hocket__lua_job *j)
 {
-    uint64_t now = hocket__now_ns(j->home->broker->rt);
     for (; j; j = parent_of(j))
-        j->moved_ns = now;
+        j->moved++;
 }
 
 /* job:touch() */
@@ -166,7 +165,7 @@ static void note(
     struct hocket_error err;
     struct hocket__lua_broker *b = j->home->broker;
     if (b->broker)
-        hocket__broker_note(b->broker, j->id, j->fence, hocket__now_ms(b->rt), kind, text, &err);
+        hocket__broker_note(b->broker, j->id, j->fence, hocket__broker_now(b), kind, text, &err);
     hocket__job_push_from_home(L, 1, HOCKET__HOME_BROKER);
     hocket__jobs_follow(L, lua_gettop(L), b);
 }
@@ -240,7 +239,7 @@ static uint64_t open_account(lua_State *L, int job, const struct hocket__lua_job
     if (lua_getiuservalue(L, job, HOCKET__JOB_TRIGGER) == LUA_TSTRING)
         names.trigger = hocket__check_str(L, -1);
     uint64_t id = hocket__account_open(
-        j->home->accounts->s, above, &names, hocket__now_ms(j->home->broker->rt));
+        j->home->accounts->s, above, &names, hocket__clock_ms(j->home->accounts->clock));
     return id ? id : (uint64_t) hocket__raise_nomem(L);
 }
 

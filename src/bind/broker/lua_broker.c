@@ -109,6 +109,8 @@ static int l_gc(lua_State *L)
         hocket__broker_free(b->broker);
     if (b->store)
         b->store->ops->close(b->store);
+    hocket__clock_unref(b->clock);
+    b->clock = NULL;
     b->broker = NULL;
     b->store = NULL;
     hocket__broker_forget_told(b);
@@ -140,6 +142,7 @@ static int l_new(lua_State *L)
     hocket__list_init(&b->over);
     hocket__list_init(&b->dropped);
     hocket__list_init(&b->told);
+    b->clock = hocket__clock_here(rt);
     luaL_setmetatable(L, META);
     lua_newtable(L);
     lua_setiuservalue(L, -2, HOCKET__BROKER_JOBS);
@@ -231,7 +234,7 @@ static int l_cancel(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
     struct hocket_error err;
-    int rc = hocket__broker_cancel(b->broker, hocket__job_id_at(L, 2), hocket__now_ms(b->rt), &err);
+    int rc = hocket__broker_cancel(b->broker, hocket__job_id_at(L, 2), hocket__broker_now(b), &err);
     return hocket__broker_answered(L, rc, &err);
 }
 
@@ -240,7 +243,7 @@ static int l_cancel_all(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
     uint64_t run = lua_isnoneornil(L, 2) ? hocket__run_here(L) : hocket__job_id_at(L, 2);
-    size_t n = hocket__broker_cancel_all(b->broker, run, hocket__now_ms(b->rt));
+    size_t n = hocket__broker_cancel_all(b->broker, run, hocket__broker_now(b));
     hocket__jobs_follow(L, 1, b);
     lua_pushinteger(L, (lua_Integer) n);
     return 1;

@@ -168,12 +168,12 @@ static void set_texts(lua_State *L, const struct hocket__job *j)
     }
 }
 
-static void set_seconds(lua_State *L, const struct hocket__job *j)
+static void set_seconds(
+    lua_State *L, const struct hocket__lua_broker *b, const struct hocket__job *j)
 {
     if (j->started_ms == HOCKET__NEVER)
         return;
-    int64_t end =
-        j->finished_ms != HOCKET__NEVER ? j->finished_ms : hocket__now_ms(hocket__runtime(L));
+    int64_t end = j->finished_ms != HOCKET__NEVER ? j->finished_ms : hocket__broker_now(b);
     lua_pushnumber(L, (double) (end - j->started_ms) / 1000);
     lua_setfield(L, -2, "seconds");
 }
@@ -195,7 +195,7 @@ int hocket__broker_l_poll(lua_State *L)
     set_texts(L, j);
     lua_pushboolean(L, hocket__job_is_final(j->state));
     lua_setfield(L, -2, "final");
-    set_seconds(L, j);
+    set_seconds(L, b, j);
     set_notes(L, b, j->id);
     return 1;
 }

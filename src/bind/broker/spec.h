@@ -5,9 +5,12 @@
 
 #include <lua.h>
 
+struct hocket__clock;
+
 struct hocket__job_reading {
     struct hocket__job_spec *spec;
-    unsigned kept; /* bit n: the job's user value n is given */
+    const struct hocket__clock *clock; /* the broker's */
+    unsigned kept;                     /* bit n: the job's user value n is given */
     bool has_run, deps, needs, after, detached, parent, background;
 };
 

@@ -165,7 +165,7 @@ static void keep_parent(lua_State *L, struct hocket__lua_broker *b, int idx,
 static struct hocket__lua_job *read_job(
     lua_State *L, struct hocket__lua_broker *b, int idx, int here, struct hocket__job_spec *spec)
 {
-    struct hocket__job_reading r = { .spec = spec };
+    struct hocket__job_reading r = { .spec = spec, .clock = b->clock };
     hocket__need_stack(L, 16);
     hocket__job_read(L, idx, &r);
     struct hocket__lua_job *j =
@@ -209,7 +209,7 @@ static int submit(lua_State *L, struct hocket__lua_broker *b, struct hocket__job
     uint64_t run = hocket__run_here(L);
     for (size_t i = 0; i < n; i++)
         specs[i].run = run ? run : 1;
-    int rc = hocket__broker_submit(b->broker, specs, n, hocket__now_ms(b->rt), ids, err);
+    int rc = hocket__broker_submit(b->broker, specs, n, hocket__broker_now(b), ids, err);
     for (size_t i = 0; i < n && rc == 0; i++) {
         struct hocket__lua_job *j = specs[i].ud;
         j->id = ids[i];

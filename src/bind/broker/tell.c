@@ -68,8 +68,8 @@ static void record(struct hocket__lua_broker *b, const struct hocket__lua_job *j
     const char *word = hocket__broker_event_word(e->type);
     size_t n = strlen(word);
     memcpy(type + 5, word, n);
-    struct hocket__buf *out = hocket__journal_begin_as(
-        journal, j->op, e->job->agent, hocket__str(type, 5 + n), hocket__wall_here(b->rt), &err);
+    struct hocket__buf *out = hocket__journal_begin_as(journal, j->op, e->job->agent,
+        hocket__str(type, 5 + n), hocket__journal_now_ms(j->home->journal), &err);
     if (out)
         write_members(out, e, shown);
     if (!out || hocket__journal_end(journal, &err) < 0)
@@ -244,14 +244,15 @@ static void let_go(lua_State *L, int at, struct hocket__lua_broker *b, struct ho
     if (f && !(record && record->state == HOCKET__JOB_COMPLETED))
         hocket__fiber_cancel(f); /* which may end further jobs: they are in the list then */
     if (j->account)
-        hocket__account_close(j->home->accounts->s, j->account, hocket__now_ms(b->rt));
+        hocket__account_close(
+            j->home->accounts->s, j->account, hocket__clock_ms(j->home->accounts->clock));
     lua_settop(L, job - 1);
 }
 
 void hocket__job_drop(lua_State *L, int at, struct hocket__lua_broker *b, uint64_t id)
 {
     struct hocket_error err;
-    hocket__broker_cancel(b->broker, id, hocket__now_ms(b->rt), &err);
+    hocket__broker_cancel(b->broker, id, hocket__broker_now(b), &err);
     struct hocket__lua_job *j = hocket__job_find(b, id);
     struct hocket__fiber *f = j && j->fiber ? hocket__map_get(&b->rt->fibers, j->fiber) : NULL;
     if (f && f->started && f->state < HOCKET__CLOSING)

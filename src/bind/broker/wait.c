@@ -163,7 +163,7 @@ static int l_close(lua_State *L)
             hocket__job_drop(L, lua_gettop(L), w->b, id);
             return 0;
         }
-        hocket__broker_cancel(w->b->broker, id, hocket__now_ms(w->b->rt), &err);
+        hocket__broker_cancel(w->b->broker, id, hocket__broker_now(w->b), &err);
         hocket__jobs_follow(L, lua_gettop(L), w->b);
     }
     return 0;
@@ -210,7 +210,7 @@ static int after_wait(lua_State *L, int status, lua_KContext at)
 {
     struct hocket__job_wait *w = lua_touserdata(L, (int) at);
     if (hocket__broker_is_waiting(w->b->broker, w->token)) {
-        uint64_t now = (uint64_t) hocket__now_ms(w->b->rt);
+        uint64_t now = (uint64_t) hocket__broker_now(w->b);
         if (w->due_ms == 0 || now < w->due_ms)
             return hocket__await_inside(
                 L, w->due_ms ? (int64_t) (w->due_ms - now) : -1, at, after_wait);
@@ -249,7 +249,7 @@ static int wait(lua_State *L, int at, int64_t ms)
     if (rc == 1)
         return w->after(L, LUA_OK, at);
     w->waits = true;
-    w->due_ms = ms < 0 ? 0 : (uint64_t) hocket__now_ms(w->b->rt) + (uint64_t) ms;
+    w->due_ms = ms < 0 ? 0 : (uint64_t) hocket__broker_now(w->b) + (uint64_t) ms;
     if (j) {
         leave(L, at, w, j);
         enlist(w);

@@ -68,7 +68,6 @@ static void on_attempt_over(struct hocket__fiber *f, void *ud)
 {
     struct hocket__lua_job *j = ud;
     struct hocket_error err = { .status = HOCKET_ENOMEM };
-    int64_t now = hocket__now_ms(f->rt);
     if (j->ended || j->forgotten || j->fiber != f->id || !j->home->broker->broker)
         return;
     if (f->failed && f->nresults > 0)
@@ -76,6 +75,7 @@ static void on_attempt_over(struct hocket__fiber *f, void *ud)
     else if (f->cancelled)
         err.status = HOCKET_ECANCELLED;
     struct hocket__broker *b = j->home->broker->broker;
+    int64_t now = hocket__broker_now(j->home->broker);
     if (err.status == HOCKET_ECANCELLED)
         hocket__broker_cancel(b, j->id, now, &err);
     else
@@ -89,7 +89,7 @@ static void start(lua_State *L, struct hocket__lua_broker *b, const struct hocke
     int job = lua_gettop(L);
     j->fence = claim->fence;
     j->attempt = claim->job->attempt;
-    j->moved_ns = hocket__now_ns(b->rt);
+    j->moved++;
     j->waiters = 0;
     j->parked = j->resuming = j->ending = false;
     struct hocket__fiber *scope = scope_of(L, job);
@@ -134,7 +134,7 @@ static bool next(lua_State *L, struct hocket__lua_broker *b)
 {
     struct hocket__claim claim;
     struct hocket_error err;
-    int64_t now = hocket__now_ms(b->rt);
+    int64_t now = hocket__broker_now(b);
     if (hocket__broker_next_wakeup(b->broker) <= now) {
         hocket__broker_expire(b->broker, now, hocket__broker_random(b));
         hocket__jobs_follow(L, 1, b);
@@ -161,7 +161,7 @@ static bool next(lua_State *L, struct hocket__lua_broker *b)
 
 static int64_t until_due(const struct hocket__lua_broker *b)
 {
-    int64_t at = hocket__broker_next_wakeup(b->broker), now = hocket__now_ms(b->rt);
+    int64_t at = hocket__broker_next_wakeup(b->broker), now = hocket__broker_now(b);
     return at == HOCKET__NEVER ? -1 : at > now ? at - now : 0;
 }
 
@@ -191,7 +191,7 @@ static void on_dispatcher_over(struct hocket__fiber *f, void *ud)
         return;
     b->dispatcher = 0;
     b->dead = true;
-    hocket__broker_fail_all(b->broker, hocket__now_ms(b->rt), HOCKET_ENOMEM);
+    hocket__broker_fail_all(b->broker, hocket__broker_now(b), HOCKET_ENOMEM);
 }
 
 /* b:led_by(fiber): that is the dispatcher, and has not run yet. Needs no memory. */
@@ -226,7 +226,7 @@ int hocket__broker_l_give_up(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
     struct hocket_error err;
-    int64_t now = hocket__now_ms(b->rt);
+    int64_t now = hocket__broker_now(b);
     hocket__to_error(L, 2, &err);
     struct hocket__job_outcome o = {
         .status = err.status, .error = hocket__cstr(err.message), .no_retry = true

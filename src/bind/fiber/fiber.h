@@ -296,15 +296,34 @@ void hocket__kept_tell_end(struct hocket__kept *k);
 /* Code puts an event into the run's journal. False: it must not, since the replay does. */
 bool hocket__kept_notice(struct hocket__kept *k, struct hocket__str value);
 
-/* Milliseconds on the clock of the run whose code runs now, which moves with the entries of its log; else
- * hocket__deadlines_now. */
-int64_t hocket__now_ms(const struct hocket__runtime *rt);
-/* Of a run, since 1970. */
+/* Clocks, in milliseconds. There are two times, and each use says which it wants:
+ *
+ *     script time   what a script, and all that follows from it in its run, may see. In a run that is kept it is in the log, and the
+ *                   same again in a replay; a read may append an entry. Elsewhere it is hocket__deadlines_now, and the
+ *                   system's time of day.
+ *     real time     hocket__deadlines_now and hocket__wall_ms; of a run hocket__kept_real_ms, which begins where its log
+ *                   does and stands still while nobody runs it. For deadlines and for whoever looks from outside. Nothing that a
+ *                   replay has to do again may follow from it.
+ *
+ * Script time is at most rt->clock_step_ms behind real time, or a thousandth of the time since the running code last waited. */
+int64_t hocket__script_ms(const struct hocket__runtime *rt);
+int64_t hocket__script_wall_ms(const struct hocket__runtime *rt); /* since 1970 */
+/* The same in whole seconds, with an entry for each second at most that is read. */
+int64_t hocket__kept_script_wall_s(struct hocket__kept *k);
+/* Whether script time has come to `due`: appends an entry only when it has. For limits of code that never waits. */
+bool hocket__kept_has_come(struct hocket__kept *k, int64_t due);
+int64_t hocket__kept_real_ms(const struct hocket__kept *k);
+/* As its log has it, without a read: milliseconds since 1970. */
 int64_t hocket__kept_wall_ms(const struct hocket__kept *k);
-/* Of whoever's code runs now: milliseconds since 1970. */
-int64_t hocket__wall_here(const struct hocket__runtime *rt);
-/* hocket__now_ms for what has to be finer, where it is. */
-uint64_t hocket__now_ns(const struct hocket__runtime *rt);
+
+/* Whose clock an object has that keeps times: that of the run whose code made it. It reads script time where that run's code
+ * runs, and the run's real time everywhere else; it stops when the run is gone. */
+struct hocket__clock;
+/* NULL: the host's, which is hocket__deadlines_now. To be given back. */
+struct hocket__clock *hocket__clock_here(const struct hocket__runtime *rt);
+void hocket__clock_unref(struct hocket__clock *c); /* NULL is fine */
+int64_t hocket__clock_ms(const struct hocket__clock *c);
+
 /* Bytes that are the same again in every replay. */
 void hocket__kept_random(struct hocket__kept *k, void *out, size_t n);
 /* The same of a seed that somebody knows: for scripts, never for what is to be hard to guess. */

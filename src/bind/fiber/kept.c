@@ -1,5 +1,5 @@
-/* A run that is kept: its life, its clock and chance, and what it appends to its log. kept_impl.h says how it
- * goes on; what its fibers tell it is in kept_fiber.c, the replay in kept_replay.c. */
+/* A run that is kept: its life, its chance, and what it appends to its log. kept_impl.h says how it goes on; what its
+ * fibers tell it is in kept_fiber.c, the replay in kept_replay.c, its clock in kept_clock.c. */
 #include "bind/fiber/kept_impl.h"
 
 #include <stdio.h>
@@ -10,52 +10,7 @@
 #include "base/hash/hash.h"
 #include "bind/util.h"
 
-/* ---- Clocks, and chance -------------------------------------------------------------------- */
-
-/* Of the run's clock, as it goes on. */
-static int64_t clock_ms(const struct hocket__kept *k)
-{
-    return (int64_t) hocket__deadlines_now() - k->offset_ms;
-}
-
-/* One that is given up in its replay has no clock yet. */
-static bool has_clock(const struct hocket__kept *k)
-{
-    return k->offset_ms != 0;
-}
-
-/* What it still waits for, while it ends, is measured from where its log stands. */
-static void start_clock(struct hocket__kept *k)
-{
-    if (!has_clock(k))
-        k->offset_ms = (int64_t) hocket__deadlines_now() - hocket__log_now_ms(k->log);
-}
-
-int64_t hocket__kept_ms(const struct hocket__kept *k)
-{
-    bool own = hocket__kept_forsaken(k) && has_clock(k);
-    return own ? clock_ms(k) : hocket__log_now_ms(k->log);
-}
-
-int64_t hocket__kept_wall_ms(const struct hocket__kept *k)
-{
-    return k->wall_ms + hocket__kept_ms(k);
-}
-
-int64_t hocket__now_ms(const struct hocket__runtime *rt)
-{
-    return rt->kept ? hocket__kept_ms(rt->kept) : (int64_t) hocket__deadlines_now();
-}
-
-uint64_t hocket__now_ns(const struct hocket__runtime *rt)
-{
-    return rt->kept ? (uint64_t) hocket__kept_ms(rt->kept) * 1000000 : uv_hrtime();
-}
-
-int64_t hocket__wall_here(const struct hocket__runtime *rt)
-{
-    return rt->kept ? hocket__kept_wall_ms(rt->kept) : hocket__wall_ms();
-}
+/* ---- Chance ----------------------------------------------------------------------------------- */
 
 void hocket__kept_random(struct hocket__kept *k, void *out, size_t n)
 {
@@ -94,7 +49,9 @@ struct hocket__kept *hocket__kept_new(struct hocket__runtime *rt,
     hocket__list_init(&k->frozen);
     hocket__map_init(&k->by_path, rt->alloc);
     k->log = hocket__log_new(rt->alloc, sink);
-    if (!k->log) {
+    k->clock = k->log ? hocket__clock_new(k) : NULL;
+    if (!k->clock) {
+        hocket__log_free(k->log);
         hocket__free(rt->alloc, k, sizeof(*k));
         return NULL;
     }
@@ -118,6 +75,7 @@ void hocket__kept_unref(struct hocket__kept *k)
     if (--k->refs > 0)
         return;
     hocket__list_del(&k->link);
+    hocket__clock_leave(k->clock);
     hocket__log_free(k->log);
     hocket__map_deinit(&k->by_path);
     luaL_unref(k->rt->L, LUA_REGISTRYINDEX, k->own_ref);
@@ -161,6 +119,21 @@ bool hocket__kept_owes(const struct hocket__kept *k)
     return !k->live && k->hooks.owes && k->hooks.owes(k->hooks.tell_ud);
 }
 
+/* Rests in one slice, or reads of the clock. */
+#define MOST_OWING 1000000
+
+void hocket__kept_check_owing(struct hocket__kept *k, uint32_t n)
+{
+    struct hocket_error err;
+    if (n < MOST_OWING)
+        return;
+    hocket__error(&err, HOCKET_EREPLAY,
+        "the run does not tell again what it told behind entry %llu",
+        (unsigned long long) hocket__log_last(k->log));
+    hocket__log_fail(k->log, &err);
+    hocket__kept_end(k);
+}
+
 /* Those without a parent (the broker's dispatcher) would go on for ever. */
 static void end_detached(struct hocket__kept *k)
 {
@@ -177,7 +150,7 @@ void hocket__kept_leave(struct hocket__kept *k)
     if (k->over)
         return;
     k->over = true;
-    start_clock(k);
+    hocket__kept_start_clock(k);
     k->rt->kept = k;
     end_detached(k);
     k->rt->kept = outer;
@@ -188,7 +161,7 @@ void hocket__kept_end(struct hocket__kept *k)
 {
     struct hocket__kept *outer = k->rt->kept;
     struct hocket__fiber *root = hocket__map_get(&k->rt->fibers, k->root);
-    start_clock(k);
+    hocket__kept_start_clock(k);
     k->rt->kept = k;
     for (struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next)
         hocket__effect_forsake(hocket__kept_fiber(l));
@@ -211,7 +184,7 @@ bool hocket__kept_put(struct hocket__kept *k, struct hocket__log_entry *e)
 {
     if (hocket__kept_forsaken(k))
         return true;
-    int64_t now = k->live ? clock_ms(k) : hocket__log_now_ms(k->log);
+    int64_t now = k->live ? hocket__kept_real_ms(k) : hocket__log_now_ms(k->log);
     return hocket__log_put(k->log, e, now, NULL) == 0;
 }
 
@@ -230,7 +203,7 @@ void hocket__kept_put_of(const struct hocket__fiber *f, enum hocket__log_kind ki
 void hocket__kept_put_life(struct hocket__kept *k)
 {
     char text[32];
-    k->wall_ms = hocket__wall_ms() - clock_ms(k);
+    k->wall_ms = hocket__wall_ms() - hocket__kept_real_ms(k);
     int n = snprintf(text, sizeof(text), "%lld", (long long) k->wall_ms);
     struct hocket__log_entry e = { .kind = HOCKET__LOG_LIFE,
         .value = hocket__str(text, (size_t) n) };
@@ -239,7 +212,7 @@ void hocket__kept_put_life(struct hocket__kept *k)
 
 void hocket__kept_reach(struct hocket__kept *k, int64_t wall_due)
 {
-    if (k->live && k->wall_ms + clock_ms(k) < wall_due)
+    if (k->live && k->wall_ms + hocket__kept_real_ms(k) < wall_due)
         hocket__kept_put_life(k);
 }
 

@@ -17,6 +17,7 @@
 struct hocket__kept {
     struct hocket__runtime *rt;
     struct hocket__log *log;
+    struct hocket__clock *clock;
     struct hocket__kept_hooks hooks;
     struct hocket__list link;   /* rt->kept_runs */
     struct hocket__list fibers; /* in the order in which they were made */
@@ -27,6 +28,7 @@ struct hocket__kept {
     uint64_t detached; /* fibers without a parent that were made so far */
     int64_t offset_ms; /* of its clock behind the system's, while it is live */
     int64_t wall_ms;   /* what the wall's clock showed at 0 of its clock */
+    int64_t step_ms;   /* what its clock showed when the step began that is under way */
     uint64_t seed[2], drawn;
     uint64_t
         name; /* another one in each fork: what interfaces know its effects by. The begin of an effect has it as its value */
@@ -68,6 +70,16 @@ void hocket__kept_step(struct hocket__fiber *f);
 bool hocket__kept_freeze(struct hocket__fiber *f);
 void hocket__kept_thaw(struct hocket__kept *k);
 
+/* ---- kept_clock.c ------------------------------------------------------------------------------- */
+
+/* Script time, as the log has it: without a read. */
+int64_t hocket__kept_ms(const struct hocket__kept *k);
+/* Its clock goes on from where the log stands, unless it goes on already. */
+void hocket__kept_start_clock(struct hocket__kept *k);
+/* The clock of a run, for its objects; NULL: out of memory. The run leaves it when it is gone. */
+struct hocket__clock *hocket__clock_new(struct hocket__kept *k);
+void hocket__clock_leave(struct hocket__clock *c);
+
 /* ---- kept.c ------------------------------------------------------------------------------------- */
 
 /* Appends. False: it could not be kept; then the run is going to end. */
@@ -80,6 +92,8 @@ bool hocket__kept_is_free(const struct hocket__kept *k);
 void hocket__kept_end(struct hocket__kept *k);
 /* Its log is used up, and what it told behind the last entry is not all told again yet. */
 bool hocket__kept_owes(const struct hocket__kept *k);
+/* It owes, and did something for the n-th time that it does a million times at most: ends a run that never comes to it. */
+void hocket__kept_check_owing(struct hocket__kept *k, uint32_t n);
 /* Appends that something came for f from outside. Ends the run where that could not be kept. */
 void hocket__kept_put_of(const struct hocket__fiber *f, enum hocket__log_kind kind);
 /* Appends what the wall's clock shows: a process begins to write here. */
@@ -88,8 +102,6 @@ void hocket__kept_put_life(struct hocket__kept *k);
 void hocket__kept_reach(struct hocket__kept *k, int64_t wall_due);
 /* Whether it has gone on in this process, and what was said to it meanwhile is not heard yet. */
 bool hocket__kept_is_deaf(const struct hocket__kept *k);
-/* What its clock shows. */
-int64_t hocket__kept_ms(const struct hocket__kept *k);
 
 static inline struct hocket__fiber *hocket__kept_fiber(struct hocket__list *kin)
 {

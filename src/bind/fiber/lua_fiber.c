@@ -4,6 +4,9 @@
  * hocket__await(…)`, and what comes after the wait is in the function named after_…. */
 
 #include "bind/fiber/fiber.h"
+
+#include <math.h>
+
 #include "bind/util.h"
 
 static const char META[] = "hocket.fiber";
@@ -120,7 +123,7 @@ static int l_park_until(lua_State *L)
 static int after_sleep(lua_State *L, int status, lua_KContext ctx)
 {
     (void) status;
-    int64_t now = hocket__now_ms(hocket__runtime(L));
+    int64_t now = hocket__script_ms(hocket__runtime(L));
     if (now >= (int64_t) ctx)
         return 0;
     return hocket__await_inside(L, (int64_t) ctx - now, ctx, after_sleep);
@@ -131,7 +134,7 @@ static int l_sleep(lua_State *L)
 {
     luaL_checknumber(L, 1);
     int64_t ms = hocket__opt_seconds(L, 1);
-    int64_t due = hocket__now_ms(hocket__runtime(L)) + ms;
+    int64_t due = hocket__script_ms(hocket__runtime(L)) + ms;
     return hocket__await_inside(L, ms, (lua_KContext) due, after_sleep);
 }
 
@@ -145,7 +148,7 @@ static int after_sleep_until(lua_State *L, int status, lua_KContext ctx)
 
 static int sleep_until(lua_State *L, int64_t due)
 {
-    if (due <= hocket__wall_here(hocket__runtime(L)))
+    if (due <= hocket__script_wall_ms(hocket__runtime(L)))
         return 0;
     return hocket__await_wall(L, due, (lua_KContext) due, after_sleep_until);
 }
@@ -210,12 +213,30 @@ static int l_set_context(lua_State *L)
     return 0;
 }
 
-/* now() -> seconds on a clock that never goes back; that of a run that is kept moves when something comes
- * into it from outside */
+/* now() -> script time, in seconds on a clock that never goes back */
 static int l_now(lua_State *L)
 {
     const struct hocket__runtime *rt = hocket__runtime(L);
-    lua_pushnumber(L, rt->kept ? (double) hocket__now_ms(rt) / 1e3 : (double) uv_hrtime() / 1e9);
+    lua_pushnumber(L, rt->kept ? (double) hocket__script_ms(rt) / 1e3 : (double) uv_hrtime() / 1e9);
+    return 1;
+}
+
+/* real_now() -> seconds on the machine's clock: no script time, and never in a log */
+static int l_real_now(lua_State *L)
+{
+    lua_pushnumber(L, (double) uv_hrtime() / 1e9);
+    return 1;
+}
+
+/* has_come(time) -> whether now() has come to it; for code that asks very often */
+static int l_has_come(lua_State *L)
+{
+    const struct hocket__runtime *rt = hocket__runtime(L);
+    double due = fmin(fmax(luaL_checknumber(L, 1), -1e12), 1e12);
+    if (rt->kept)
+        lua_pushboolean(L, hocket__kept_has_come(rt->kept, (int64_t) ceil(due * 1e3)));
+    else
+        lua_pushboolean(L, (double) uv_hrtime() / 1e9 >= due);
     return 1;
 }
 
@@ -337,7 +358,7 @@ static int push_timeout(lua_State *L)
 /* Continues a wait for the end of the fiber at index 1 until the time at ctx (0: none). */
 static int wait_end(lua_State *L, lua_KContext ctx, lua_KFunction k)
 {
-    int64_t now = hocket__now_ms(hocket__runtime(L)), due = (int64_t) ctx;
+    int64_t now = hocket__script_ms(hocket__runtime(L)), due = (int64_t) ctx;
     l_watch(L);
     return hocket__await_inside(L, due == 0 ? -1 : due > now ? due - now : 0, ctx, k);
 }
@@ -345,12 +366,12 @@ static int wait_end(lua_State *L, lua_KContext ctx, lua_KFunction k)
 static lua_KContext due_at(lua_State *L)
 {
     int64_t ms = hocket__opt_seconds(L, 2);
-    return ms < 0 ? 0 : (lua_KContext) (hocket__now_ms(hocket__runtime(L)) + ms);
+    return ms < 0 ? 0 : (lua_KContext) (hocket__script_ms(hocket__runtime(L)) + ms);
 }
 
 static bool is_over(lua_State *L, lua_KContext ctx)
 {
-    return ctx != 0 && hocket__now_ms(hocket__runtime(L)) >= (int64_t) ctx;
+    return ctx != 0 && hocket__script_ms(hocket__runtime(L)) >= (int64_t) ctx;
 }
 
 static int after_join(lua_State *L, int status, lua_KContext ctx)
@@ -475,6 +496,8 @@ static const luaL_Reg functions[] = {
     { "context", l_context },
     { "set_context", l_set_context },
     { "now", l_now },
+    { "real_now", l_real_now },
+    { "has_come", l_has_come },
     { "run", l_run },
     { NULL, NULL },
 };

@@ -208,10 +208,30 @@ static int l_lack(lua_State *L)
 /* wall() -> seconds since 1970 on the run's wall clock; nil outside of any that is kept */
 static int l_wall(lua_State *L)
 {
+    const struct hocket__runtime *rt = hocket__runtime(L);
+    if (!hocket__kept_here(rt))
+        return 0;
+    lua_pushnumber(L, (double) hocket__script_wall_ms(rt) / 1000);
+    return 1;
+}
+
+/* real_wall() -> the same in real time: for what people see and no code of the run goes by */
+static int l_real_wall(lua_State *L)
+{
     const struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
     if (!k)
         return 0;
-    lua_pushnumber(L, (double) hocket__kept_wall_ms(k) / 1000);
+    lua_pushnumber(L, (double) (k->wall_ms + hocket__kept_real_ms(k)) / 1000);
+    return 1;
+}
+
+/* wall_second() -> wall() as a whole number */
+static int l_wall_second(lua_State *L)
+{
+    struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
+    if (!k)
+        return 0;
+    lua_pushinteger(L, (lua_Integer) hocket__kept_script_wall_s(k));
     return 1;
 }
 
@@ -285,6 +305,8 @@ static const luaL_Reg functions[] = {
     { "comes", l_comes },
     { "lack", l_lack },
     { "wall", l_wall },
+    { "real_wall", l_real_wall },
+    { "wall_second", l_wall_second },
     { "random", l_random },
     { "effect_id", l_effect_id },
     { "owns_state", l_owns_state },

@@ -99,7 +99,10 @@ void hocket__refuse_reserved(lua_State *L, struct hocket__str name)
 
 int64_t hocket__journal_now_ms(const struct hocket__lua_journal *j)
 {
-    return j->kept ? hocket__kept_wall_ms(j->kept) : hocket__wall_ms();
+    if (!j->kept)
+        return hocket__wall_ms();
+    return hocket__kept_here(j->rt) == j->kept ? hocket__script_wall_ms(j->rt)
+                                               : hocket__kept_wall_ms(j->kept);
 }
 
 /* type, op, agent and payload, with a line end behind the first three, which have none in them. */

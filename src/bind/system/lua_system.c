@@ -148,7 +148,7 @@ static int l_assets(lua_State *L)
 /* wall() -> seconds since 1970, UTC */
 static int l_wall(lua_State *L)
 {
-    lua_pushnumber(L, (double) hocket__wall_here(hocket__runtime(L)) / 1000);
+    lua_pushnumber(L, (double) hocket__script_wall_ms(hocket__runtime(L)) / 1000);
     return 1;
 }
 
@@ -219,7 +219,7 @@ static int l_run_id(lua_State *L)
     unsigned char random[HOCKET__RUN_ID_RANDOM];
     char id[HOCKET__RUN_ID_LEN + 1];
     fill_random(L, 1, random, sizeof(random));
-    hocket__run_id(hocket__wall_here(hocket__runtime(L)), random, id);
+    hocket__run_id(hocket__script_wall_ms(hocket__runtime(L)), random, id);
     lua_pushlstring(L, id, HOCKET__RUN_ID_LEN);
     return 1;
 }

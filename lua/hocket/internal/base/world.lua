@@ -74,12 +74,10 @@ end
 local function set_clocks()
   local time, date, clock = os.time, os.date, os.clock
   os.time = function(t)
-    local now = t == nil and kept.wall()
-    return now and math.floor(now) or time(t)
+    return t == nil and kept.wall_second() or time(t)
   end
   os.date = function(format, t)
-    local now = t == nil and kept.wall()
-    return date(format, now and math.floor(now) or t)
+    return date(format, t or kept.wall_second())
   end
   os.clock = function() return kept.here() and fiber.now() or clock() end
 end

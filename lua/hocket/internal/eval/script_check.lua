@@ -30,7 +30,7 @@ local function reader(self, inside)
   local due = fiber.now() + IN_ALL
   return function(path)
     return inside:leave(function()
-      if fiber.now() > due then inside.expired = { code = "timeout", message = ("the script took more than %d seconds"):format(IN_ALL) } end
+      if fiber.has_come(due) then inside.expired = { code = "timeout", message = ("the script took more than %d seconds"):format(IN_ALL) } end
       return type(path) == "string" and (self.folder:read(path, MAX_FILE)) or nil
     end)
   end

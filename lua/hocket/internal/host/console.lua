@@ -5,7 +5,6 @@
 --- A command that waits (`say`) waits in the fiber that gives it; the others answer at once.
 local agents = require "hocket.agent"
 local expression = require "hocket.internal.base.lazy" "hocket.internal.host.expression"
-local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local known = require "hocket.internal.host.known"
 local runner = require "hocket.internal.runner.run_agent"
@@ -51,7 +50,7 @@ end
 local function describe_run(run)
   local usage, input = run:usage(), known.input_of(run)
   return { number = run.number, id = run.id, target = known.target_of(run), state = run.stopped and "stopping" or input and "waits for input" or "running",
-    seconds = fiber.now() - run.started, calls = usage.calls, tokens = usage.input + usage.output, cost = usage.cost,
+    seconds = run:seconds(), calls = usage.calls, tokens = usage.input + usage.output, cost = usage.cost,
     questions = next(run.questions) ~= nil and not input }
 end
 

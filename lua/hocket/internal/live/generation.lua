@@ -62,10 +62,10 @@ end
 -- stays, and may take its time.
 local function in_time(self, file, fn, ...)
   if self.hook or debug.gethook() then return pcall(fn, ...) end
-  local until_then = fiber.now() + LOAD_SECONDS
+  local until_then = fiber.real_now() + LOAD_SECONDS
   local function hook()
     if self.hook ~= hook then return debug.sethook() end -- in a coroutine that is there for longer
-    if not self.expired and fiber.now() <= until_then then return end
+    if not self.expired and fiber.real_now() <= until_then then return end
     self.expired = self.expired or { code = "timeout", message = ("%s:1: loading took more than %g seconds"):format(file, LOAD_SECONDS) }
     error(self.expired, 0)
   end

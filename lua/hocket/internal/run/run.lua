@@ -59,7 +59,6 @@ function run.new(spec)
     answered = {}, -- by id: whether the model that answered is a simulated one
     accounts = accounts.new(), waiting = {}, -- who waits for a model call to end
     at_work = {}, -- by operation: agents at work
-    started = fiber.now(),
   }, Run)
   made.adopted = setmetatable({}, { __mode = "k" })
   by_journal[made.journal] = made
@@ -376,6 +375,12 @@ function Run:usage()
   return self.accounts:usage(account.ROOT)
 end
 
+--- How long it has gone on, whoever asks: by the clock that its accounts have.
+---@return number
+function Run:seconds()
+  return self.accounts:seconds()
+end
+
 --- Who has used what: an account for each agent at work, below the one that asked for it. `own` is
 --- its own usage, `total` that of all below it as well; `merged` counts accounts that are in the
 --- total only, where a run has very many.
@@ -569,7 +574,7 @@ function Run:result(outcome)
     sources = outcome.sources, made = outcome.made,
     run = self.id, ok = outcome.ok, text = outcome.text or "", finish = outcome.finish,
     error = outcome.error and { code = outcome.error.code, message = outcome.error.message } or json.null,
-    usage = self:usage(), seconds = fiber.now() - self.started,
+    usage = self:usage(), seconds = self:seconds(),
     document = document and { version = document:version(), text = document:render(), slots = slots_of(document) } or json.null,
   }, self.final_tasks or tasks_json(self), self.accounts, self.options.tree ~= false)
 end

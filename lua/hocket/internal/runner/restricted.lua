@@ -40,14 +40,15 @@ local function expire(self)
   self.expired = { code = "timeout", message = format("the script took more than %g seconds without waiting", self.seconds) }
 end
 
--- What was used up in one instruction, or in one function of C.
+-- What was used up in one instruction, or in one function of C. That its time was is a read of the clock as well: a replay ends
+-- the script there, where no large block tells it so.
 local function overflow(self, what)
-  if what == "time" then return expire(self) end
+  if what == "time" then return fiber.has_come(self.due) and expire(self) end
   self.expired = { code = "no_memory", message = format("the script took more than %g MB of memory without waiting", self.memory / 1e6) }
 end
 
 local function begin_slice(self)
-  self.slice, self.began = fiber.steps(), fiber.now()
+  self.slice, self.due = fiber.steps(), fiber.now() + self.seconds
 end
 
 -- What ends a script is raised wherever it looks: it cannot be caught for long.
@@ -61,7 +62,7 @@ end
 local function look_at_clock(self)
   local slice = fiber.steps()
   if slice ~= self.slice then begin_slice(self) end
-  if not self.expired and fiber.now() - self.began > self.seconds then expire(self) end
+  if not self.expired and fiber.has_come(self.due) then expire(self) end
   check_bounds(self)
 end
 
@@ -87,8 +88,10 @@ function Restricted:call(fn, ...)
 end
 
 local function entered(self, ok, ...)
-  if fiber.steps() ~= self.slice then begin_slice(self) end
-  self.guard:remaining(self.seconds - (fiber.now() - self.began))
+  if fiber.steps() ~= self.slice then
+    begin_slice(self)
+    self.guard:remaining(self.seconds)
+  end
   if self.expired then error(self.expired, 0) end
   if not ok then error((...), 0) end
   return ...

@@ -190,7 +190,7 @@ local function in_time(seconds, fn)
   end)
   if ended then return reply, err end
   -- Code that never waits does not see its time pass: the host has broken into it.
-  local broken = not called and type(reply) == "table" and reply.code == "cancelled" and fiber.now() >= due
+  local broken = not called and type(reply) == "table" and reply.code == "cancelled" and fiber.has_come(due)
   if not called and not broken then error(reply, 0) end
   return failure("timeout", ("the run was not done within %g seconds (--timeout)"):format(seconds))
 end

@@ -1,6 +1,5 @@
 --- What may be said to a conversation with a slash, in an editor: those of `hocket chat` that mean something there.
 local acp_options = require "hocket.internal.serve.acp_options"
-local fiber = require "hocket.internal.core.fiber"
 
 local acp_commands = {}
 
@@ -32,7 +31,7 @@ local list = {
     local used = session.run:usage()
     local cost = type(used.cost) == "number" and ("$%.4f"):format(used.cost) or "not known"
     return ("%s model calls, %s tokens in, %s out, cost %s, %d s"):format(number(used.calls), number(used.input), number(used.output), cost,
-      math.floor(fiber.now() - session.run.started))
+      math.floor(session.run:seconds()))
   end },
   { "reload", "read the agents or the script anew", nil, function(session) return change(session, { reload = true }, "The files are read anew.") end },
   { "compact", "make what was said so far shorter", nil, function(session) return change(session, { compact = true }, "What was said so far gives way to a summary.") end },

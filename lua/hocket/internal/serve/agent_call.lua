@@ -46,7 +46,7 @@ end
 -- Nothing has happened for a while: clients that hear nothing give up.
 local function go_on(self)
   local run = runs.by_journal(self.journal)
-  if run and self.at:is_watched() then step(self, ("at work for %d s, %d calls of models"):format(fiber.now() - run.started, run:usage().calls)) end
+  if run and self.at:is_watched() then step(self, ("at work for %d s, %d calls of models"):format(run:seconds(), run:usage().calls)) end
 end
 
 -- Tells one event.

@@ -7,6 +7,7 @@
 --- and what a replay does again it notes again, with the same ids: so spans that a former process began end in this one.
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
+local kept = require "hocket.internal.core.kept"
 local system = require "hocket.internal.core.system"
 local trace = require "hocket.internal.telemetry.trace"
 
@@ -30,13 +31,13 @@ Observer.__index = Observer
 function observer.new(run, config, context)
   return setmetatable({
     run = run, config = config, context = context, notes = {}, first = 1, last = 0, dropped = 0, agents = {}, counts = {}, at = setmetatable({}, { __mode = "k" }),
-    kept = effects.here() ~= nil, base = system.wall() - fiber.now(),
+    base = kept.here() and 0 or system.wall() - fiber.real_now(),
   }, Observer)
 end
 
--- A run that is kept has a clock of its own, in milliseconds.
+-- Real time: nobody may see by a run whether it is observed. A replay gives the times of the run's log.
 local function time(self)
-  return self.kept and system.wall() or self.base + fiber.now()
+  return kept.real_wall() or self.base + fiber.real_now()
 end
 
 local function note(self, one)

@@ -2,7 +2,6 @@
 local agents = require "hocket.agent"
 local ask = require "hocket.ask"
 local base64 = require "hocket.internal.base.lazy" "hocket.internal.base.base64"
-local fiber = require "hocket.internal.core.fiber"
 local facts_of = require "hocket.internal.agents.facts"
 local json = require "hocket.json"
 local kept = require "hocket.internal.core.kept"
@@ -82,7 +81,7 @@ local GRACE = 5
 local function due_of(step)
   local run, seconds = step.run, step.opts.timeout or step.def.timeout
   local whole = not run.options.conversation and run.options.timeout
-  local left = whole and run.started + whole - fiber.now()
+  local left = whole and whole - run:seconds()
   seconds = math.min(seconds or math.huge, left or math.huge)
   return seconds < math.huge and math.floor((kept.wall() + seconds + GRACE) * 1000) or nil
 end

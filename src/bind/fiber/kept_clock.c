@@ -1,0 +1,170 @@
+/* The clock of a run that is kept. It stands still while nobody runs the run, and is read in two ways:
+ *
+ *     real time     goes on by itself while the run is live. For deadlines, and for whoever looks from outside.
+ *     script time   what the run's own code sees: the time of the last entry of its log.
+ *
+ * A read of script time appends an entry where real time is too far ahead. So code that never waits sees time pass, a
+ * loop that reads the clock a million times writes a few entries, and a replay gives the same readings at the same reads.
+ *
+ * Only code that runs in a step of the run reads in this way: what else asks, between two steps, gets what the log has,
+ * or a replay that does not ask would part from its log. */
+#include "bind/fiber/kept_impl.h"
+
+#include "bind/util.h"
+
+/* The first thousand entries of a step lie this part of its time apart; see next_entry. */
+#define PARTS 1000
+
+static bool has_clock(const struct hocket__kept *k)
+{
+    return k->offset_ms != 0;
+}
+
+static int64_t running_ms(const struct hocket__kept *k)
+{
+    return (int64_t) hocket__deadlines_now() - k->offset_ms;
+}
+
+void hocket__kept_start_clock(struct hocket__kept *k)
+{
+    if (!has_clock(k))
+        k->offset_ms = (int64_t) hocket__deadlines_now() - hocket__log_now_ms(k->log);
+}
+
+/* One that is given up in its replay has no clock yet. */
+static bool is_forsaken(const struct hocket__kept *k)
+{
+    return hocket__kept_forsaken(k) && has_clock(k);
+}
+
+int64_t hocket__kept_real_ms(const struct hocket__kept *k)
+{
+    return k->live || is_forsaken(k) ? running_ms(k) : hocket__log_now_ms(k->log);
+}
+
+int64_t hocket__kept_ms(const struct hocket__kept *k)
+{
+    return is_forsaken(k) ? running_ms(k) : hocket__log_now_ms(k->log);
+}
+
+int64_t hocket__kept_wall_ms(const struct hocket__kept *k)
+{
+    return k->wall_ms + hocket__kept_ms(k);
+}
+
+/* ---- Reads ---------------------------------------------------------------------------------------- */
+
+/* A run whose log is used up in the middle of a step is not live yet, and has its clock from here on. */
+static void move(struct hocket__kept *k, uint64_t path, uint32_t read, int64_t due)
+{
+    struct hocket__log_entry e = { .kind = HOCKET__LOG_CLOCK, .path = path, .ord = read };
+    hocket__kept_start_clock(k);
+    int64_t now = running_ms(k);
+    if (now < due && read < HOCKET__LOG_LOOKS)
+        return;
+    if (hocket__log_put(k->log, &e, now, NULL) < 0)
+        hocket__kept_end(k);
+}
+
+/* Script time moves when real time has come to `due`. While the run owes events of an earlier life it does not: those have
+ * the time of the log's last entry. */
+static void read_clock(struct hocket__kept *k, int64_t due)
+{
+    const struct hocket__fiber *f = k->rt->running;
+    if (!f || f->kept != k || k->rt->kept != k || hocket__kept_forsaken(k))
+        return;
+    uint32_t read = hocket__log_look(k->log, f->path);
+    if (hocket__log_error(k->log))
+        hocket__kept_end(k);
+    else if (read > 0 && hocket__kept_owes(k))
+        hocket__kept_check_owing(k, read);
+    else if (read > 0)
+        move(k, f->path, read, due);
+}
+
+/* A step of an hour would write 100 entries a second: after ten seconds they come more and more rarely, some 2,300 for each
+ * tenfold of its time. */
+static int64_t next_entry(const struct hocket__kept *k)
+{
+    int64_t now = hocket__log_now_ms(k->log), part = (now - k->step_ms) / PARTS;
+    return now + (part > k->rt->clock_step_ms ? part : k->rt->clock_step_ms);
+}
+
+static int64_t script_ms(struct hocket__kept *k)
+{
+    read_clock(k, next_entry(k));
+    return hocket__kept_ms(k);
+}
+
+bool hocket__kept_has_come(struct hocket__kept *k, int64_t due)
+{
+    if (hocket__kept_ms(k) < due)
+        read_clock(k, due);
+    return hocket__kept_ms(k) >= due;
+}
+
+/* Whole seconds are read in loops that wait for the next one. */
+int64_t hocket__kept_script_wall_s(struct hocket__kept *k)
+{
+    int64_t into = hocket__kept_wall_ms(k) % 1000;
+    read_clock(k, hocket__kept_ms(k) + (into < 0 ? -into : 1000 - into));
+    int64_t wall = hocket__kept_wall_ms(k);
+    return wall / 1000 - (wall % 1000 < 0);
+}
+
+int64_t hocket__script_ms(const struct hocket__runtime *rt)
+{
+    return rt->kept ? script_ms(rt->kept) : (int64_t) hocket__deadlines_now();
+}
+
+int64_t hocket__script_wall_ms(const struct hocket__runtime *rt)
+{
+    return rt->kept ? rt->kept->wall_ms + script_ms(rt->kept) : hocket__wall_ms();
+}
+
+/* ---- Whose times an object has -------------------------------------------------------------------- */
+
+struct hocket__clock {
+    const struct hocket_allocator *a;
+    struct hocket__kept *kept; /* NULL: the run is gone */
+    int64_t stopped_ms;        /* what it showed then */
+    size_t refs;
+};
+
+struct hocket__clock *hocket__clock_new(struct hocket__kept *k)
+{
+    struct hocket__clock *c = hocket__zero(k->rt->alloc, sizeof(*c));
+    if (c)
+        *c = (struct hocket__clock){ k->rt->alloc, k, 0, 1 };
+    return c;
+}
+
+void hocket__clock_leave(struct hocket__clock *c)
+{
+    c->stopped_ms = hocket__kept_real_ms(c->kept);
+    c->kept = NULL;
+    hocket__clock_unref(c);
+}
+
+struct hocket__clock *hocket__clock_here(const struct hocket__runtime *rt)
+{
+    struct hocket__kept *k = hocket__kept_here(rt);
+    if (k)
+        k->clock->refs++;
+    return k ? k->clock : NULL;
+}
+
+void hocket__clock_unref(struct hocket__clock *c)
+{
+    if (c && --c->refs == 0)
+        hocket__free(c->a, c, sizeof(*c));
+}
+
+int64_t hocket__clock_ms(const struct hocket__clock *c)
+{
+    if (!c)
+        return (int64_t) hocket__deadlines_now();
+    if (!c->kept)
+        return c->stopped_ms;
+    return c->kept->rt->kept == c->kept ? script_ms(c->kept) : hocket__kept_real_ms(c->kept);
+}
