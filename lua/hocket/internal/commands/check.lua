@@ -2,7 +2,7 @@
 local agents = require "hocket.agent"
 local bounds = require "hocket.internal.agents.bounds"
 local cases = require "hocket.internal.base.lazy" "hocket.internal.eval.cases"
-local declared = require "hocket.internal.runner.declared"
+local declared = require "hocket.internal.agents.declared"
 local json = require "hocket.json"
 local mermaid = require "hocket.internal.agents.mermaid"
 local orchestrate = require "hocket.orchestrate"

@@ -1,7 +1,7 @@
 --- What is true of a target that nobody has run yet: which agents and scripts it has, and what is wrong with
 --- them. `hocket check` shows it, and a generation has to pass it.
 local agents = require "hocket.agent"
-local declared = require "hocket.internal.runner.declared"
+local declared = require "hocket.internal.agents.declared"
 local fiber = require "hocket.internal.core.fiber"
 local find = require "hocket.internal.agents.find"
 local problem = require "hocket.internal.agents.problem"
