@@ -14,6 +14,7 @@
 local core = require "hocket.internal.core.permission"
 local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
+local approval_targets = require "hocket.internal.base.lazy" "hocket.internal.agents.approval_targets"
 local policy = require "hocket.internal.run.policy"
 local toolset = require "hocket.internal.session.toolset"
 local labels = require "hocket.internal.base.labels"
@@ -97,7 +98,7 @@ function permission.new(agent, tools, allowed, policy, known)
   local places, grants = nothing, nothing
   if own.places and policy.protect then places, grants = policy.protect() end
   return setmetatable({
-    agent = agent, toolset = own, by_name = own.by_name, tools = own.tools, withheld = withheld, calls = false, core = false,
+    agent = agent, toolset = own, by_name = own.by_name, tools = own.tools, withheld = withheld, calls = false, core = false, fits = false,
     passes = #layers == 0 and own.passes or {},
     layers = layers, places = places, grants = grants,
     labels = policy.labels or labels.new(), ask = policy.ask, named = policy.named, conditions = #layers > 0 and has_conditions(layers),
@@ -191,6 +192,30 @@ local function is_known_host(self, one, args)
   return to == true or type(to) == "string" and self.named ~= nil and self.named(to)
 end
 
+-- A rule that fits no call of a tool, since that has no such argument: why.
+local function misfit_of(self, one)
+  if not self.conditions then return nil end
+  self.fits = self.fits or {}
+  if self.fits[one] then return nil end
+  for _, layer in ipairs(self.layers) do
+    for _, rule in ipairs(layer.rules) do
+      local wrong = rule.tool == one.name and approval_targets.misfit_of(rule, one)
+      if wrong then return ("%s: %s"):format(layer.name, wrong) end
+    end
+  end
+  self.fits[one] = true
+end
+
+--- What is wrong with the rules for its tools. Those that come later, as from a server, are refused where they are called.
+---@return string?
+---@internal
+function Permissions:misfit()
+  for _, one in ipairs(self.conditions and self.tools or nothing) do
+    local wrong = misfit_of(self, one)
+    if wrong then return wrong end
+  end
+end
+
 -- What the core says of a call.
 local function decide(self, one, args)
   self.core = self.core or core.new(for_core(self.layers), self.places, self.grants) -- most agents call no tool
@@ -205,7 +230,7 @@ local function renew(self)
   local more = policy.bound()
   if more == self.bound then return end
   self.own_layers = self.own_layers or self.layers
-  self.bound, self.core, self.passes = more, false, {}
+  self.bound, self.core, self.passes, self.fits = more, false, {}, false
   self.layers = table.move(self.own_layers, 1, #self.own_layers, 1, {})
   if more then table.move(more, 1, #more, #self.layers + 1, self.layers) end
   self.conditions = has_conditions(self.layers)
@@ -265,6 +290,8 @@ function Permissions:check(one, args, emit)
   if one.max_calls and used_up(self, one) then
     return refuse(one, emit, ("it may be called %d times at most"):format(one.max_calls))
   end
+  local wrong = misfit_of(self, one)
+  if wrong then return refuse(one, emit, wrong) end
   local verdict, reason, each, unseen = decide(self, one, args)
   local changed
   if verdict == "deny" then return refuse(one, emit, reason) end

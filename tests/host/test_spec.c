@@ -97,12 +97,41 @@ static void test_tree(void **state)
     hocket_close(h, NULL, NULL);
 }
 
+/* A rule that can match nothing would let through what it was to stop. */
+static void test_rules(void **state)
+{
+    static const char *const options[] = { "{\"approve\":[\"bash=deny\"]}",
+        "{\"approve\":[\"execute_command(cmd=x)=deny\"]}", "{}" };
+    static const char *const words[] = { "there is no tool 'bash'",
+        "no argument of execute_command: 'cmd'", "there is no tool 'frobnicate'" };
+    struct hocket_options o;
+    (void) state;
+    hocket_options_init(&o, sizeof(o));
+    hocket_host *h = host_with(NULL, &o);
+    for (int i = 0; i < 3; i++) {
+        struct outcome end = { 0 };
+        struct hocket_error e;
+        assert_true(test_temp_file(file_path, ".md",
+            i == 2 ? "---\napprove: {deny: [frobnicate]}\n---\nYou." : "---\n---\nYou."));
+        struct hocket_run_spec spec = {
+            .size = sizeof(spec), .target = file_path, .input = "hello", .options = options[i]
+        };
+        assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &end, &e), 0);
+        wait_for(h, &end);
+        assert_int_equal(end.status, i == 2 ? HOCKET_EAGENT : HOCKET_EINVAL);
+        assert_non_null(strstr(end.error, words[i]));
+        drop_file(NULL);
+    }
+    hocket_close(h, NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_priority, drop_file),
         cmocka_unit_test_teardown(test_bad_priority, drop_file),
         cmocka_unit_test_teardown(test_tree, drop_file),
+        cmocka_unit_test_teardown(test_rules, drop_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

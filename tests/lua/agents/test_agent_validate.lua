@@ -138,21 +138,26 @@ end)
 
 t.test("a rule for a tool that nobody knows", function()
   one_problem({ a = "approve:\n  deny: ['exec_command(rm *)']" },
-    "a.md:3:10: the rule is for no tool: 'exec_command': did you mean 'execute_command'?")
+    "a.md:3:10: the rule binds nothing: there is no tool 'exec_command': did you mean 'execute_command'?")
   local list, found = problems { a = "approve: {ask: [writefile], allow: [read_file, 'read_*', my_own_tool], deny: [execute_command]}" }
   t.equal(#list, 1, t.show(list))
-  t.has(list[1], "warning: the rule is for no tool: 'writefile': did you mean 'write_file'?")
+  t.has(list[1], "a.md:2:17: the rule binds nothing: there is no tool 'writefile': did you mean 'write_file'?")
   t.equal(found[1].code, "unknown_tool")
 end)
 
-t.test("a rule that fits no call of a tool for files", function()
+t.test("a rule that fits no call of its tool", function()
+  one_problem({ a = "approve:\n  deny: ['execute_command(cmd=echo*)']" },
+    "a.md:3:10: the rule is for no argument of execute_command: 'cmd' (there are: command, directory, timeout)")
+  one_problem({ a = "approve: {ask: ['web_fetch(Url=*)']}" }, "no argument of web_fetch: 'Url': did you mean 'url'?")
+  one_problem({ a = "approve: {allow: ['execute_lua(script=*)']}" }, "no argument of execute_lua: 'script'")
+  one_problem({ a = "approve: {deny: ['lua(script=*)']}" }, "no argument of lua: 'script'")
   one_problem({ a = "approve:\n  deny: ['write_file(pth=*.md)']" },
     "a.md:3:10: the rule is for no argument of write_file: 'pth': did you mean 'path'?")
   one_problem({ a = "approve:\n  deny: [read_file, 'write_file(./docs/*)']" },
     "a.md:3:21: the rule fits no path: they begin below the folder of the work, as 'docs/*' does, not './docs/*'")
   local list = problems { a = "approve: {allow: ['move_file(from=/tmp/*)', 'edit_file(new_text=/x)', 'execute_command(./make *)', 'write_file(path=*.md)']}" }
   t.equal(#list, 1, t.show(list))
-  t.has(list[1], "warning: the rule fits no path")
+  t.has(list[1], "a.md:2:19: the rule fits no path")
 end)
 
 -- ---- Bounds --------------------------------------------------------------------------------------

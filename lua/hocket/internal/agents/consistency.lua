@@ -1,11 +1,10 @@
 --- Which keys go together. Each rule is a fact about the patterns, told with the fix.
-local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
+local approval_targets = require "hocket.internal.base.lazy" "hocket.internal.agents.approval_targets"
 local needs = require "hocket.internal.agents.needs"
 local problem = require "hocket.internal.agents.problem"
 local prompt = require "hocket.internal.agents.prompt"
 local skills = require "hocket.internal.base.lazy" "hocket.internal.agents.skills"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
-local tool = require "hocket.tool"
 
 local rules = {}
 
@@ -64,33 +63,15 @@ local function check_plans(def, places, say)
   end
 end
 
-local path_arguments = { path = true, paths = true, from = true, to = true }
-
--- What keeps a rule from ever fitting a call. Toolsets bring tools of other names, so that only a slip can be told.
-local function why_useless(rule)
-  local near = not tool.is_known(rule.tool) and not rule.tool:find "[*?]" and suggest(rule.tool, tool.names())
-  if near then return ("the rule is for no tool: '%s': did you mean '%s'?"):format(rule.tool, near), "unknown_tool" end
-  local parameters = rule.match and tool.parameters(rule.tool)
-  if not parameters then return nil end
-  local names = {}
-  for name in pairs(parameters.properties) do names[#names + 1] = name end
-  table.sort(names)
-  if rule.argument and not parameters.properties[rule.argument] then
-    return ("the rule is for no argument of %s: '%s'%s"):format(rule.tool, rule.argument, problem.hint(rule.argument, names))
-  elseif rule.match:find "^%.?%.?/" and path_arguments[rule.argument or "path"] then
-    return ("the rule fits no path: they begin below the folder of the work, as 'docs/*' does, not '%s'"):format(rule.match)
-  end
-end
-
--- Where a rule without effect would let through what was to be denied it is an error.
 local function check_approve(def, say)
   for _, verdict in ipairs(sorted_keys(def.approve or {})) do
     for i, rule in ipairs(def.approve[verdict]) do
-      local wrong, code = why_useless(rule)
+      local pointer = ("/approve/%s/%d"):format(verdict, i - 1)
+      local misspelt = approval_targets.slip(rule, true)
+      local wrong = misspelt or approval_targets.misfit(rule)
       if wrong then
-        local one = say(("/approve/%s/%d"):format(verdict, i - 1), wrong)
-        one.code = code or one.code
-        if verdict ~= "deny" then one.severity = "warning" end
+        local one = say(pointer, wrong)
+        if misspelt then one.code = "unknown_tool" end
       end
     end
   end

@@ -1,30 +1,16 @@
 --- What is wrong with a team as a whole, and can be said of a whole project only: `hocket check` asks. A team that is
 --- loaded may be given by a script what its files do not say.
-local glob = require("hocket.internal.core.permission").glob
+local approval_targets = require "hocket.internal.base.lazy" "hocket.internal.agents.approval_targets"
 local graph = require "hocket.internal.agents.graph"
 local models = require "hocket.internal.base.lazy" "hocket.model"
 local needs = require "hocket.internal.agents.needs"
 local problem = require "hocket.internal.agents.problem"
 local prompt = require "hocket.internal.agents.prompt"
 local skills = require "hocket.internal.base.lazy" "hocket.internal.agents.skills"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local sources = require "hocket.internal.base.sources"
-local tool = require "hocket.tool"
 
 local project = {}
-
---- Tools that toolsets and patterns bring along; and call_NAME, for each agent.
-local of_patterns = {}
-for name in ([[create_tasks get_plan_status read_document consolidate_section read_document_clean read_tasks complete_task
-  write_section submit_task check_tasks wait_tasks get_result cancel_task route_to broadcast vote_conclude next_round
-  read_result search_result read_skill run_skill
-  memory_write memory_search memory_read memory_forget]]):gmatch "%S+" do of_patterns[name] = true end
-
---- What tools are called in other programs.
-local elsewhere = {
-  bash = "execute_command", shell = "execute_command", sh = "execute_command", terminal = "execute_command", run_command = "execute_command",
-  python = "execute_python", read = "read_file", write = "write_file", edit = "edit_file", ls = "list_directory", grep = "search_files",
-  glob = "search_files", fetch = "web_fetch", curl = "web_fetch", search = "web_search", move = "move_file",
-}
 
 ---@class hocket.Project
 ---@field defs table<string, hocket.Agent>
@@ -45,32 +31,18 @@ end
 
 -- The names that a rule may be for.
 local function tool_names(self)
-  local names = {}
-  for _, name in ipairs(tool.names()) do names[name] = true end
-  for name in pairs(of_patterns) do names[name] = true end
-  for name in pairs(self.known.tools) do names[name] = true end
-  for name, def in pairs(self.defs) do
-    names["call_" .. name] = true
-    for _, one in ipairs(def.tools) do names[type(one) == "table" and one.name or one] = true end
-  end
+  local names = approval_targets.names(self.defs)
+  names:add(sorted_keys(self.known.tools))
   return names
 end
 
-local function fits_any(tool_glob, names)
-  if not tool_glob:find "[*?\\]" then return names[tool_glob] end
-  for name in pairs(names) do
-    if glob(tool_glob, name) then return true end
-  end
-end
-
+-- What its own file shows to be wrong was said when that was read.
 local function check_rules(self, def, names)
-  for verdict, list in pairs(def.approve or {}) do
-    for i, rule in ipairs(list) do
-      local pointer = ("/approve/%s/%d"):format(verdict, i - 1)
-      if not fits_any(rule.tool, names) then
-        say(self, def, pointer, "unknown_tool", ("the rule binds nothing: there is no tool '%s'%s"):format(rule.tool,
-          elsewhere[rule.tool] and (": did you mean '%s'?"):format(elsewhere[rule.tool]) or problem.hint(rule.tool, tool.names())))
-      end
+  for _, verdict in ipairs(sorted_keys(def.approve)) do
+    for i, rule in ipairs(def.approve[verdict]) do
+      local unknown = approval_targets.unknown(rule, names)
+      local wrong = unknown or approval_targets.misfit(rule, names)
+      if wrong then say(self, def, ("/approve/%s/%d"):format(verdict, i - 1), unknown and "unknown_tool" or "incompatible", wrong) end
     end
   end
 end

@@ -1,6 +1,7 @@
 --- `hocket acp`: an agent or a team for an editor, over this process's standard input and output, one message a line.
 local acp = require "hocket.internal.serve.acp"
 local fiber = require "hocket.internal.core.fiber"
+local rule_check = require "hocket.internal.work.rule_check"
 local sockets = require "hocket.internal.core.socket"
 
 --- Bytes of one message, of what may wait to be sent; from how many on whoever sends waits.
@@ -38,6 +39,8 @@ end
 ---@param args {target?: string, options: table}
 return function(args)
   require "hocket.internal.runner.builtins"
+  local wrong = rule_check.early(args.options or {}, { args.target })
+  if wrong then return nil, wrong end
   local stream, err = sockets.stdio(MAX_MESSAGE, MAX_QUEUE)
   if not stream then return nil, err end
   local own = fiber.self()

@@ -6,6 +6,7 @@ local fiber = require "hocket.internal.core.fiber"
 local runs = require "hocket.internal.run.run"
 local service = require "hocket.internal.serve.mcp_service"
 local http = require "hocket.internal.base.lazy" "hocket.internal.mcp.server_http"
+local rule_check = require "hocket.internal.work.rule_check"
 local stdio = require "hocket.internal.mcp.server_stdio"
 local system = require "hocket.internal.core.system"
 
@@ -50,6 +51,8 @@ return function(args, journal, id)
   local made, err = service.open(args)
   if not made then return nil, err end
   local closing <close> = setmetatable({}, { __close = function() made:close() end })
+  local wrong = rule_check.early(args.options or {}, args.targets or {})
+  if wrong then return nil, wrong end
   made:watch()
   local ok
   if args.transport == "events" then ok, err = serve_by_events(made, journal, id)

@@ -7,6 +7,7 @@ local desks = require "hocket.internal.endpoints.desk"
 local fiber = require "hocket.internal.core.fiber"
 local firing = require "hocket.internal.base.lazy" "hocket.internal.schedule.firing"
 local offered = require "hocket.internal.serve.offered"
+local rule_check = require "hocket.internal.work.rule_check"
 local runs = require "hocket.internal.run.run"
 local servers = require "hocket.internal.endpoints.server"
 local store = require "hocket.internal.core.store"
@@ -60,6 +61,8 @@ return function(args, journal, id)
   local made, err = offered.open(args.targets or {}, args.all)
   if not made then return nil, err end
   local closing <close> = setmetatable({}, { __close = function() made:close() end })
+  local wrong_rule = rule_check.early(args.options or {}, args.targets or {})
+  if wrong_rule then return nil, wrong_rule end
   local hooks = args.webhooks or {}
   local secret
   if #hooks > 0 then

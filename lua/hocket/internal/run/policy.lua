@@ -91,13 +91,6 @@ function policy.operator()
   return own.operator or nil
 end
 
---- What is wrong with what the operator says here; nil: nothing.
----@return hocket.Error?
-function policy.wrong()
-  local _, err = layer_of("operator", "HOCKET_APPROVE", split(system.getenv "HOCKET_APPROVE" or ""))
-  return err
-end
-
 --- Layers that bind a run that went on under another operator's word: a list that is never changed; nil: none do.
 ---@return table[]?
 function policy.bound()

@@ -22,6 +22,7 @@ local pool_call = require "hocket.internal.base.lazy" "hocket.internal.runner.po
 local provider_place = require "hocket.internal.runner.provider_place"
 local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
 local recorded = require "hocket.internal.base.lazy" "hocket.internal.runner.recorded"
+local rule_check = require "hocket.internal.base.lazy" "hocket.internal.work.rule_check"
 local runner = require "hocket.internal.runner.run_agent"
 local runs = require "hocket.internal.run.run"
 local script = require "hocket.internal.base.script"
@@ -150,6 +151,15 @@ local function check_variables(run, target)
   end
 end
 
+-- Whether anybody says anything of tool calls.
+local function has_rules(run, target)
+  if run.options.approve ~= nil or system.getenv "HOCKET_APPROVE" then return true end
+  for _, def in pairs(target.agent and agents.team_of(target.agent) or {}) do
+    if def.approve then return true end
+  end
+  return false
+end
+
 local function run_agent(target, input, run)
   if #run.files == 0 and (not input or not input:find "%S") then
     return failure("invalid", "an agent needs an input: hocket run TARGET \"what to do\", or '-' to read it from stdin")
@@ -164,6 +174,8 @@ local function work(run, target, input)
   if ok then ok, err = run:read_files(run.options.files) end
   if not ok then return nil, err end
   check_variables(run, target)
+  local wrong = has_rules(run, target) and rule_check.of_target(run, target)
+  if wrong then return nil, wrong end
   if run.options.conversation then
     return require("hocket.internal.runner.chat").run(run, target, input, function(newest) return load_script(newest, run, nil) end)
   end

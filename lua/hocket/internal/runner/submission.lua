@@ -5,6 +5,7 @@ local json = require "hocket.json"
 local models = require "hocket.internal.base.lazy" "hocket.model"
 local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
 local provider_place = require "hocket.internal.runner.provider_place"
+local rule_check = require "hocket.internal.work.rule_check"
 local targets = require "hocket.internal.runner.target"
 local travel = require "hocket.internal.work.travel"
 local trust = require "hocket.internal.runner.trust"
@@ -94,6 +95,8 @@ function submission.prepare(args)
   target, err = targets.find(args.target)
   if not target then return nil, err end
   local options = args.options or {}
+  local wrong = rule_check.early(options, { args.target })
+  if wrong then return nil, wrong end
   local admitted
   admitted, err = admit(target, options)
   if not admitted then return nil, err end

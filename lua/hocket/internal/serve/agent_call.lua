@@ -166,7 +166,7 @@ local function start(spec, at)
   local options = {}
   for name, value in pairs(spec.options) do options[name] = value end
   options.interactive, options.variables, options.labels = at:can "elicitation/create", spec.variables or options.variables, json.array { "outside" }
-  options.trace = trace_of(spec, at)
+  options.trace, options.offered = trace_of(spec, at), true
   return spec.start(spec.target, spec.input, options)
 end
 

@@ -17,8 +17,10 @@ local file_schemas = lazy "hocket.internal.tools.file_schemas"
 
 for module, names in pairs(modules) do
   for _, name in ipairs(names) do
-    local parameters = module == "hocket.internal.tools.file" and function() return file_schemas[name].parameters end or nil
-    tool.set(name, function(env) return require(module).make(name, env) end, parameters)
+    tool.set(name, function(env) return require(module).make(name, env) end, function()
+      if module == "hocket.internal.tools.file" then return file_schemas[name].parameters end
+      return require(module).parameters(name)
+    end)
   end
 end
 

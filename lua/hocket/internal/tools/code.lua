@@ -89,6 +89,9 @@ local parameters = {
   },
 }
 
+---@return table parameters JSON Schema.
+function code.parameters() return parameters end
+
 ---@param name string
 ---@param env table
 ---@return hocket.Tool?

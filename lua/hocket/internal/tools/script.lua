@@ -159,6 +159,9 @@ local DESCRIPTION = ("Run a Lua 5.4 script that calls your other tools: tools.NA
   .. "You are shown what the script returns and prints, and not what its calls came to: use it for many calls, for loops, for picking out of long results. "
   .. "json.decode(text) and json.encode(value) are there; files, network and time are not. At most %d calls."):format(CALLS)
 
+---@return table parameters JSON Schema.
+function script.parameters() return parameters end
+
 ---@param name "lua"
 ---@param env table
 ---@return hocket.Tool

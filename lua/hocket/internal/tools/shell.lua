@@ -108,6 +108,9 @@ end
 --- A program has run, in a life before this one.
 shell.recall = give_labels
 
+---@return table parameters JSON Schema.
+function shell.parameters() return parameters end
+
 ---@param name "execute_command"
 ---@param env table
 ---@return hocket.Tool?

@@ -176,6 +176,10 @@ local made = {
 }
 
 ---@param name "web_fetch"|"web_search"
+---@return table parameters JSON Schema.
+function tools.parameters(name) return made[name].parameters end
+
+---@param name "web_fetch"|"web_search"
 ---@return hocket.Tool
 function tools.make(name)
   local def = made[name]

@@ -219,7 +219,10 @@ local function equip(step, facts, free, both)
   local tools, err = tools_of(facts, step, free, both, env)
   if not tools then return nil, err end
   local known = step.run.alike[step.def]
-  return env, scope.permissions(step, tools, free, known and known.toolset)
+  local permissions = scope.permissions(step, tools, free, known and known.toolset)
+  local wrong = permissions:misfit()
+  if wrong then return nil, { code = "invalid", message = wrong } end
+  return env, permissions
 end
 
 -- What its caller says of its window, else the run, else its file.

@@ -8,7 +8,7 @@ local lazy = require "hocket.internal.base.lazy"
 local system = require "hocket.internal.core.system"
 
 local policy, ask, workdir = lazy "hocket.internal.run.policy", lazy "hocket.ask", lazy "hocket.internal.run.workdir"
-local egress = lazy "hocket.internal.run.egress"
+local egress, rule_check = lazy "hocket.internal.run.egress", lazy "hocket.internal.work.rule_check"
 
 local scope = {}
 
@@ -28,11 +28,15 @@ function scope.rules(step)
     layers = nothing -- as the operator and the run mostly say
     if step.run.options.approve ~= nil or step.run.options.rules or effects.here() or system.getenv "HOCKET_APPROVE" then layers, err = policy.of_run(step.run.options) end
     if not layers then return nil, err end
+    local wrong = #layers > 0 and rule_check.of_run(step, layers)
+    if wrong then return nil, wrong end
     local call = step.run.call
     if call then layers = table.move(call.rules, 1, #call.rules, #layers + 1, table.move(layers, 1, #layers, 1, {})) end
   end
   local own = step.def.approve and policy.of_agent(step.def)
   if not own then return layers end
+  local wrong = rule_check.of_agent(step)
+  if wrong then return nil, wrong end
   layers = table.move(layers, 1, #layers, 1, {})
   layers[#layers + 1] = own
   return layers

@@ -16,7 +16,7 @@ local firing = require "hocket.internal.schedule.firing"
 local json = require "hocket.json"
 local mail = require "hocket.internal.run.mail"
 local patient = require "hocket.internal.run.patient"
-local policy = require "hocket.internal.run.policy"
+local rule_check = require "hocket.internal.work.rule_check"
 local runs = require "hocket.internal.run.run"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
@@ -245,7 +245,8 @@ return function(args, journal, id)
   local run = runs.new { journal = journal, id = id, options = {} }
   function self:tell(kind, what) run:emit(kind, what) end
   hear_program(self, run)
-  local wrong = policy.wrong()
+  require "hocket.internal.runner.builtins" -- the tools that rules name
+  local wrong = rule_check.early {}
   if wrong then return nil, wrong end
   local ok, err = until_stopped(self, reach)
   if self.stopping then return { text = "" } end
