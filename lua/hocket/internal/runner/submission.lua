@@ -22,6 +22,11 @@ local function failure(code, message, ...)
   return nil, { code = code, message = message:format(...) }
 end
 
+-- A name that is none, in one line.
+local function shown(name)
+  return (tostring(name):sub(1, 80):gsub("%c", "?"))
+end
+
 local function check(args)
   if not utf8.len(args.target) or args.target:find "\0" then return failure("invalid", "the target is not valid UTF-8, or has a NUL in it") end
   if not utf8.len(args.input or "") then return failure("invalid", "the input is not valid UTF-8") end
@@ -31,11 +36,11 @@ local function check(args)
   end
   local project = args.project or (args.options or {}).project
   if project ~= nil and not day_budget.is_name(project) then
-    return failure("invalid", "'%s' is no name of a project: letters, digits, '.', '_' and '-', with a letter or digit first, 64 at most", tostring(project))
+    return failure("invalid", "'%s' is no name of a project: letters, digits, '.', '_' and '-', with a letter or digit first, 64 at most", shown(project))
   end
   local pool = args.pool or POOL
   if type(pool) ~= "string" or not pool:find "^[%w][%w._-]*$" or #pool > 64 then
-    return failure("invalid", "'%s' is no name of a pool: letters, digits, '.', '_' and '-', with a letter or digit first, 64 at most", tostring(pool))
+    return failure("invalid", "'%s' is no name of a pool: letters, digits, '.', '_' and '-', with a letter or digit first, 64 at most", shown(pool))
   end
   return true
 end
