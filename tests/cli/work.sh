@@ -162,7 +162,7 @@ print(select(2, one:wait(0.01)), one.id)
 assert(one:cancel())
 X
 run "$HOCKET" run -q wrong.lua; expect 0; hasnt out submitted; hasnt out ".lua:"; has out "bad argument #3 to 'submit'"
-has out "bad option 'at'"; has out "'a,b' is no name of a pool"; has out "the input is not valid UTF-8"; same "$(wc -l <out)" 20
+has out "bad option 'at'"; has out "'a,b' is no name of a pool"; has out "the input is not valid UTF-8"; same "$(wc -l <out)" 19
 has out "bad option 'timeout' for 'submit' (seconds above 0"; has out "bad option 'budget'"; has out "bad option 'max_turns'"; has out "foo"; has out "there is no model 'nonsense'"
 same "$(grep -c "to 'wait' (seconds from 0 on expected" out)" 3; has out "unknown option 'seconds' for 'wait'"; has out "has not ended within 0.01 seconds"
 run "$HOCKET" run -d -m foo/bar child.lua x; expect 4; has err foo
