@@ -27,8 +27,9 @@ function take(slots, change) {
   if (!one) slots.set(key, one = { key, slot, name: nameOf(change, slot), place: slots.size, entries: [] });
   const entry = { version: whole(change.version), author: text(change.author ?? change.agent ?? "?"), content: text(change.content), merged: 0 };
   if (change.change === "consolidate") {
-    // It stands for what its author had read; what came later stays.
-    const later = one.entries.filter((other) => other.version > whole(change.base_version));
+    // It stands for what its author had read: entries that are listed, else all up to a version. What it had not read stays.
+    const listed = Array.isArray(change.replaces) && new Set(change.replaces);
+    const later = one.entries.filter((other) => (listed ? !listed.has(other.version) : other.version > whole(change.base_version)));
     entry.merged = one.entries.length - later.length;
     one.entries = [entry, ...later];
   } else {

@@ -24,9 +24,10 @@ function document:append(slot, agent, content) end
 ---@param author string
 ---@param content string
 ---@param base_version integer The version that the author has read.
+---@param only? integer[] Versions: exactly the entries that these brought are replaced, where the author has not read all.
 ---@return integer? version
 ---@return hocket.Error?
-function document:consolidate(slot, author, content, base_version) end
+function document:consolidate(slot, author, content, base_version, only) end
 
 --- What stands beside the entry that a version brought, in its slot, by now: after a consolidation what its author
 --- had not read.
@@ -40,6 +41,11 @@ function document:beside(version) end
 ---@return string? text
 ---@return hocket.Error?
 function document:render(options) end
+
+--- One entry as `render` shows it with its tag; nil when there is no such entry, or a merged text has replaced it.
+---@param version integer The version that brought it.
+---@return string?
+function document:tagged(version) end
 
 --- The slots that have entries, in the schema's order.
 ---@param version? integer

@@ -4,9 +4,10 @@
  * Slots come as tables and are turned into JSON for the core, which has the one reader of slots
  * that also reads those of models and records. */
 
-#include "bind/fiber/fiber.h"
-#include "bind/board/board.h"
+#include <stdlib.h>
 
+#include "bind/board/board.h"
+#include "bind/fiber/fiber.h"
 #include "bind/journal/journal.h"
 #include "bind/json/json.h"
 #include "bind/util.h"
@@ -173,17 +174,47 @@ static int l_append(lua_State *L)
     return pushed_version(L, v, &err);
 }
 
-/* d:consolidate(slot, author, content, base_version) -> version | nil, error */
+static int by_version(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *) a, y = *(const int64_t *) b;
+    return (x > y) - (x < y);
+}
+
+/* The list of versions at arg, which stays on the stack; NULL: there is none. */
+static const struct hocket__versions *opt_versions(
+    lua_State *L, int arg, struct hocket__versions *out)
+{
+    if (lua_isnoneornil(L, arg))
+        return NULL;
+    luaL_checktype(L, arg, LUA_TTABLE);
+    lua_Unsigned n = lua_rawlen(L, arg);
+    luaL_argcheck(L, n <= 1 << 20, arg, "too many versions");
+    int64_t *v = lua_newuserdatauv(L, (n + 1) * sizeof(*v), 0);
+    for (lua_Unsigned i = 0; i < n; i++) {
+        int is_int;
+        lua_rawgeti(L, arg, (lua_Integer) i + 1);
+        v[i] = lua_tointegerx(L, -1, &is_int);
+        luaL_argcheck(L, is_int, arg, "versions have to be integers");
+        lua_pop(L, 1);
+    }
+    qsort(v, n, sizeof(*v), by_version);
+    *out = (struct hocket__versions){ v, n };
+    return out;
+}
+
+/* d:consolidate(slot, author, content, base_version, only?) -> version | nil, error */
 static int l_consolidate(lua_State *L)
 {
     struct document *d = check_document(L);
     struct hocket_error err;
     struct hocket__slot slot;
     struct hocket__str author = hocket__check_str(L, 3), content = hocket__check_str(L, 4);
+    struct hocket__versions list;
+    const struct hocket__versions *only = opt_versions(L, 6, &list);
     int64_t base = luaL_checkinteger(L, 5), v = parse_slot(L, d, 2, &slot, &err);
     if (v == 0)
-        v = hocket__document_consolidate(
-            d->doc, &slot, author, content, base, hocket__script_wall_ms(hocket__runtime(L)), &err);
+        v = hocket__document_consolidate(d->doc, &slot, author, content, base, only,
+            hocket__script_wall_ms(hocket__runtime(L)), &err);
     return pushed_version(L, v, &err);
 }
 
@@ -272,6 +303,21 @@ static int l_render(lua_State *L)
     return 1;
 }
 
+/* d:tagged(version) -> the entry that it brought, as d:render{tagged=true} shows it | nil: there is none, or it was replaced */
+static int l_tagged(lua_State *L)
+{
+    struct document *d = check_document(L);
+    lua_Integer version = luaL_checkinteger(L, 2);
+    hocket__buf_reset(&d->rt->scratch);
+    int rc = hocket__document_tagged(d->doc, version, &d->rt->scratch);
+    if (rc == HOCKET_ENOTFOUND)
+        return 0;
+    if (rc < 0)
+        return hocket__raise_nomem(L);
+    hocket__push_str(L, hocket__buf_str(&d->rt->scratch));
+    return 1;
+}
+
 static int push_json(lua_State *L, struct document *d)
 {
     struct hocket_error err;
@@ -348,6 +394,7 @@ static const luaL_Reg methods[] = {
     { "record", l_record },
     { "beside", l_beside },
     { "render", l_render },
+    { "tagged", l_tagged },
     { "slots", l_slots },
     { "history", l_history },
     { "version", l_version },

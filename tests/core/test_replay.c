@@ -117,6 +117,19 @@ static void board_operation(struct world *w)
     }
 }
 
+/* Every other one says itself what it replaces. */
+static void merge(struct world *w, const struct hocket__slot *slot, struct hocket__str agent,
+    struct hocket__str text, int64_t base)
+{
+    int64_t list[8], next = 1;
+    size_t n = rnd(w, 9);
+    for (size_t i = 0; i < n; i++)
+        next = list[i] = next + 1 + rnd(w, 12);
+    const struct hocket__versions only = { list, n };
+    hocket__document_consolidate(
+        w->document, slot, agent, text, base, rnd(w, 2) ? &only : NULL, w->now, NULL);
+}
+
 static void document_operation(struct world *w)
 {
     char room[64];
@@ -126,8 +139,7 @@ static void document_operation(struct world *w)
     if (rnd(w, 5) > 0)
         hocket__document_append(w->document, &slot, agent, text, w->now, NULL);
     else
-        hocket__document_consolidate(w->document, &slot, agent, text,
-            latest > 20 ? latest - rnd(w, 22) + 1 : rnd(w, 3), w->now, NULL);
+        merge(w, &slot, agent, text, latest > 20 ? latest - rnd(w, 22) + 1 : rnd(w, 3));
 }
 
 static void shoot(struct world *w, struct shot *s)

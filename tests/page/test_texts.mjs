@@ -29,13 +29,16 @@ const change = (version, slot, content, more) => ({ version, slot, content, auth
 
 test("a document at each of its versions", () => {
   const document = { versions: [change(1, { day: 2 }, "two"), change(2, { day: 1 }, "one"), change(3, { day: 1 }, "more"), change(4, { day: 1 }, "later"),
-    change(5, { day: 1 }, "one and more", { change: "consolidate", base_version: 3, change_description: "merged 2 entries into Day 1", author: "chief" })] };
+    change(5, { day: 1 }, "one and more", { change: "consolidate", base_version: 3, change_description: "merged 2 entries into Day 1", author: "chief" }),
+    change(6, { day: 1 }, "and even more"),
+    change(7, { day: 1 }, "all of it", { change: "consolidate", base_version: 6, replaces: [4, 6], change_description: "merged 2 entries into Day 1", author: "chief" })] };
   const at = (n) => slotsAt(document, n).map((slot) => [slot.name, textOf(slot)]);
   assert.deepEqual(at(0), []);
   assert.deepEqual(at(1), [["Day 2", "two"]]);
   assert.deepEqual(at(4), [["Day 1", "one\n\nmore\n\nlater"], ["Day 2", "two"]]);
   assert.deepEqual(at(5), [["Day 1", "one and more\n\nlater"], ["Day 2", "two"]], "what came after it was read stays");
   assert.equal(slotsAt(document, 5)[0].entries[0].merged, 2);
+  assert.deepEqual(at(7)[0], ["Day 1", "all of it\n\none and more"], "what was not read stays");
   assert.doesNotThrow(() => slotsAt({ versions: [{ version: "x", slot: null }, { version: 1, slot: "s", content: {} }, { version: 2, slot: { __proto__: null, a: {} } }] }, 9));
 });
 

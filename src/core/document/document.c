@@ -137,10 +137,27 @@ static struct hocket__doc_node *in_all(struct hocket__list *l)
     return hocket__container_of(l, struct hocket__doc_node, all);
 }
 
-/* What a consolidation takes the place of: what its author had read, and what the author merged
+static bool has_version(const struct hocket__versions *list, int64_t version)
+{
+    size_t low = 0, high = list->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list->v[middle] == version)
+            return true;
+        if (list->v[middle] < version)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
+/* What a consolidation takes the place of: what its author says, else what it had read, and what it merged
  * itself from nothing later. */
 static bool is_replaced(const struct hocket__entry *e, const struct hocket__doc_change *c)
 {
+    if (c->only)
+        return has_version(c->only, e->born);
     /* what the author had read */
     if (e->born <= c->base_version)
         return true;
@@ -155,6 +172,28 @@ static int64_t count_replaced(
     for (struct hocket__list *l = slot->live.next; l != &slot->live; l = l->next)
         n += is_replaced(&in_live(l)->e, c);
     return n;
+}
+
+/* Whether a reader of the record can tell from base_version alone what is replaced. */
+static bool is_plain(const struct hocket__doc_slot *slot, const struct hocket__doc_change *c)
+{
+    const struct hocket__doc_change by_version = { .base_version = c->base_version,
+        .agent = c->agent };
+    for (struct hocket__list *l = slot->live.next; l != &slot->live; l = l->next) {
+        const struct hocket__entry *e = &in_live(l)->e;
+        bool replaced = is_replaced(e, c);
+        if (replaced != (e->born <= c->base_version) || replaced != is_replaced(e, &by_version))
+            return false;
+    }
+    return true;
+}
+
+static void list_replaced(
+    const struct hocket__doc_slot *slot, const struct hocket__doc_change *c, int64_t *out)
+{
+    for (struct hocket__list *l = slot->live.next; l != &slot->live; l = l->next)
+        if (is_replaced(&in_live(l)->e, c))
+            *out++ = in_live(l)->e.born;
 }
 
 /* "Killed" is a number in the node and nothing else: the entry stays in `all`, and is seen by
@@ -220,20 +259,27 @@ static struct hocket__doc_slot *slot_new(
 static struct hocket__doc_node *node_new(struct hocket__document *d,
     const struct hocket__doc_change *c, const struct hocket__doc_slot *slot)
 {
-    size_t size = sizeof(struct hocket__doc_node) + c->agent.n + c->content.n;
+    bool merged = c->base_version >= 0;
+    int64_t version = (int64_t) d->version_count + 1,
+            replaced = merged ? count_replaced(slot, c) : 0;
+    bool lists = merged && !is_plain(slot, c);
+    size_t list_size = lists ? (size_t) replaced * sizeof(int64_t) : 0;
+    size_t size = sizeof(struct hocket__doc_node) + list_size + c->agent.n + c->content.n;
     struct hocket__doc_node *node = hocket__new(d->a, size);
     if (!node)
         return NULL;
-    char *agent = (char *) (node + 1), *content = agent + c->agent.n;
+    /* List and text lie behind the node in the same block: an entry is one allocation. */
+    int64_t *list = (int64_t *) (node + 1);
+    char *agent = (char *) list + list_size, *content = agent + c->agent.n;
     memcpy(agent, c->agent.p, c->agent.n);
     memcpy(content, c->content.p, c->content.n);
-    /* Text lies behind the node in the same block: an entry is one allocation. */
-    bool merged = c->base_version >= 0;
-    int64_t version = (int64_t) d->version_count + 1;
+    if (lists)
+        list_replaced(slot, c, list);
     *node = (struct hocket__doc_node){
         .e = { .born = version,
             .base_version = merged ? c->base_version : -1,
-            .replaced = merged ? count_replaced(slot, c) : 0,
+            .replaced = replaced,
+            .listed = { lists ? list : NULL, lists ? (size_t) replaced : 0 },
             .at_ms = c->at_ms,
             .slot = c->slot,
             .agent = hocket__str(agent, c->agent.n),
@@ -408,14 +454,15 @@ int64_t hocket__document_append(struct hocket__document *d, const struct hocket_
 }
 
 int64_t hocket__document_consolidate(struct hocket__document *d, const struct hocket__slot *slot,
-    struct hocket__str author, struct hocket__str content, int64_t base_version, int64_t now_ms,
-    struct hocket_error *err)
+    struct hocket__str author, struct hocket__str content, int64_t base_version,
+    const struct hocket__versions *only, int64_t now_ms, struct hocket_error *err)
 {
     struct hocket__doc_change c = { .slot = *slot,
         .agent = author,
         .content = content,
         .base_version = base_version,
-        .at_ms = now_ms };
+        .at_ms = now_ms,
+        .only = only };
     if (base_version < 0)
         return hocket__error(err, HOCKET_EINVAL,
             "base_version has to be the version that was read, not %" PRId64, base_version);

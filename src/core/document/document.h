@@ -4,7 +4,8 @@
  * An append puts one entry at the end of a slot. A consolidation puts one merged
  * entry in the place of the entries that the slot had at `base_version`, the version that its
  * author had read; an entry that came later was not read and stays, behind it. What the same
- * author had merged before, from nothing later, it knows without reading: that is replaced too.
+ * author had merged before, from nothing later, it knows without reading: that is replaced too. An author
+ * that has not read all of a version says which entries it has read.
  *
  *     version        1   2   3   4   5
  *     [food]  tapas  ├───────────┤           consolidate(base 2) at version 4:
@@ -24,7 +25,8 @@
  *      "change":"consolidate","slot":{"day":1,"time_slot":"morning"},
  *      "base_version":2,"at":1795251600123}
  * (change "append" has no base_version; `at` is in ms), with "document":2 where the document
- * has a number. The document is the fold over those with its number.
+ * has a number, and with "replaces":[1,3], the versions of the entries that are replaced, where these are others than
+ * those that the slot had up to base_version. The document is the fold over those with its number.
  *
  * Text is borrowed for the call and copied; what is not UTF-8 is repaired (U+FFFD). A
  * failing operation changes nothing. */
@@ -75,13 +77,20 @@ const struct hocket__slots *hocket__document_schema(const struct hocket__documen
 int64_t hocket__document_append(struct hocket__document *d, const struct hocket__slot *slot,
     struct hocket__str agent, struct hocket__str content, int64_t now_ms, struct hocket_error *err);
 
+/* Entries by the versions that brought them, ascending. */
+struct hocket__versions {
+    const int64_t *v;
+    size_t n;
+};
+
 /* base_version is that of the rendering which `content` was made from: 0 is the empty document
  * (so nothing is replaced), one after the latest is EINVAL. When another author's consolidation
  * came in between, its merged entry was not read and stays too: a conflict, to be told; so does
- * the author's own that was made from a later version than this one. */
+ * the author's own that was made from a later version than this one. `only`, unless NULL: exactly these entries are
+ * replaced, of those that live in the slot; others are passed over. */
 int64_t hocket__document_consolidate(struct hocket__document *d, const struct hocket__slot *slot,
-    struct hocket__str author, struct hocket__str content, int64_t base_version, int64_t now_ms,
-    struct hocket_error *err);
+    struct hocket__str author, struct hocket__str content, int64_t base_version,
+    const struct hocket__versions *only, int64_t now_ms, struct hocket_error *err);
 
 /* ---- Reading ----------------------------------------------------------- */
 
@@ -95,6 +104,8 @@ struct hocket__entry {
     int64_t died;         /* the version that replaced it, or 0 */
     int64_t base_version; /* of a merged entry, otherwise -1 */
     int64_t replaced;     /* how many entries a merged one has replaced */
+    struct hocket__versions
+        listed; /* these, where it is not those up to base_version; else v is NULL */
     int64_t at_ms;
     struct hocket__slot slot;
     struct hocket__str agent, content;
@@ -113,6 +124,11 @@ int hocket__document_each(const struct hocket__document *d, const struct hocket_
 
 /* Appends what a version did: "added to Day 1 — Morning". */
 void hocket__document_describe(
+    const struct hocket__document *d, int64_t version, struct hocket__buf *out);
+
+/* Appends one entry as HOCKET__RENDER_TAGGED shows it: "[agent] text", without a line end. ENOTFOUND (no such version,
+ * or it is replaced), or the buffer's status. */
+int hocket__document_tagged(
     const struct hocket__document *d, int64_t version, struct hocket__buf *out);
 
 enum hocket__rendering {

@@ -42,6 +42,8 @@ struct hocket__doc_change {
     struct hocket__str agent, content;
     int64_t base_version; /* -1: an append */
     int64_t at_ms;
+    const struct hocket__versions
+        *only; /* of a consolidation: what is replaced; NULL: by base_version */
 };
 
 /* Records the change (unless `record` is false: it was read from a record) and applies it, or

@@ -32,6 +32,15 @@ void hocket__document_write_number(const struct hocket__document *d, struct hock
     }
 }
 
+static void write_replaced(const struct hocket__versions *list, struct hocket__buf *out)
+{
+    hocket__jw_key(out, "replaces");
+    hocket__jw_open(out, '[');
+    for (size_t i = 0; i < list->n; i++)
+        hocket__jw_int(out, list->v[i]);
+    hocket__jw_close(out, ']');
+}
+
 static void write_members(
     const struct hocket__document *d, const struct hocket__entry *e, struct hocket__buf *out)
 {
@@ -54,6 +63,8 @@ static void write_members(
         hocket__jw_key(out, "base_version");
         hocket__jw_int(out, e->base_version);
     }
+    if (e->listed.v)
+        write_replaced(&e->listed, out);
     hocket__jw_key(out, "at");
     hocket__jw_int(out, e->at_ms);
 }
@@ -83,10 +94,35 @@ int hocket__document_record(
 /* ---- Reading back -------------------------------------------------------- */
 
 struct record {
+    const struct hocket_allocator *a;
     struct hocket__doc_change c;
     struct hocket__str change, slot;
     int64_t version, number;
+    int64_t *replaces; /* freed by who reads */
+    size_t n, cap;
+    bool lists;
 };
+
+/* Ascending, as they are written. */
+static void read_replaced(struct hocket__replay *p, struct record *rec)
+{
+    rec->lists = true;
+    hocket__replay_array(p);
+    while (hocket__replay_element(p)) {
+        int64_t version = 0;
+        if (p->r.token != HOCKET__JSON_NUMBER || !hocket__json_int(&p->r, &version)
+            || version <= (rec->n > 0 ? rec->replaces[rec->n - 1] : 0)) {
+            hocket__replay_bad(p);
+            return;
+        }
+        if (hocket__grow(rec->a, &rec->replaces, &rec->cap, rec->n + 1, sizeof(*rec->replaces))
+            < 0) {
+            p->status = HOCKET_ENOMEM;
+            return;
+        }
+        rec->replaces[rec->n++] = version;
+    }
+}
 
 static void read_members(struct hocket__replay *p, struct record *rec)
 {
@@ -105,6 +141,8 @@ static void read_members(struct hocket__replay *p, struct record *rec)
             rec->slot = hocket__replay_raw(p);
         else if (hocket__replay_at(p, "base_version"))
             rec->c.base_version = hocket__replay_int(p);
+        else if (hocket__replay_at(p, "replaces") && !rec->lists)
+            read_replaced(p, rec);
         else if (hocket__replay_at(p, "at"))
             rec->c.at_ms = hocket__replay_int(p);
         else
@@ -113,22 +151,19 @@ static void read_members(struct hocket__replay *p, struct record *rec)
     bool merged = hocket__str_is(rec->change, "consolidate");
     if (rec->c.content.n == 0 || hocket__text_name(rec->c.agent, "", NULL) < 0
         || (!merged && !hocket__str_is(rec->change, "append"))
-        || merged != (rec->c.base_version >= 0))
+        || merged != (rec->c.base_version >= 0) || (rec->lists && !merged))
         hocket__replay_bad(p);
 }
 
-static int replay_record(
-    struct hocket__document *d, struct hocket__replay *p, struct hocket_error *err)
+/* Applies what was read. */
+static int take_record(struct hocket__document *d, struct record *r, struct hocket_error *err)
 {
-    struct record rec = { .c = { .base_version = -1 }, .slot = { "", 0 } };
-    read_members(p, &rec);
-    int status = hocket__replay_end(p, err);
-    if (status == 0 && !hocket__emitter_is_told(&d->emitter, rec.number))
-        return 0;
-    if (status == 0)
-        status = hocket__slots_parse(&d->schema, rec.slot, &rec.c.slot, err);
+    const struct hocket__versions only = { r->replaces, r->n };
+    struct record rec = *r;
+    int status = hocket__slots_parse(&d->schema, rec.slot, &rec.c.slot, err);
     if (status < 0)
         return status;
+    rec.c.only = rec.lists ? &only : NULL;
     int64_t latest = hocket__document_version(d);
     /* A record that does not follow was lost with others, or belongs to another document: to
      * go on would show a text that nobody has written. */
@@ -143,6 +178,18 @@ static int replay_record(
     if (rec.number > 0) /* what has no number is from now on the one whose record it was */
         d->emitter.number = rec.number;
     return 1;
+}
+
+static int replay_record(
+    struct hocket__document *d, struct hocket__replay *p, struct hocket_error *err)
+{
+    struct record rec = { .a = d->a, .c = { .base_version = -1 }, .slot = { "", 0 } };
+    read_members(p, &rec);
+    int status = hocket__replay_end(p, err);
+    if (status == 0 && hocket__emitter_is_told(&d->emitter, rec.number))
+        status = take_record(d, &rec, err);
+    hocket__free(d->a, rec.replaces, rec.cap * sizeof(*rec.replaces));
+    return status;
 }
 
 int hocket__document_replay(

@@ -117,19 +117,33 @@ static void add_indented(struct hocket__buf *out, struct hocket__str text)
     hocket__buf_add(out, text.p + from, text.n - from);
 }
 
+static void add_tagged(const struct hocket__entry *e, struct hocket__buf *out)
+{
+    hocket__buf_addc(out, '[');
+    hocket__buf_addstr(out, e->agent);
+    hocket__buf_adds(out, "] ");
+    add_indented(out, hocket__text_trim(e->content));
+}
+
+int hocket__document_tagged(
+    const struct hocket__document *d, int64_t version, struct hocket__buf *out)
+{
+    const struct hocket__entry *e = hocket__document_entry(d, version);
+    if (!e || e->died > 0)
+        return HOCKET_ENOTFOUND;
+    add_tagged(e, out);
+    return out->status;
+}
+
 static void add_entry(
     const struct hocket__entry *e, enum hocket__rendering how, bool first, struct hocket__buf *out)
 {
-    struct hocket__str text = hocket__text_trim(e->content);
     if (how == HOCKET__RENDER_CLEAN) {
         if (!first)
             hocket__buf_addc(out, '\n');
-        hocket__buf_addstr(out, text);
+        hocket__buf_addstr(out, hocket__text_trim(e->content));
     } else {
-        hocket__buf_addc(out, '[');
-        hocket__buf_addstr(out, e->agent);
-        hocket__buf_adds(out, "] ");
-        add_indented(out, text);
+        add_tagged(e, out);
     }
     hocket__buf_addc(out, '\n');
 }

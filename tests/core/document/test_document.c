@@ -86,7 +86,7 @@ static int64_t append(
 static int64_t merge(struct fixture *f, struct hocket__slot slot, const char *text, int64_t base)
 {
     return hocket__document_consolidate(
-        f->d, &slot, FACILITATOR, hocket__cstr(text), base, NOW, &f->err);
+        f->d, &slot, FACILITATOR, hocket__cstr(text), base, NULL, NOW, &f->err);
 }
 
 static void renders(
@@ -238,7 +238,7 @@ static void test_concurrent(void **state)
     append(f, morning, "logistics", "B");
     merge(f, morning, "AB", 2);
     assert_int_equal(hocket__document_consolidate(f->d, &morning, hocket__cstr("editor"),
-                         hocket__cstr("A and B"), 2, NOW, &f->err),
+                         hocket__cstr("A and B"), 2, NULL, NOW, &f->err),
         4);
     renders(
         f, 0, HOCKET__RENDER_TAGGED, "## Day 1 — Morning\n\n[facilitator] AB\n[editor] A and B\n");
@@ -249,6 +249,73 @@ static void test_concurrent(void **state)
     merge(f, evening, "merged", 4); /* an author's own entry is no merge: it was not read */
     renders(f, 0, HOCKET__RENDER_CLEAN,
         "## Day 1 — Morning\n\nA and B\n\nAB.\n\n## Day 1 — Evening\n\nmerged\n\nnot merged\n");
+}
+
+static int64_t merge_only(
+    struct fixture *f, const char *text, int64_t base, const int64_t *v, size_t n)
+{
+    const struct hocket__versions only = { v, n };
+    return hocket__document_consolidate(
+        f->d, &morning, FACILITATOR, hocket__cstr(text), base, &only, NOW, &f->err);
+}
+#define ONLY(...)                                                                                  \
+    (const int64_t[]){ __VA_ARGS__ }, sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)
+
+/* An author that has read some entries replaces these, and no other: not its own merge either, unless it says so. */
+static void test_only(void **state)
+{
+    struct fixture *f = *state;
+    append(f, morning, "food", "A");
+    append(f, morning, "logistics", "B");
+    append(f, morning, "sights", "C");
+    append(f, evening, "sights", "E");
+    assert_int_equal(merge_only(f, "A and C", 4, ONLY(1, 3, 4, 9)), 5);
+    assert_non_null(strstr(f->payload, "\"base_version\":4,\"replaces\":[1,3],"));
+    renders(f, 0, HOCKET__RENDER_TAGGED,
+        "## Day 1 — Morning\n\n[logistics] B\n[facilitator] A and C\n\n## Day 1 — "
+        "Evening\n\n[sights] "
+        "E\n");
+    assert_int_equal(hocket__document_entry(f->d, 5)->replaced, 2);
+    assert_int_equal(merge_only(f, "B", 4, ONLY(2)), 6);
+    assert_non_null(strstr(f->payload, "\"replaces\":[2],"));
+    assert_int_equal(merge_only(f, "all", 5, ONLY(5, 6)), 7);
+    assert_int_equal(hocket__document_entries(f->d), 2);
+    assert_int_equal(merge_only(f, "none", 7, NULL, 0), 8);
+    assert_non_null(strstr(f->payload, "\"replaces\":[],"));
+    append(f, morning, "food", "F");
+    /* what base_version says as well is not listed */
+    assert_int_equal(merge_only(f, "one", 8, ONLY(7, 8)), 10);
+    assert_null(strstr(f->payload, "replaces"));
+    renders(f, 0, HOCKET__RENDER_TAGGED,
+        "## Day 1 — Morning\n\n[facilitator] one\n[food] F\n\n## Day 1 — Evening\n\n[sights] E\n");
+}
+
+/* One's own merge that one has not read again is no part of base_version: the record says so to readers that know this
+ * rule, and to those that do not. */
+static void test_record_of_own_merge(void **state)
+{
+    struct fixture *f = *state;
+    append(f, morning, "food", "A");
+    merge(f, morning, "M", 1);
+    merge(f, morning, "M!", 1);
+    assert_non_null(strstr(f->payload, "\"replaces\":[2],"));
+    append(f, morning, "food", "B");
+    merge(f, morning, "all", 4);
+    assert_null(strstr(f->payload, "replaces"));
+}
+
+static void test_tagged(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__buf out;
+    hocket__buf_init(&out, &hocket__malloc, 0);
+    append(f, morning, "food", " A\n[x] B\n");
+    assert_int_equal(hocket__document_tagged(f->d, 1, &out), 0);
+    assert_string_equal(out.data, "[food] A\n  [x] B");
+    assert_int_equal(hocket__document_tagged(f->d, 2, &out), HOCKET_ENOTFOUND);
+    merge(f, morning, "M", 1);
+    assert_int_equal(hocket__document_tagged(f->d, 1, &out), HOCKET_ENOTFOUND);
+    hocket__buf_deinit(&out);
 }
 
 static void test_base_version(void **state)
@@ -487,6 +554,14 @@ static void test_bad_records(void **state)
         { GOOD ",\"change\":\"consolidate\"," PLACE, HOCKET_EPARSE },
         { GOOD ",\"change\":\"consolidate\",\"base_version\":2," PLACE, HOCKET_ESTATE },
         { GOOD ",\"change\":\"consolidate\",\"base_version\":\"1\"," PLACE, HOCKET_EPARSE },
+        { GOOD ",\"change\":\"append\",\"replaces\":[1]," PLACE, HOCKET_EPARSE },
+#define MERGE GOOD ",\"change\":\"consolidate\",\"base_version\":1," PLACE ",\"replaces\":"
+        { MERGE "1", HOCKET_EPARSE },
+        { MERGE "[\"1\"]", HOCKET_EPARSE },
+        { MERGE "[0]", HOCKET_EPARSE },
+        { MERGE "[2,1]", HOCKET_EPARSE },
+        { MERGE "[1,1]", HOCKET_EPARSE },
+        { MERGE "[1.5]", HOCKET_EPARSE },
         { GOOD ",\"change\":\"append\"," PLACE ",\"version\":3", HOCKET_ESTATE },
         { GOOD ",\"change\":\"append\"," PLACE ",\"version\":1", HOCKET_ESTATE },
         { GOOD ",\"change\":\"append\"," PLACE ",\"author\":\"[\"", HOCKET_EPARSE },
@@ -522,16 +597,19 @@ static void test_record(void **state)
     append(f, morning, "food", "B");
     append(f, evening, "food", "C");
     assert_int_equal(merge(f, morning, "AB", 2), 4);
+    append(f, morning, "food", "D");
+    append(f, morning, "food", "E");
+    assert_int_equal(merge_only(f, "ABE", 6, ONLY(4, 6)), 7);
     assert_int_equal(hocket__document_record(f->d, 0, &record), HOCKET_ENOTFOUND);
-    assert_int_equal(hocket__document_record(f->d, 5, &record), HOCKET_ENOTFOUND);
+    assert_int_equal(hocket__document_record(f->d, 8, &record), HOCKET_ENOTFOUND);
     assert_int_equal(record.len, 0);
-    for (int64_t v = 1; v <= 4; v++) {
+    for (int64_t v = 1; v <= 7; v++) {
         hocket__buf_reset(&record);
         assert_int_equal(hocket__document_record(f->d, v, &record), 0);
         assert_int_equal(hocket__document_replay(twin, hocket__buf_str(&record), NULL), 1);
     }
     assert_int_equal(hocket__document_number(twin), 3);
-    for (int64_t v = 1; v <= 4; v++) {
+    for (int64_t v = 1; v <= 7; v++) {
         assert_int_equal(hocket__document_read(f->d, v, &was, NULL), 0);
         assert_int_equal(hocket__document_read(twin, v, &is, NULL), 0);
     }
@@ -556,12 +634,17 @@ static int64_t one_step(struct hocket__document *d, int i)
     switch (i) {
     case 4:
         return hocket__document_consolidate(
-            d, &morning, FACILITATOR, HOCKET__STR("merged"), 3, NOW, NULL);
-    case 5:
+            d, &morning, FACILITATOR, HOCKET__STR("merged"), 3, NULL, NOW, NULL);
+    case 5: {
+        const struct hocket__versions only = { (const int64_t[]){ 2, 4 }, 2 };
+        return hocket__document_consolidate(
+            d, &morning, FACILITATOR, HOCKET__STR("some"), 4, &only, NOW, NULL);
+    }
+    case 6:
         return hocket__document_replay(d,
-            HOCKET__STR("{\"type\":\"document_updated\",\"version\":6,\"author\":\"f\",\"content\":"
-                        "\"c\",\"change\":\"append\",\"slot\":{\"day\":1,"
-                        "\"time_slot\":\"night\"}}"),
+            HOCKET__STR("{\"type\":\"document_updated\",\"version\":7,\"author\":\"f\",\"content\":"
+                        "\"c\",\"change\":\"consolidate\",\"base_version\":6,\"replaces\":[1,3],"
+                        "\"slot\":{\"day\":1,\"time_slot\":\"night\"}}"),
             NULL);
     default:
         return hocket__document_append(d, i % 2 ? &morning : &evening, FOOD,
@@ -650,7 +733,8 @@ static void try_text(struct hocket__str text, void *ud)
     int64_t version = hocket__document_append(d, &morning, FOOD, text, NOW, NULL);
     if (version == 1) {
         assert_true(hocket__str_eq(hocket__document_entry(d, 1)->content, text));
-        assert_int_equal(hocket__document_consolidate(d, &morning, FOOD, text, 1, NOW, NULL), 2);
+        assert_int_equal(
+            hocket__document_consolidate(d, &morning, FOOD, text, 1, NULL, NOW, NULL), 2);
         assert_int_equal(hocket__document_read(d, 0, &out, NULL), 0);
         assert_int_equal(hocket__json_check(hocket__buf_str(&out), NULL), 0);
         assert_int_equal(hocket__document_render(d, 0, HOCKET__RENDER_TAGGED, &out, NULL), 0);
@@ -682,6 +766,9 @@ int main(void)
         CASE(test_late_entry),
         CASE(test_own_merge),
         CASE(test_concurrent),
+        CASE(test_only),
+        CASE(test_record_of_own_merge),
+        CASE(test_tagged),
         CASE(test_base_version),
         CASE(test_each),
         CASE(test_json),

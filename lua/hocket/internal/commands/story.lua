@@ -136,14 +136,23 @@ local function slot_of(document, event)
   end)
 end
 
--- A consolidation stands for what its author had read; what came later stays.
+-- Whether a consolidation stands for an entry: it is listed, or its author had read all up to a version.
+local function replaces(event, entry)
+  if type(event.replaces) ~= "table" then return entry.version <= count(event.base_version) end
+  for _, version in ipairs(event.replaces) do
+    if version == entry.version then return true end
+  end
+  return false
+end
+
+-- What the author of a consolidation had not read stays.
 local function update_document(self, _, event)
   local document = numbered(self.documents, event.document, { slots = json.array {}, version = 0 })
   local slot, version = slot_of(document, event), count(event.version)
   if event.change == "consolidate" then
     local later = json.array {}
     for _, entry in ipairs(slot.entries) do
-      if entry.version > count(event.base_version) then later[#later + 1] = entry end
+      if not replaces(event, entry) then later[#later + 1] = entry end
     end
     slot.entries = later
     table.insert(slot.entries, 1, { version = version, author = text(event.author), content = text(event.content) or "" })
