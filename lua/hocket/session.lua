@@ -413,6 +413,13 @@ function Session:renew(tell)
   if self.permissions then self.permissions.calls = false end
 end
 
+--- Bytes of a tool's result that its model is shown whole.
+---@return integer
+function Session:result_room()
+  self.shown = self.shown or context.result_bytes(self)
+  return self.shown
+end
+
 --- Gives it one more tool, from the next turn on.
 ---@param one hocket.Tool
 function Session:give(one)

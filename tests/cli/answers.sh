@@ -115,4 +115,32 @@ for store in off "$HOCKET_STORE"; do
   run hocket run --strict -q --store "$store" chain/agents/a.md go; expect 1; has out "Whole."; has err "partial: the answer was made without all: a: a was cut short"
 done
 
+# A merge takes the place of nothing that its model was not shown: ten long entries, of which a page has seven.
+mkdir merged; cat >merged/main.lua <<'X'
+local hocket = require "hocket"
+local document = hocket.document { { "section", { "general" } } }
+for i = 0, 9 do document:append({ section = "general" }, "s" .. i, ("FINDING-%d %s"):format(i, ("x "):rep(4500))) end
+local team = {}
+hocket.agent { name = "w", description = "w", prompt = "W", tools = { "specialist" }, team = team }
+assert(hocket.run(hocket.agent { name = "lead", prompt = "LEAD", tools = { "facilitator" }, agents = { "w" }, team = team }, "go", { document = document }))
+hocket.ask "Go on?"
+local found = {}
+for i = 0, 9 do found[#found + 1] = document:render():find("FINDING-" .. i, 1, true) and i end
+return ("findings %s in %d entries"):format(table.concat(found, ","), #document)
+X
+cat >merged/sim.lua <<'X'
+return function(request)
+  if request.turn == 1 then return { calls = { { name = "read_document", arguments = {} } } } end
+  if request.turn == 2 then
+    local shown = {}
+    for word in request.last.text:gmatch "FINDING%-%d" do shown[#shown + 1] = word end
+    return { calls = { { name = "consolidate_section", arguments = { section = "general", content = "MERGED " .. table.concat(shown, " ") } } } }
+  end
+  return "done"
+end
+X
+thrice merged/main.lua; has out "findings 0,1,2,3,4,5,6,7,8,9 in 4 entries"
+run hocket show --json "$id"; same "$(grep -o '"author":"[a-z0-9]*","content":"[^"]\{12\}' out | cut -c 1-45 | tr '\n' ' ' | grep -c 'lead.*MERGED.*s7.*s8.*s9')" 1
+grep -q '"author":"s[0-6]"' out && fail "what was merged is shown as it was"
+
 finish

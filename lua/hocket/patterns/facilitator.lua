@@ -24,6 +24,7 @@ local document = require "hocket.document"
 local events = require "hocket.events"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
+local reading = require "hocket.internal.patterns.reading"
 local sections = require "hocket.internal.patterns.sections"
 local specialist = require "hocket.internal.patterns.specialist"
 local tool = require "hocket.tool"
@@ -115,20 +116,13 @@ local get_plan_status = tool {
 
 -- ---- The document -----------------------------------------------------------------------------
 
-local read_document = tool {
-  steps = true, name = "read_document",
-  description = sections.tagged_words,
-  fence = sections.fence,
-  run = function(_, ctx) return sections.read(ctx) end,
-}
-
 local function consolidate_section(slots)
   return tool {
     steps = true, name = "consolidate_section",
-    description = "Replace the entries of one slot, as you last read them, by one merged text. What was written after you read the document stays beside it; a text that you merged before is replaced.",
+    description = "Replace the entries of one slot by one merged text: those that you have read whole, and what you merged before. What you have not read whole stays beside it, and you are told.",
     parameters = slots:schema "The merged text",
     repair = function(args) return slots:repair(args) end,
-    run = function(args, ctx) return sections.merge(ctx, slots:slot(args), args.content) end,
+    run = function(args, ctx) return slots:merge(ctx, slots:slot(args), args.content) end,
   }
 end
 
@@ -246,9 +240,9 @@ local function provide(env)
     if not dimensions then return nil, { code = "agent", message = ("%s: 'document': %s"):format(lead.file, wrong) } end
     env.document = document(dimensions)
   end
-  local reading = { merged = {} }
-  env.reading = reading
-  table.insert(env.before_turn, function() sections.send(reading) end)
+  local known = reading.new()
+  env.reading = known
+  table.insert(env.before_turn, function() known:send() end)
   env.run:adopt { board = env.board, document = env.document }
   env.run:expect(env.board)
   if not given_board then env.run:own(env.board, not given_document and env.document or nil) end
@@ -267,7 +261,7 @@ function facilitator.tools(env)
   end
   local slots, err = provide(env)
   if not slots then return nil, err end
-  local tools = { planning(lead), get_plan_status, read_document, consolidating(slots), read_document_clean }
+  local tools = { planning(lead), get_plan_status, slots:reader(), consolidating(slots), read_document_clean }
   for _, name in ipairs(lead.agents) do tools[#tools + 1] = dispatching(env.team[name], name) end
   return tools
 end

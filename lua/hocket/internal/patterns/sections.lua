@@ -1,15 +1,31 @@
 --- The shared document as tools see it: its slots as arguments of a call, and its text. What tools say of
 --- the slots follows from the dimensions alone, and is made once for each list of them.
 
+local pages = require "hocket.internal.patterns.pages"
+local tool = require "hocket.tool"
+
 local sections = {}
 
 ---@class hocket.Sections
 ---@field dimensions table[]
 ---@field schemas table<string, table> By what the text is for.
+---@field package read_document? hocket.Tool
+---@field package page string The argument that says which page.
 local Sections = {}
 Sections.__index = Sections
 
 local known = setmetatable({}, { __mode = "k" }) -- by the list of dimensions
+
+-- The argument of a reader that is no dimension.
+local function page_name(dimensions)
+  local name = "page"
+  for _ = 1, #dimensions do
+    for _, dimension in ipairs(dimensions) do
+      if dimension[1] == name then name = name .. "_number" end
+    end
+  end
+  return name
+end
 
 --- What there is to say of a document's slots; nil when its dimensions leave no name for the text: that and the
 --- slot's values are arguments of one call.
@@ -25,7 +41,7 @@ function sections.of(doc)
       return nil, { code = "invalid", message = "a dimension of the document cannot be called 'content': that is the text that is written" }
     end
   end
-  self = setmetatable({ dimensions = dimensions, schemas = {} }, Sections)
+  self = setmetatable({ dimensions = dimensions, schemas = {}, page = page_name(dimensions) }, Sections)
   known[dimensions] = self
   return self
 end
@@ -53,16 +69,19 @@ function Sections:schema(text_description)
   return schema
 end
 
+local function whole(value)
+  return type(value) == "string" and math.tointeger(tonumber(value)) or value
+end
+
 --- Puts the arguments of a call right: integers may come as text, "2" is 2.
 ---@param args table
 ---@return table args
 function Sections:repair(args)
   for _, dimension in ipairs(self.dimensions) do
     local name = dimension[1]
-    if dimension[2] == "integer" and type(args[name]) == "string" then
-      args[name] = math.tointeger(tonumber(args[name])) or args[name]
-    end
+    if dimension[2] == "integer" then args[name] = whole(args[name]) end
   end
+  args[self.page] = whole(args[self.page])
   return args
 end
 
@@ -75,83 +94,146 @@ function Sections:slot(args)
   return slot
 end
 
---- What a tool that gives sections.tagged says of itself.
-sections.tagged_words = "The shared document with a tag [agent] in front of each entry, so that you see what to consolidate."
-
 --- The fence that the document's text stands in.
 sections.fence = { "document", "all who write in it", empty = "(the document is empty)" }
 
--- The document with a tag in front of each entry, for who is going to consolidate it.
-local function tagged(doc)
-  local text, err = doc:render { tagged = true }
-  if not text then return nil, err end
-  return text ~= "" and text or sections.fence.empty
+-- ---- Reading ----------------------------------------------------------------------------------------
+
+--- Bytes that a result may have where nobody says less, and of what stands around a page.
+local ROOM, AROUND = 64 * 1024, 384
+
+local function read_schema(self)
+  local properties = {}
+  for _, dimension in ipairs(self.dimensions) do properties[dimension[1]] = property(table.unpack(dimension, 1, 3)) end
+  properties[self.page] = { type = "integer", minimum = 1, description = "Where it is long: which page. Default: 1" }
+  return { type = "object", properties = properties }
 end
 
---- What an agent is shown of its document. For who consolidates (`ctx.reading`) it is noted what that was.
----@param ctx table
----@return string?
----@return hocket.Error?
-function sections.read(ctx)
-  if ctx.reading then ctx.reading.shown = ctx.document:version() end
-  return tagged(ctx.document)
+local function room_of(ctx)
+  return math.max((ctx.session and ctx.session:result_room() or ROOM) - AROUND, 1)
 end
 
----@class hocket.Reading What one who consolidates knows of a document.
----@field shown? integer The version that it was shown last.
----@field known? integer The version that stood in the request that the model answers: what comes in the same turn as a call was not known to it.
----@field merged table<string, {version: integer, base: integer}> What it has merged itself, by slot.
-
---- From now on what was shown is known: a request is about to be made.
----@param reading hocket.Reading
-function sections.send(reading)
-  reading.known = reading.shown or reading.known
+local function footer(self, n, count, wanted)
+  if count == 1 then return "" end
+  if n == count then return ("\n[page %d of %d, the last one]"):format(n, count) end
+  local slots = next(wanted) == nil and "; or name a slot, to read that alone" or ""
+  return ("\n[page %d of %d; go on with %s = %d%s]"):format(n, count, self.page, n + 1, slots)
 end
 
-local function key_of(slot)
+-- A page of the document. For who consolidates (`ctx.reading`) it is noted what that shows.
+local function read(self, args, ctx)
+  local doc, wanted, n = ctx.document, self:slot(args), args[self.page] or 1
+  local list = pages.of(doc, wanted, room_of(ctx))
+  if #list == 0 then list[1] = { text = next(wanted) == nil and sections.fence.empty or "(nothing is written there)", ranges = {} } end
+  local page = list[n]
+  if not page then return nil, { code = "invalid", message = #list == 1 and "there is only one page" or ("there are only %d pages"):format(#list) } end
+  if ctx.reading then ctx.reading:show(ctx.call_id, page, doc:version()) end
+  return page.text .. footer(self, n, #list, wanted)
+end
+
+--- The tool that reads the document; one for all who have it.
+---@return hocket.Tool
+function Sections:reader()
+  if self.read_document then return self.read_document end
+  self.read_document = tool {
+    steps = true, name = "read_document",
+    description = "The shared document with a tag [agent] in front of each entry, so that you see what to consolidate. Name a slot, or a part of one, to read that alone; what is long comes page by page.",
+    parameters = read_schema(self),
+    fence = sections.fence,
+    repair = function(args) return self:repair(args) end,
+    run = function(args, ctx) return read(self, args, ctx) end,
+  }
+  return self.read_document
+end
+
+-- ---- Merging ------------------------------------------------------------------------------------------
+
+-- How to read a slot: read_document(day = 1, time_slot = "morning").
+local function how_to_read(self, slot)
   local parts = {}
-  for name, value in pairs(slot) do parts[#parts + 1] = ("%s=%s"):format(name, value) end
-  table.sort(parts)
-  return table.concat(parts, "\0")
+  for i, dimension in ipairs(self.dimensions) do
+    local value = slot[dimension[1]]
+    parts[i] = ("%s = %s"):format(dimension[1], type(value) == "string" and ('"%s"'):format(value) or tostring(value))
+  end
+  return ("read_document(%s)"):format(table.concat(parts, ", "))
 end
 
--- What stands beside a merged text, as who merged it is told; and whether others have merged as well.
-local function beside(doc, version)
-  local lines, conflict = {}, false
-  for i, one in ipairs(doc:beside(version) or {}) do
-    conflict = conflict or one.merged
+--- Entries that are named to who has not read them.
+local NAMED = 10
+
+local function named(entries)
+  local lines = {}
+  for i = 1, math.min(#entries, NAMED) do
+    local one = entries[i]
     lines[i] = ("%s (%sversion %d)"):format(one.agent, one.merged and "merged, " or "", one.version)
   end
-  return #lines > 0 and table.concat(lines, ", ") or nil, conflict
+  if #entries > NAMED then lines[#lines + 1] = ("and %d more"):format(#entries - NAMED) end
+  return table.concat(lines, ", ")
 end
 
--- Notes a merged text. Returns which of its author's own it stands for, if any.
-local function note(reading, slot, version, base)
-  local key = key_of(slot)
-  local before = reading.merged[key]
-  reading.merged[key] = { version = version, base = base }
-  return before and before.version > base and before.base <= base and before.version or nil
+-- Whether a merge would only add to what its author could have read: nothing of the slot is known, and it was not empty then.
+local function is_blind(entries, versions, base)
+  if not base then return true end
+  if #versions > 0 then return false end
+  for _, one in ipairs(entries) do
+    if one.version <= base then return true end
+  end
+  return false
 end
 
---- Puts a merged text in the place of what its author knows of a slot.
+-- Nothing of the slot is known to who would merge it.
+local function refuse(self, ctx, slot, entries)
+  local message
+  if ctx.reading:is_pending() then
+    message = "you have called read_document in this same turn: read its result first, then consolidate"
+  elseif not ctx.reading.base then
+    message = "read the document first (read_document), then consolidate"
+  else
+    message = ("nothing was merged: no entry of this slot stands whole in what you have in front of you. It has %s. Read it with %s, all pages, then consolidate it")
+      :format(named(entries), how_to_read(self, slot))
+  end
+  return nil, { code = "state", message = message }
+end
+
+-- The entries of a slot that its author knows, their versions; and its own newest one that it has not read, if any.
+local function known_of(entries, known)
+  local versions, own = {}, nil
+  for _, one in ipairs(entries) do
+    if known[one.version] then versions[#versions + 1] = one.version end
+    if known[one.version] == "own" then own = math.max(own or 0, one.version) end
+  end
+  return versions, own
+end
+
+-- Whether somebody else has merged what stands beside.
+local function is_conflict(others, about)
+  for _, one in ipairs(others) do
+    if one.merged and not about.own[one.version] then return true end
+  end
+  return false
+end
+
+--- Puts a merged text in the place of what its author knows of a slot; what it does not know stays beside it.
 ---@param ctx table With `reading`.
 ---@param slot table<string, any>
 ---@param content string
 ---@return string? said What the author is to know.
 ---@return hocket.Error?
-function sections.merge(ctx, slot, content)
-  local doc, base, name = ctx.document, ctx.reading.known, ctx.agent.name
-  if not base then
-    return nil, { code = "state", message = ctx.reading.shown and "you have called read_document in this same turn: read its result first, then consolidate"
-      or "read the document first (read_document), then consolidate" }
-  end
-  local version, err = doc:consolidate(slot, name, content, base)
+function Sections:merge(ctx, slot, content)
+  local doc, name, about = ctx.document, ctx.agent.name, ctx.reading
+  local entries = pages.entries(doc, slot)
+  local versions, own = known_of(entries, about:known(ctx.session and ctx.session.history))
+  if is_blind(entries, versions, about.base) then return refuse(self, ctx, slot, entries) end
+  local version, err = doc:consolidate(slot, name, content, about.base, versions)
   if not version then return nil, err end
-  local own, others, conflict = note(ctx.reading, slot, version, base), beside(doc, version)
+  about:wrote(ctx.call_id, version)
+  local others = doc:beside(version) or {}
   local said = { ("consolidated (version %d)%s"):format(version, own and (" in the place of your own text of version %d"):format(own) or "") }
-  if others then said[2] = "Beside it stands what you had not read: " .. others .. ". Read the document again, then consolidate this slot anew." end
-  if conflict then
-    ctx.run:emit("warning", { message = ("two have merged the same slot of the document, and both texts stand: %s (version %d) and %s"):format(name, version, others) }, name)
+  if #others > 0 then
+    said[2] = ("Beside it stands what you had not read: %s. Read this slot again, with %s, all pages, then consolidate it anew."):format(named(others), how_to_read(self, slot))
+  end
+  if is_conflict(others, about) then
+    ctx.run:emit("warning", { message = ("two have merged the same slot of the document, and both texts stand: %s (version %d) and %s"):format(name, version, named(others)) }, name)
     said[1] = "CONFLICT: somebody else has merged this slot as well, and both texts stand now. " .. said[1]
   end
   return table.concat(said, ". ")

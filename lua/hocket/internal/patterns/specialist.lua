@@ -59,13 +59,6 @@ local complete_task = tool {
   end,
 }
 
-local read_document = tool {
-  steps = true, name = "read_document",
-  description = sections.tagged_words,
-  fence = sections.fence,
-  run = function(_, ctx) return sections.read(ctx) end,
-}
-
 local adds = "Add a text to one slot of %s. Others may write to the same slot; nothing is overwritten."
 local into_own, into_outer = adds:format "the shared document", adds:format "the document of whom you work for, which is not your own"
 local writers = { [into_own] = setmetatable({}, { __mode = "k" }), [into_outer] = setmetatable({}, { __mode = "k" }) } -- by the document's sections
@@ -98,7 +91,7 @@ function specialist.tools(env)
   if not at.document then return tools end
   local slots, err = sections.of(at.document)
   if not slots then return nil, err end
-  tools[#tools + 1] = read_document
+  tools[#tools + 1] = slots:reader()
   tools[#tools + 1] = write_section(slots, env.outer and into_outer or into_own)
   return tools
 end

@@ -10,7 +10,7 @@ local truncate = require "hocket.internal.base.truncate"
 
 local permission, loop_detector = require "hocket.permission", lazy "hocket.internal.session.loop_detector"
 local tool_effect = lazy "hocket.internal.session.tool_effect"
-local context, handles = lazy "hocket.internal.session.context", lazy "hocket.internal.session.handles"
+local handles = lazy "hocket.internal.session.handles"
 local given, media = lazy "hocket.internal.session.given", lazy "hocket.internal.base.media"
 local long_results, call_order = lazy "hocket.internal.session.long_results", lazy "hocket.internal.session.call_order"
 
@@ -97,9 +97,9 @@ local SURELY_SHOWN = 512
 -- Long results are kept, and from the first one on the model has tools to read them with.
 local function shown(self, text)
   if #text <= SURELY_SHOWN then return text end
-  self.shown = self.shown or context.result_bytes(self)
-  if #text <= self.shown then return text end
-  local part = long_results.show(handles.of(self.history), text, self.shown, self.permissions.labels.bits)
+  local room = self:result_room()
+  if #text <= room then return text end
+  local part = long_results.show(handles.of(self.history), text, room, self.permissions.labels.bits)
   self:give_handles()
   return part
 end
