@@ -9,10 +9,11 @@ $user test -r . -a -x "$1" || {
     echo "skipped: not everybody may read $PWD and run $1"
     exit 77
 }
-scratch=$(mktemp -d /tmp/hocket-user-XXXXXX) && chown 65534:65534 "$scratch" || exit 1 # TMPDIR may be closed to others
-TMPDIR=$scratch HOME=$scratch $user "$@"
+scratch=$(mktemp -d /tmp/hocket-user-XXXXXX) && mkdir "$scratch/home" "$scratch/tmp" || exit 1 # TMPDIR may be closed to others
+chown -R 65534:65534 "$scratch"
+TMPDIR=$scratch/tmp HOME=$scratch/home $user "$@"
 status=$?
-left=$(ls -A "$scratch")
+left=$(ls -A "$scratch/tmp")
 rm -rf "$scratch"
 [ -z "$left" ] || {
     echo "left behind: $left"

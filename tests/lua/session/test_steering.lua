@@ -269,3 +269,5 @@ t.test("it stands where each protocol lets it stand", function()
     t.same(ids, { "u1", "u2", "u3" }, protocol)
   end
 end)
+
+return t.finish()
