@@ -102,10 +102,10 @@ expect 0
 most=$(awk '/"type":"task_running"/ { n++ } /"type":"task_(completed|failed|cancelled)"/ { n-- }
   n > most { most = n } END { print most }' jobs.jsonl)
 same "$most" 2
-finish
 
 # What an agent writes is not obeyed by the terminal that shows the lines: controls of eight bits, directions.
 printf 'return "a\\194\\155 31m\\226\\128\\174b\\194\\133\\226\\129\\169c"\n' >hostile.lua
 run hocket run -q --events ev hostile.lua
 expect 0; has ev '\u009b 31m\u202eb\u0085\u2069c'
 [ -z "$(LC_ALL=C grep -P '\xC2[\x80-\x9F]|\xE2\x80[\xAA-\xAE\xA8\xA9\x8E\x8F]|\xE2\x81[\xA6-\xA9]' ev)" ] || fail "raw controls in the event file"
+finish

@@ -4,7 +4,12 @@
 #   run hocket run x.lua     runs it; its exit code is in $code, its output in out and err
 #   expect 2                 the exit code
 #   has out TEXT, hasnt …    whether a file holds a text
+#   finish                   the verdict: the last line of each test
 set -u
+[ "$(tail -n 1 "$0")" = finish ] || {
+  echo "FAILED: the last line of $0 has to be 'finish': without it there is no verdict, and what is behind it is never run"
+  exit 1
+}
 HERE=$(cd "$(dirname "$0")" && pwd)
 ROOT=$(cd "$HERE/../.." && pwd)
 WORK=$(mktemp -d) && HOME=$(mktemp -d) || exit 1
@@ -12,7 +17,8 @@ test_home=$HOME
 export HOME # nothing is kept in the home of whoever tests
 unset XDG_STATE_HOME XDG_CONFIG_HOME XDG_CACHE_HOME XDG_DATA_HOME
 at_end() { :; } # for tests that leave something to end
-trap 'left=$?; at_end; sh "$ROOT/tests/canary.sh" "$WORK" || left=1; rm -rf "$WORK" "$test_home"; exit $left' EXIT
+finished=
+trap 'left=$?; [ "$left" != 0 ] || [ -n "$finished" ] || { echo "FAILED: it ended before its verdict"; left=1; }; at_end; sh "$ROOT/tests/canary.sh" "$WORK" || left=1; rm -rf "$WORK" "$test_home"; exit $left' EXIT
 cd "$WORK" || exit 1
 failures=0
 code=0
@@ -60,7 +66,7 @@ until_true() { # waits up to 10 s
   done
   fail "never true: $*"
 }
-finish() { [ $failures = 0 ] && exit 0; echo "$failures failed"; exit 1; }
+finish() { finished=yes; [ $failures = 0 ] && exit 0; echo "$failures failed"; exit 1; }
 
 # A project with a scripted model that answers at once.
 team() {
