@@ -65,19 +65,26 @@ local function to_text(...)
   return pack.encode(false, system.error { code = "invalid", message = "the outcome of an effect has to be data: " .. text })
 end
 
--- Errors that are raised may be anything.
-local function raised(ok, ...)
-  if ok then return ok, ... end
-  local err = ...
-  if type(err) == "table" then
-    local copy = {}
-    for key, value in pairs(err) do
-      local kind = type(value)
-      if kind == "string" or kind == "number" or kind == "boolean" then copy[key] = value end
-    end
-    return false, system.error(copy)
+-- Errors, raised or returned, may be anything: what of them is data is kept, and their words.
+local function as_data(ok, ...)
+  if not ok then return false, pack.data((...)) end
+  local value, err = ...
+  if value ~= nil or type(err) ~= "table" then return ok, ... end
+  return ok, nil, pack.data(err), select(3, ...)
+end
+
+-- What `make` raises is its outcome, unless it was cancelled.
+local function guarded(make)
+  return function(again)
+    local ok, outcome = pcall(make, again)
+    if ok then return outcome end
+    if is_cancelled() then error(outcome, 0) end
+    return pack.RAISED .. to_text(pack.data(outcome))
   end
-  return false, err
+end
+
+local function was_raised(outcome)
+  return outcome:sub(1, #pack.RAISED) == pack.RAISED
 end
 
 -- What was said with a remembered outcome, to be said again by somebody outside before that is there.
@@ -90,7 +97,7 @@ local function saying(said)
 end
 
 --- Makes an effect of its own kind: `make(again)` returns a text, and is called outside of the run; "" when it did not come
---- to that. `again`: a process that is gone had begun it.
+--- to that. What it raises is raised. `again`: a process that is gone had begun it.
 ---@async
 ---@param kind string
 ---@param digest string
@@ -102,8 +109,11 @@ end
 ---@return boolean remembered Whether it was answered by what the run remembers of another one: nothing was made.
 function effects.make(kind, digest, make, world, looks)
   local known, said = memory.outcome(kind, digest)
-  local outcome, remembered = effect(kind, digest, known or make, world, saying(said), looks)
-  return outcome, is_cancelled(), remembered
+  local outcome, remembered = effect(kind, digest, known or guarded(make), world, saying(said), looks)
+  local gone = is_cancelled()
+  if not was_raised(outcome) then return outcome, gone, remembered end
+  if not gone then error(pack.decode(outcome:sub(#pack.RAISED + 1)), 0) end
+  return "", gone, remembered
 end
 
 --- How many effects of the running run were answered by what it remembers of another one, and made; nil: it remembers none.
@@ -136,7 +146,7 @@ function effects.run(kind, fields, fn, opts)
   if not kept.here() then return fn() end
   local outcome, gone = effects.make(kind, effects.digest(fields), function(again)
     local call = again and opts and opts.again or fn
-    return to_text(raised(pcall(call)))
+    return to_text(as_data(pcall(call)))
   end, opts and opts.again ~= nil, opts and opts.looks)
   if gone or outcome == "" then effects.cancel() end
   local result = table.pack(pack.decode(outcome))
@@ -153,7 +163,7 @@ function effects.value(kind, fields, fn, ...)
   if not kept.here() then return fn(...) end
   local args = table.pack(...)
   local result = table.pack(pack.decode(kept.value(kind, effects.digest(fields), function()
-    return to_text(raised(pcall(fn, table.unpack(args, 1, args.n))))
+    return to_text(as_data(pcall(fn, table.unpack(args, 1, args.n))))
   end)))
   if not result[1] then error(result[2], 0) end
   return table.unpack(result, 2, result.n)

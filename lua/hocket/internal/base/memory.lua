@@ -29,9 +29,9 @@ local function push(lists, key, item)
   table.insert(lists[key], item)
 end
 
--- A model that did not answer may do so now. What a call would do is what it would do now.
+-- A model that did not answer may do so now, and so may what has raised. What a call would do is what it would do now.
 local function is_worth(name, outcome)
-  return outcome ~= "" and name ~= "preview" and name ~= "intent" and not (name == "model" and outcome:byte() == 101) -- "e"
+  return outcome ~= "" and outcome:sub(1, #pack.RAISED) ~= pack.RAISED and name ~= "preview" and name ~= "intent" and not (name == "model" and outcome:byte() == 101) -- "e"
 end
 
 local readers = {}

@@ -3,7 +3,7 @@
 ---     pack.encode("a", nil, { 1 })  ──> text ──pack.decode──> "a", nil, { 1 }
 ---
 --- What JSON cannot hold stays as it is: integers, texts that are no UTF-8, keys that are numbers. Lists and errors
---- that are marked as such are so again.
+--- that are marked as such are so again. Of a table with a __tostring of its own the words stay, and nothing else of its metatable.
 local json = require "hocket.json"
 local system = require "hocket.internal.core.system"
 
@@ -16,12 +16,25 @@ local array_meta, error_meta = getmetatable(json.array {}), getmetatable(system.
 local marks = { [array_meta] = "a", [error_meta] = "e" }
 local metas = { a = array_meta, e = error_meta, t = false }
 
+-- What a table says of itself; nil: nothing of its own.
+local function words_of(value)
+  local meta = getmetatable(value)
+  if meta == nil or marks[meta] then return nil end
+  local ok, words = pcall(tostring, value)
+  return ok and not words:find "^[^:]*: 0x%x+$" and words or nil
+end
+
+local function saying(value, words)
+  return setmetatable(value, { __tostring = function() return words end })
+end
+
 local write
 
 local function write_table(out, value, depth)
   if depth > DEPTH then error("tables more than " .. DEPTH .. " deep cannot be kept", 0) end
-  local n = 0
-  for _ in pairs(value) do n = n + 1 end
+  local n, words = 0, words_of(value)
+  for _ in next, value do n = n + 1 end
+  if words then out[#out + 1] = "w" .. string.pack("<s4", words) end
   out[#out + 1] = (marks[getmetatable(value)] or "t") .. string.pack("<I4", n)
   for key, item in next, value do
     write(out, key, depth + 1)
@@ -82,6 +95,12 @@ function read(text, at)
   if kind == "s" then return string.unpack("<s4", text, at) end
   if kind == "i" then return string.unpack("<i8", text, at) end
   if kind == "d" then return string.unpack("<d", text, at) end
+  if kind == "w" then
+    local words, value
+    words, at = string.unpack("<s4", text, at)
+    value, at = read(text, at)
+    return saying(value, words), at
+  end
   if metas[kind] == nil then error("what was kept cannot be read", 0) end
   return read_table(text, at, kind)
 end
@@ -95,5 +114,30 @@ function pack.decode(text)
   for i = 1, n do values[i], at = read(text, at) end
   return table.unpack(values, 1, n)
 end
+
+local plain = { string = true, number = true, boolean = true }
+
+local function data(value, depth, above)
+  if type(value) ~= "table" then return (plain[type(value)] or value == json.null) and value or nil end
+  if depth > DEPTH or above[value] then return nil end
+  local copy, words, meta = {}, words_of(value), getmetatable(value)
+  above[value] = true
+  for key, item in next, value do
+    if plain[type(key)] then copy[key] = data(item, depth + 1, above) end
+  end
+  above[value] = nil
+  if words then return saying(copy, words) end
+  return marks[meta] and setmetatable(copy, meta) or copy
+end
+
+--- What of a table is data, with what it says of itself, as a copy; anything else as it is. For errors, which may be anything.
+---@param value any
+---@return any
+function pack.data(value)
+  return type(value) == "table" and data(value, 1, {}) or value
+end
+
+--- Stands before an outcome of an effect that is an error it raised.
+pack.RAISED = "\xff\xff\xff\xff"
 
 return pack

@@ -60,6 +60,9 @@ function Work:is_watched()
   return self.task ~= nil or self.request ~= nil and self.request.token ~= nil
 end
 
+--- A tool's `ctx.keep`: such a call belongs to no run that is kept.
+function Work.keep() end
+
 --- Whether the client has said that it does not want an answer any more.
 ---@return boolean
 function Work:is_cancelled()

@@ -55,26 +55,18 @@ local function wait(call, on_delta)
   return call:wait()
 end
 
--- Errors of a call hold only data, and say so again.
-local function data_of(err)
-  local copy = {}
-  for name, value in pairs(err) do
-    local kind = type(value)
-    if kind == "string" or kind == "number" or kind == "boolean" then copy[name] = value end
-  end
-  return system.error(copy)
-end
-
 -- What became of a call that was started: as a table of data.
 local function outcome(call, how, request)
   local began = fiber.now()
   local ok, came, err = pcall(wait, call, request.on_delta)
+  if not ok then call:cancel() end -- by now, or since the listener of its text has raised
   local counted, open = call:counted()
-  if not ok then return { counted = counted, err = { code = "cancelled", message = "cancelled" } } end
+  if not ok then return { counted = counted, raised = { pack.data(came) } } end
   if came then return { reply = call:pack(), counted = counted } end
-  local delay, reason = call:retry(how.made, request.retries, how.left and how.left - (fiber.now() - began))
+  local left = how.left and math.max(how.left - (fiber.now() - began), 0)
+  local delay, reason = call:retry(how.made, request.retries, left)
   if delay then call:settle(true) end
-  return { err = data_of(err), counted = counted, open = open, delay = delay, reason = reason }
+  return { err = pack.data(err), counted = counted, open = open, delay = delay, reason = reason }
 end
 
 -- Of the day's budget of the run's project.
@@ -86,7 +78,7 @@ end
 -- What is missing for a call that is not in the log: where nobody else can be asked, the run ends here and is not over.
 local function lack(one, err)
   if not one.fallbacks or #one.fallbacks == 0 then kept.lack(err.message, true) end
-  return { err = data_of(err), begun = false }
+  return { err = pack.data(err), begun = false }
 end
 
 -- Outside of the run. Returns the outcome, and the call that has a reply.
@@ -97,13 +89,13 @@ local function make(one, history, asker, how)
   if one.keys then
     local ready, wrong = one.keys:ready(one.handle)
     if not ready and wrong.code == "auth" then return lack(one, wrong) end
-    if not ready then return { err = data_of(wrong), begun = false } end
+    if not ready then return { err = pack.data(wrong), begun = false } end
   end
   local hold <close>, short = project_share(asker, one, history, request)
-  if short then return { err = data_of(short), begun = false } end
+  if short then return { err = pack.data(short), begun = false } end
   local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout, how.again, true, 0,
     one.id and prices.priced(one.id), asker.observed and asker.observed:lines())
-  if not call then return { err = data_of(err), begun = false } end
+  if not call then return { err = pack.data(err), begun = false } end
   local result = outcome(call, how, request)
   if hold then hold:settle(result.counted) end
   return result, result.reply and call or nil
@@ -152,6 +144,7 @@ local function attempt(asker, one, history, how)
   if result.counted and asker.run then count(asker, result.counted, remembered) end
   if asker.observed then asker.observed.reused = remembered or nil end
   if gone or text == "" then effects.cancel() end
+  if result.raised then error(result.raised[1], 0) end
   if result.reply then return call or recall(one, history, how.request, result) end
   local err = system.error(result.err)
   if result.begun == false then return nil, err end

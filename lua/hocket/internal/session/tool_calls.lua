@@ -1,11 +1,13 @@
 --- The tool calls of one turn: each passes the permission check, runs, is told of and has its result, whatever
 --- happens. Side by side, where there are several.
+local caught = require "hocket.internal.base.caught"
 local effects = require "hocket.internal.base.effects"
 local fence = require "hocket.fence"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
 local lazy = require "hocket.internal.base.lazy"
+local system = require "hocket.internal.core.system"
 local truncate = require "hocket.internal.base.truncate"
 
 local permission, loop_detector = require "hocket.permission", lazy "hocket.internal.session.loop_detector"
@@ -44,7 +46,7 @@ end
 -- ---- What is called ---------------------------------------------------------------------------
 
 local function message_of(err)
-  return type(err) == "table" and (err.message or err.code) or tostring(err)
+  return caught.error(err).message
 end
 
 local wrong_arguments = {
@@ -135,15 +137,21 @@ end
 -- Where a run is kept, the call of a tool is an effect, but for those that only ask others, or the run itself. Where its text
 -- comes from is said when the text is there.
 local function invoke(self, one, args, context)
-  if not one.steps and effects.here() then return tool_effect.run(self, one, args, context) end
+  if not one.steps then
+    if effects.here() then return tool_effect.run(self, one, args, context) end
+    context.effect_id = system.token(32)
+  end
   if context.onlooker then context.onlooker:begins(args) end
   return one.run(args, context)
 end
 
+-- What a call gives to ctx.keep is for a run that is kept (tool_effect.lua).
+local function ignore() end
+
 -- Runs a tool's function. What it raises is told to the model and reported; a cancel goes on.
 local function run_unwatched(self, one, args, id, watched)
-  local context = setmetatable({ call_id = id, session = self, onlooker = watched or false, mark = mark_of(self, one), may_go_on = one.sends_to and go_on_of(self, one) },
-    self.calls.context)
+  local context = setmetatable({ call_id = id, session = self, onlooker = watched or false, mark = mark_of(self, one), keep = ignore,
+    may_go_on = one.sends_to and go_on_of(self, one) }, self.calls.context)
   local ok, value, err, list
   if one.timeout then
     ok, value, err = pcall(flow.timeout, one.timeout, function() return invoke(self, one, args, context) end)

@@ -6,6 +6,7 @@
 ---     it only reads, or `idempotent = true` ──> it is called again, with the same ctx.effect_id
 ---     reconcile(args, ctx, intent) ────────> what that returns; nil: it was not done, and is
 ---     else ────────────────────────────────> the model is told that nobody knows
+local caught = require "hocket.internal.base.caught"
 local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
 local media = require "hocket.internal.base.lazy" "hocket.internal.base.media"
@@ -25,8 +26,6 @@ local function only_reads(one)
   return true
 end
 
-local function ignore() end
-
 local nothing = {} -- marks of a call that made none
 
 local unknown = "it is not known whether this was done: the program ended in the middle of it. Look how things stand before you do it again."
@@ -36,25 +35,28 @@ local function to_text(value)
   return type(value) == "table" and json.encode(value) or tostring(value)
 end
 
--- Errors are told as they are, as far as they are data.
+-- Of an error the model is told the words.
 local function as_data(ok, value, err, marks, kept)
-  if type(err) == "table" then err = { code = err.code, message = err.message or tostring(err) } end
+  if type(err) == "table" then
+    local said = caught.error(err)
+    err = { code = said.code, message = said.message }
+  end
   return { ok, value, err, marks, kept }
 end
 
 -- Calls a function of it outside of the run: where its text comes from is noted, and said when the run has it; so is what it wants
 -- to know of the call in a replay. Returns the outcome as a table.
 local function outside(one, fn, args, context, intent)
-  local mark, marks, kept = context.mark, nothing, nil
+  local mark, keep, marks, kept = context.mark, context.keep, nothing, nil
   context.mark = function(label)
     if marks == nothing then marks = {} end
     marks[#marks + 1] = label
   end
-  context.keep = one.recall and function(data) kept = data end or ignore
+  if one.recall then context.keep = function(data) kept = data end end
   local ok, value, err = pcall(fn, args, context, intent)
-  context.mark, context.keep = mark, nil
+  context.mark, context.keep = mark, keep
+  if ok and value ~= nil and type(value) ~= "string" then ok, value = pcall(to_text, value) end
   if not ok then return as_data(false, nil, value, marks, kept) end
-  if value ~= nil and type(value) ~= "string" then value = to_text(value) end
   return as_data(true, value, err, marks, kept)
 end
 

@@ -188,7 +188,7 @@ end
 -- In a run that is kept a call is not made again, but what is known of its files has to be known.
 local function run_kept(space, kind, fn, args, ctx, intent)
   local value, err = run_kind(space, kind, fn, args, ctx, intent)
-  if ctx and ctx.keep then ctx.keep { seen = seen_of(space, kind, args), changed = kind.places and value and true or false } end
+  if ctx then ctx.keep { seen = seen_of(space, kind, args), changed = kind.places and value and true or false } end
   return value, err
 end
 
