@@ -119,6 +119,12 @@ function Broker:counts(run) end
 ---@return hocket.Error?
 function Broker:cancel(id) end
 
+--- Cancels a job that the running fiber has started; that fiber then ends after the job's.
+---@param id integer
+---@return boolean? cancelled
+---@return hocket.Error?
+function Broker:cancel_own(id) end
+
 --- Cancels all jobs of a run, or of every run.
 ---@param run? integer A run's number; the current run when it is left out, or every run where there is none. 0: every run.
 ---@return integer count

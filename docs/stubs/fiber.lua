@@ -78,6 +78,10 @@ function fiber.self() end
 ---@return boolean
 function fiber.cancelled() end
 
+--- The fibers that end before the running one.
+---@return hocket.Fiber[]
+function fiber.children() end
+
 --- A value that children inherit.
 ---@return any
 function fiber.context() end
@@ -102,7 +106,11 @@ function Fiber:wake() end
 ---@return boolean
 function Fiber:cancel() end
 
---- Waits for the end of a child that `shelter` has made, also when the running fiber is cancelled.
+--- The value that it hands down to its children.
+---@return any
+function Fiber:context() end
+
+--- Waits for the end of a child, also when the running fiber is cancelled.
 ---@async
 ---@param seconds? number
 ---@return boolean ended

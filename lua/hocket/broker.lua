@@ -164,11 +164,26 @@ function Broker:stream(id)
   end
 end
 
---- Ends all that a run has started, and drops what is known of it: the run is over.
+-- Fibers that the running one has begun for a run, also those of its jobs.
+local function begun_for(run)
+  local list = {}
+  for _, child in ipairs(fiber.children()) do
+    local context = child:context()
+    if type(context) == "table" and context.run == run then list[#list + 1] = child end
+  end
+  return list
+end
+
+--- Ends all that a run has started, waits for that, and drops what is known of it: the run is over. So what was cancelled has been
+--- counted, and has told its end.
+---@async
 ---@param run hocket.Run
 ---@internal
 function Broker:close_run(run)
   self:cancel_all(run.number)
+  local begun = begun_for(run)
+  for _, child in ipairs(begun) do child:cancel() end
+  for _, child in ipairs(begun) do child:outlast() end
   self:forget_run(run.number)
 end
 

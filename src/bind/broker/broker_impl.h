@@ -147,6 +147,10 @@ static inline uint64_t hocket__job_id_at(lua_State *L, int arg)
 int hocket__job_push_from_home(lua_State *L, int job, int value);
 /* The job of an id, until it is forgotten; NULL. */
 struct hocket__lua_job *hocket__job_find(const struct hocket__lua_broker *b, uint64_t id);
+/* The fiber of its attempt; NULL: it is not at work. */
+struct hocket__fiber *hocket__job_fiber(const struct hocket__lua_job *j);
+/* It is about to be cancelled by the running fiber, which ends after it: so the accounts of who waits for that fiber's end are whole. */
+void hocket__job_adopt(const struct hocket__lua_broker *b, uint64_t id);
 /* Pushes its userdata; the broker's is at `at`. */
 void hocket__job_push(lua_State *L, int at, const struct hocket__lua_job *j);
 /* The job that the running fiber works for, when it is one of this broker's that goes on; pushed. */

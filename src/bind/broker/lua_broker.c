@@ -37,6 +37,19 @@ struct hocket__lua_job *hocket__job_find(const struct hocket__lua_broker *b, uin
     return record ? record->ud : NULL;
 }
 
+struct hocket__fiber *hocket__job_fiber(const struct hocket__lua_job *j)
+{
+    return j->fiber ? hocket__map_get(&j->home->broker->rt->fibers, j->fiber) : NULL;
+}
+
+void hocket__job_adopt(const struct hocket__lua_broker *b, uint64_t id)
+{
+    const struct hocket__lua_job *j = hocket__job_find(b, id);
+    struct hocket__fiber *f = j ? hocket__job_fiber(j) : NULL;
+    if (f && b->rt->running)
+        hocket__fiber_adopt(f, b->rt->running);
+}
+
 void hocket__job_push(lua_State *L, int at, const struct hocket__lua_job *j)
 {
     lua_getiuservalue(L, at, HOCKET__BROKER_JOBS);
@@ -238,6 +251,13 @@ static int l_cancel(lua_State *L)
     return hocket__broker_answered(L, rc, &err);
 }
 
+/* b:cancel_own(id): the same, and the running fiber ends after it */
+static int l_cancel_own(lua_State *L)
+{
+    hocket__job_adopt(hocket__check_broker(L), hocket__job_id_at(L, 2));
+    return l_cancel(L);
+}
+
 /* b:cancel_all(run?) -> count: of the current run, or of every run (0, or outside of any) */
 static int l_cancel_all(lua_State *L)
 {
@@ -307,6 +327,7 @@ static const luaL_Reg methods[] = {
     { "come_back", hocket__broker_l_come_back },
     { "shut", l_shut },
     { "cancel", l_cancel },
+    { "cancel_own", l_cancel_own },
     { "cancel_all", l_cancel_all },
     { "poll", hocket__broker_l_poll },
     { "result", hocket__broker_l_result },

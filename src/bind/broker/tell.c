@@ -236,7 +236,7 @@ static void clear(lua_State *L, int job, int value)
 static void let_go(lua_State *L, int at, struct hocket__lua_broker *b, struct hocket__lua_job *j)
 {
     const struct hocket__job *record = hocket__broker_get(b->broker, j->id);
-    struct hocket__fiber *f = j->fiber ? hocket__map_get(&b->rt->fibers, j->fiber) : NULL;
+    struct hocket__fiber *f = hocket__job_fiber(j);
     hocket__job_push(L, at, j);
     int job = lua_gettop(L);
     clear(L, job, HOCKET__JOB_CALL);
@@ -254,7 +254,7 @@ void hocket__job_drop(lua_State *L, int at, struct hocket__lua_broker *b, uint64
     struct hocket_error err;
     hocket__broker_cancel(b->broker, id, hocket__broker_now(b), &err);
     struct hocket__lua_job *j = hocket__job_find(b, id);
-    struct hocket__fiber *f = j && j->fiber ? hocket__map_get(&b->rt->fibers, j->fiber) : NULL;
+    struct hocket__fiber *f = j ? hocket__job_fiber(j) : NULL;
     if (f && f->started && f->state < HOCKET__CLOSING)
         j->dropped = true;
     else

@@ -140,7 +140,7 @@ int hocket__job_regain(lua_State *L, int job, lua_KContext ctx, lua_KFunction k)
 }
 
 /* w:__close(): what was left comes back, and who waited does not any more. A job whose outcome
- * nobody waits for any more is cancelled. */
+ * nobody waits for any more is cancelled, and who waited for it ends after it. */
 static int l_close(lua_State *L)
 {
     struct hocket__job_wait *w = lua_touserdata(L, 1);
@@ -158,6 +158,7 @@ static int l_close(lua_State *L)
     if (w->waited) {
         uint64_t id = w->waited;
         w->waited = 0;
+        hocket__job_adopt(w->b, id);
         lua_getiuservalue(L, 1, WAIT_BROKER);
         if (w->forgets) { /* nobody else has its id */
             hocket__job_drop(L, lua_gettop(L), w->b, id);

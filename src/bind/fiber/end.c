@@ -103,6 +103,20 @@ static void finish(struct hocket__fiber *f)
     }
 }
 
+void hocket__fiber_adopt(struct hocket__fiber *f, struct hocket__fiber *parent)
+{
+    struct hocket__fiber *before = f->parent;
+    if (f->state == HOCKET__DONE || parent->state >= HOCKET__CLOSING || f->kept != parent->kept
+        || hocket__fiber_is_above(f, parent))
+        return;
+    f->rt->n_roots -= hocket__fiber_is_root(f);
+    hocket__list_del(&f->sibling);
+    hocket__list_add(&parent->children, &f->sibling);
+    f->parent = parent;
+    if (before)
+        finish(before);
+}
+
 static int close_coroutine(lua_State *co, lua_State *from)
 {
 #if LUA_VERSION_RELEASE_NUM >= 50406

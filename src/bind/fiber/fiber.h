@@ -170,6 +170,10 @@ HOCKET__PRIVATE void hocket__fiber_wake(struct hocket__runtime *rt, uint64_t id)
 /* Ends it and its children (see above). Returns false when it was done already. */
 bool hocket__fiber_cancel(struct hocket__fiber *f);
 
+/* From now on it is a child of `parent`, which ends after it. Does nothing where one of both has ended, or belongs to another
+ * kept run, or where f is above the parent. */
+void hocket__fiber_adopt(struct hocket__fiber *f, struct hocket__fiber *parent);
+
 /* Ends its wait, and leaves it: it never runs again. For a Lua state that is being closed. */
 void hocket__fiber_abandon(struct hocket__fiber *f);
 

@@ -9,6 +9,15 @@ static inline bool hocket__fiber_is_root(const struct hocket__fiber *f)
     return !f->parent && !f->service && !f->helper;
 }
 
+/* Whether it is the other one, or its parent, or that one's … */
+static inline bool hocket__fiber_is_above(
+    const struct hocket__fiber *f, const struct hocket__fiber *of)
+{
+    while (of && of != f)
+        of = of->parent;
+    return of == f;
+}
+
 /* Of all waits, how many can be ended from outside: where it is 0 and nobody is ready, nobody ever will be. */
 static inline void hocket__fiber_note_outside(struct hocket__fiber *f, bool outside)
 {

@@ -11,17 +11,10 @@
 
 #include "bind/util.h"
 
-static bool is_above(const struct hocket__fiber *f, const struct hocket__fiber *of)
-{
-    while (of && of != f)
-        of = of->parent;
-    return of == f;
-}
-
 /* Whether it may be there: `self` makes the checkpoint. */
 static bool is_settled(const struct hocket__fiber *f, const struct hocket__fiber *self)
 {
-    return is_above(f, self) || f->state == HOCKET__DONE
+    return hocket__fiber_is_above(f, self) || f->state == HOCKET__DONE
            || (f->helper && !f->parent && f->state == HOCKET__WAITING);
 }
 

@@ -204,6 +204,27 @@ static int l_context(lua_State *L)
     return hocket__fiber_push_context(L);
 }
 
+/* f:context() -> the value that it hands down */
+static int l_context_of(lua_State *L)
+{
+    check_fiber(L, 1);
+    lua_getiuservalue(L, 1, HOCKET__FIBER_CONTEXT);
+    return 1;
+}
+
+/* children() -> the fibers that end before the running one, in a list */
+static int l_children(lua_State *L)
+{
+    struct hocket__fiber *self = hocket__fiber_current(L);
+    lua_Integer n = 0;
+    lua_newtable(L);
+    for (struct hocket__list *l = self->children.next; l != &self->children; l = l->next) {
+        push_self(L, hocket__container_of(l, struct hocket__fiber, sibling));
+        lua_rawseti(L, -2, ++n);
+    }
+    return 1;
+}
+
 static int l_set_context(lua_State *L)
 {
     luaL_checkany(L, 1);
@@ -407,13 +428,13 @@ static int after_outlast(lua_State *L, int status, lua_KContext ctx)
     return 1;
 }
 
-/* f:outlast(seconds?) -> whether the sheltered child has ended; waits for it also when the running
- * fiber is, or is going to be, cancelled */
+/* f:outlast(seconds?) -> whether the child has ended; waits for it also when the running fiber is, or is going to be,
+ * cancelled */
 static int l_outlast(lua_State *L)
 {
     struct hocket__fiber *f = check_fiber(L, 1);
-    luaL_argcheck(
-        L, f->sheltered && f->parent == hocket__fiber_current(L), 1, "a sheltered child expected");
+    luaL_argcheck(L, f->state == HOCKET__DONE || f->parent == hocket__fiber_current(L), 1,
+        "a child expected");
     return after_outlast(L, LUA_OK, due_at(L));
 }
 
@@ -493,6 +514,7 @@ static const luaL_Reg functions[] = {
     { "on_begin", l_on_begin },
     { "self", l_self },
     { "cancelled", l_here_cancelled },
+    { "children", l_children },
     { "context", l_context },
     { "set_context", l_set_context },
     { "now", l_now },
@@ -510,6 +532,7 @@ static const luaL_Reg methods[] = {
     { "hold_up", l_hold_up },
     { "status", l_status },
     { "cancelled", l_cancelled },
+    { "context", l_context_of },
     { "watch", l_watch },
     { "unwatch", l_unwatch },
     { "result", l_result },

@@ -14,12 +14,12 @@ hocket.broker() -- its dispatcher lives as long as the host
 local served = assert(sim.serve { reply = function(request) return scripted.reply(request) end })
 hocket.provider("scripted", { protocol = "openai_chat", base = served.base })
 
---- A team of definitions by name, all with the scripted model. Who calls others comes last: they
+--- A team of definitions by name, with the scripted model unless they name another. Who calls others comes last: they
 --- have to be there.
 function scripted.team(defs)
   local team, made, names = {}, {}, {}
   for name, def in pairs(defs) do
-    def.name, def.model, def.prompt, def.team = name, "scripted/" .. name, def.prompt or name, team
+    def.name, def.model, def.prompt, def.team = name, def.model or "scripted/" .. name, def.prompt or name, team
     names[#names + 1] = name
   end
   table.sort(names, function(a, b) return #(defs[a].agents or {}) < #(defs[b].agents or {}) end)

@@ -60,9 +60,9 @@ function Batch:wait(seconds, on_failure)
   return true
 end
 
---- Cancels what still runs.
+--- Cancels what still runs; the running fiber ends after it.
 function Batch:close()
-  for _, id in ipairs(self:open()) do self.jobs:cancel(id) end
+  for _, id in ipairs(self:open()) do self.jobs:cancel_own(id) end
   collect(self)
 end
 Batch.__close = Batch.close
