@@ -657,18 +657,23 @@ t.test("the context is inherited and does not flow back", function()
 end)
 
 t.test("misuse is told with the caller's line, not with one of ours", function()
-  local hocket = require "hocket"
+  local hocket, process = require "hocket", require "hocket.process"
   for _, misuse in ipairs {
     function() flow.sleep "long" end,
     function() local _ = hocket.document {} end, function() hocket.document { { "day", "what" } } end,
     function() hocket.document { { "day", { "x", "x" } } } end,
     function() hocket.board { limit = "many" } end, function() hocket.board "x" end,
+    function() local _ = os.time { year = 2020 } end, function() local _ = os.date("%Q") end, function() local _ = math.random(2, 1) end,
+    function() local _ = hocket.fs.read(nil) end, function() local _ = hocket.fs.write "x" end, function() local _ = process.run {} end,
+    function() local _ = process.open { argv = 1 } end, function() local _ = hocket.http.request { url = "http://127.0.0.1:1", nonsense = 1 } end,
+    function() local _ = require "no.such.module" end, function() local _ = require(nil) end, function() hocket.step(1) end,
   } do
     local ok, message = pcall(misuse)
     t.ok(not ok)
     t.matches(message, "test_flow%.lua:%d+: ")
     t.ok(not message:find "hocket%.internal", message)
-    t.ok(not message:find "hocket/%l+%.lua:", message)
+    t.ok(not message:find "hocket/[%l_/]+%.lua:", message)
+    for _, name in ipairs { "?", "fn", "original" } do t.lacks(message, ("'%s'"):format(name)) end
   end
 end)
 

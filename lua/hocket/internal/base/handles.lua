@@ -5,6 +5,7 @@
 ---                                    └── in another process there is none: "closed"
 local effects = require "hocket.internal.base.effects"
 local kept = require "hocket.internal.core.kept"
+local misuse = require "hocket.internal.base.misuse"
 local once = require "hocket.internal.base.once"
 local system = require "hocket.internal.core.system"
 
@@ -23,7 +24,7 @@ end
 local function effect_of(self, kind, name)
   return function(_, ...)
     local args = table.pack(...)
-    return effects.run(kind, { call = name, of = self.number, arguments = effects.asked(...) }, function()
+    return misuse.called(name, effects.run, kind, { call = name, of = self.number, arguments = effects.asked(...) }, function()
       if not self.real then return nil, system.error { code = "closed", message = gone } end
       return self.real[name](self.real, table.unpack(args, 1, args.n))
     end)
@@ -50,7 +51,7 @@ end
 ---@param methods {effects: string[], acts: string[]}
 ---@return fun(spec: table): any, hocket.Error?
 function handles.keeping(kind, open, methods)
-  return function(spec)
+  local function keep(spec)
     if not kept.here() then return open(spec) end
     local self = { number = number() }
     local ok, err = effects.run(kind, { call = "open", arguments = once.asked(spec) }, function()
@@ -61,6 +62,7 @@ function handles.keeping(kind, open, methods)
     if not ok then return nil, err end
     return handle(self, kind, methods)
   end
+  return function(spec) return misuse.called("open", keep, spec) end
 end
 
 return handles

@@ -1,21 +1,59 @@
---- Misuse of what is made in C is told with the line of the script, and with the name that it knows.
+--- Misuse is told with the line of the script, and with the name that it knows, whatever of ours stands between the script and
+--- what found it.
 local caught = require "hocket.internal.base.caught"
+local system = require "hocket.internal.core.system"
 
 local misuse = {}
 
---- Calls fn(...) for the function that is known as `name`, and raises what it raises where that was called.
+--- So many frames above are looked at.
+local FRAMES = 30
+
+-- Whether "file:line: " is a place in a file that comes with hocket, also where HOCKET_LUA_PATH says where these are.
+local function is_ours(place)
+  local path = ("/" .. place):match "^.*/(hocket/.+%.lua):%d+: $"
+  return path ~= nil and system.asset(path) ~= nil
+end
+
+-- The line of the nearest script above; "": there is none, or it called in a return statement, which leaves no frame.
+local function place_of_script()
+  for level = 3, FRAMES do
+    local _, place = pcall(error, "", level)
+    if place ~= "" and not is_ours(place) then return place end
+  end
+  return ""
+end
+
+-- A text that was raised in a function that the script knows as `name`.
+local function placed(name, text)
+  local place, said = text:match "^([^:\n]+:%d+: )(.*)$"
+  if place and is_ours(place) then text = said end
+  text = text:gsub("'hocket%.internal%.core%.[%w.]+'", ("'%s'"):format(name)):gsub(" to '%?'", (" to '%s'"):format(name))
+  return place_of_script() .. text
+end
+
+local function settled(name, ok, ...)
+  if ok then return ... end
+  local raised = ...
+  if type(raised) == "string" and not caught.no_memory(raised) then raised = placed(name, raised) end
+  error(raised, 0)
+end
+
+--- Calls fn(...) for the function that is known as `name`. What it raises as a text is misuse.
+---@param name string
+---@param fn function
+---@return any ...
+function misuse.called(name, fn, ...)
+  return settled(name, pcall(fn, ...))
+end
+
+--- The same where an error with the code "invalid" is misuse as well.
 ---@param name string
 ---@param fn function
 ---@return any made
 function misuse.told(name, fn, ...)
   local ok, made = pcall(fn, ...)
-  if ok then return made end
-  if caught.no_memory(made) then error(made, 0) end
-  if type(made) == "table" then
-    if made.code ~= "invalid" then error(made, 0) end
-    made = made.message
-  end
-  error((made:gsub("'hocket%.internal%.core%.%w+%.new'", ("'%s'"):format(name))), 3)
+  if not ok and type(made) == "table" and made.code == "invalid" then made = made.message end
+  return settled(name, ok, made)
 end
 
 return misuse

@@ -5,6 +5,7 @@ local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
 local http = require "hocket.http"
 local kept = require "hocket.internal.core.kept"
+local misuse = require "hocket.internal.base.misuse"
 local once = require "hocket.internal.base.once"
 local handles = require "hocket.internal.base.handles"
 local process = require "hocket.process"
@@ -27,24 +28,29 @@ local function written(name, path)
   if name == "write" and type(path) == "string" then sources.wrote(path) end
 end
 
+-- What scripts call, in place of what they called.
+local function replace(module, name, fn)
+  module[name] = function(...) return misuse.called(name, fn, ...) end
+end
+
 local function as_value(module, kind, name)
   local fn = module[name]
-  module[name] = function(...)
+  replace(module, name, function(...)
     if not kept.here() then return fn(...) end
-    local args = table.pack(...)
-    local text = name == "read" and type(args[1]) == "string" and sources.travelled(args[1])
-    if text and (args[2] == nil or math.type(args[2]) == "integer" and #text <= args[2]) then return text end
-    written(name, args[1])
-    return settled(name, effects.value(kind, { call = name, arguments = effects.asked(...) }, function() return fn(table.unpack(args, 1, args.n)) end))
-  end
+    local path, most = ...
+    local text = name == "read" and type(path) == "string" and sources.travelled(path)
+    if text and (most == nil or math.type(most) == "integer" and #text <= most) then return text end
+    written(name, path)
+    return settled(name, effects.value(kind, { call = name, arguments = effects.asked(...) }, fn, ...))
+  end)
 end
 
 local function as_effect(module, kind, name)
   local fn = module[name]
-  module[name] = function(spec, ...)
+  replace(module, name, function(spec, ...)
     if not kept.here() then return fn(spec, ...) end
     return settled(name, effects.run(kind, { call = name, arguments = once.asked(spec) }, function() return fn(spec) end, once.of(kind, spec)))
-  end
+  end)
 end
 
 -- Whoever started the run may have chosen where its chance begins: the option `seed`.
@@ -59,13 +65,13 @@ local function random(original)
   return function(...)
     local bits = kept.random(seed())
     local n = select("#", ...)
-    if not bits or n > 2 then return original(...) end
+    if not bits or n > 2 then return misuse.called("random", original, ...) end
     if n == 0 then return (bits >> 11) * 2.0 ^ -53 end
     local low, high = 1, ...
     if n == 2 then low, high = ... end
     if n == 1 and high == 0 then return bits end
     low, high = math.tointeger(low), math.tointeger(high)
-    if not low or not high or low > high then return original(...) end
+    if not low or not high or low > high then return misuse.called("random", original, ...) end
     local span = high - low + 1
     return span == 0 and bits or low + math.abs(math.fmod(bits >> 1, span))
   end
@@ -74,10 +80,10 @@ end
 local function set_clocks()
   local time, date, clock = os.time, os.date, os.clock
   os.time = function(t)
-    return t == nil and kept.wall_second() or time(t)
+    return t == nil and kept.wall_second() or misuse.called("time", time, t)
   end
   os.date = function(format, t)
-    return date(format, t or kept.wall_second())
+    return misuse.called("date", date, format, t or kept.wall_second())
   end
   os.clock = function() return kept.here() and fiber.now() or clock() end
 end

@@ -7,12 +7,12 @@ local system = require "hocket.internal.core.system"
 local known = { idempotent = "boolean", reconcile = "function", of = "any" }
 
 local function check(name, fn, opts)
-  if type(name) ~= "string" then error(("bad argument #1 to 'step' (string expected, got %s)"):format(type(name)), 4) end
-  if type(fn) ~= "function" then error(("bad argument #2 to 'step' (function expected, got %s)"):format(type(fn)), 4) end
+  if type(name) ~= "string" then error(("bad argument #1 to 'step' (string expected, got %s)"):format(type(name)), 3) end
+  if type(fn) ~= "function" then error(("bad argument #2 to 'step' (function expected, got %s)"):format(type(fn)), 3) end
   for key, value in pairs(opts or {}) do
-    if not known[key] then error(("unknown option '%s' for 'step' (there are: idempotent, of, reconcile)"):format(tostring(key)), 4) end
+    if not known[key] then error(("unknown option '%s' for 'step' (there are: idempotent, of, reconcile)"):format(tostring(key)), 3) end
     if known[key] ~= "any" and type(value) ~= known[key] then
-      error(("bad option '%s' for 'step' (%s expected, got %s)"):format(key, known[key], type(value)), 4)
+      error(("bad option '%s' for 'step' (%s expected, got %s)"):format(key, known[key], type(value)), 3)
     end
   end
 end

@@ -3,7 +3,7 @@
 ---
 ---     require "prices" ── loaded by the program, or of hocket's own ──> that
 ---                             └─ beside the target, in package.path ──> read once in all lives of the run
-local caught = require "hocket.internal.base.caught"
+local misuse = require "hocket.internal.base.misuse"
 local script = require "hocket.internal.base.script"
 local sources = require "hocket.internal.base.sources"
 
@@ -44,9 +44,7 @@ local function is_of_the_program(name)
 end
 
 local function theirs(name)
-  local ok, value = pcall(require, name)
-  if not ok then error(value, caught.no_memory(value) and 0 or 3) end
-  return value
+  return misuse.called("require", require, name)
 end
 
 local function own_require(self)
