@@ -119,6 +119,7 @@ static int await(lua_State *L, int64_t timeout_ms, bool outside, void (*unwait)(
 {
     struct hocket__fiber *f = hocket__fiber_current(L);
     f->timed_out = f->stuck = false;
+    f->until_ms = timeout_ms < 0 ? 0 : (int64_t) hocket__deadlines_now() + timeout_ms;
     if (f->cancelled && !f->masked) {
         /* What is waited for has been started already: it is stopped as a cancel would have. */
         if (unwait)
@@ -162,6 +163,14 @@ int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), vo
 {
     begin_wait(L, unwait != NULL, false, 0);
     return await(L, timeout_ms, false, unwait, ud, ctx, k);
+}
+
+int hocket__await_rest(
+    lua_State *L, void (*unwait)(void *ud), void *ud, lua_KContext ctx, lua_KFunction k)
+{
+    const struct hocket__fiber *f = hocket__fiber_current(L);
+    int64_t left = f->until_ms - (int64_t) hocket__deadlines_now();
+    return await(L, f->until_ms == 0 ? -1 : left > 0 ? left : 0, false, unwait, ud, ctx, k);
 }
 
 int hocket__await_outside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k)

@@ -68,6 +68,8 @@ struct hocket__fiber {
     void *unwait_ud;
     lua_KFunction k;
     struct hocket__deadline deadline;
+    int64_t
+        until_ms; /* the end of its wait in real time, also before a wake for nothing; 0: none */
     uint64_t *watchers; /* fibers that are woken when this one is done */
     size_t n_watchers, cap_watchers;
     void (*on_done)(struct hocket__fiber *f, void *ud); /* for the host; may be NULL */
@@ -140,7 +142,11 @@ extern const char hocket__fiber_begin_key;
 HOCKET__PRIVATE int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud),
     void *ud, lua_KContext ctx, lua_KFunction k);
 
-/* The same, without `unwait`, for what is sure to come from outside of Lua, also to a service: a thread's work. */
+/* The wait that k belongs to goes on, to the end of its time: a wake was for something else. */
+HOCKET__PRIVATE int hocket__await_rest(
+    lua_State *L, void (*unwait)(void *ud), void *ud, lua_KContext ctx, lua_KFunction k);
+
+/* The same as hocket__await, without `unwait`, for what is sure to come from outside of Lua, also to a service: a thread's work. */
 int hocket__await_outside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k);
 /* The same for what the embedding program says. */
 int hocket__await_program(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k);

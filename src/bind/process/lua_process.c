@@ -113,10 +113,10 @@ static int finish(lua_State *L, int status, lua_KContext ctx)
     struct process *u = luaL_checkudata(L, 2, META);
     if (u->done)
         return push_result(L, u);
-    if (hocket__fiber_current(L)->timed_out && u->process && !u->timed_out) {
-        u->timed_out = true;
-        hocket__process_stop(u->process);
-    }
+    if (!u->process || !hocket__fiber_current(L)->timed_out)
+        return hocket__await_rest(L, abandon, u, 0, finish);
+    u->timed_out = true;
+    hocket__process_stop(u->process);
     return hocket__await(L, -1, abandon, u, 0, finish);
 }
 

@@ -358,7 +358,7 @@ static int waited(lua_State *L, int status, lua_KContext ctx)
         return 0;
     }
     claim(L, &t->waiter, "waits for");
-    return hocket__await(L, -1, forget_waiter, t, 0, waited);
+    return hocket__await_rest(L, forget_waiter, t, 0, waited);
 }
 
 /* wait([seconds]) -> {code | signal, …} | nil: not yet | nil, error */

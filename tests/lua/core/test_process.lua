@@ -94,6 +94,18 @@ for _, level in ipairs(levels) do
     t.ok(fiber.now() - from < 5)
   end)
 
+  test("a wake that was meant for another wait does not take the time away", function(dir)
+    fiber.self():wake()
+    t.equal(assert(run(level, dir, "sleep 5", { timeout = 0.2 })).timed_out, true)
+    flow.timeout(0.01, function() flow.sleep(100) end)
+    t.equal(assert(run(level, dir, "sleep 5", { timeout = 0.2 })).timed_out, true)
+    local program <close> = assert(process.open { argv = { "/bin/sh", "-c", "sleep 5" }, cwd = dir.path, sandbox = level })
+    fiber.self():wake()
+    t.equal(program:wait(0.1), nil)
+    t.equal(program:wait(0), nil)
+    program:stop()
+  end)
+
   test("what ignores SIGTERM, with what it started", function(dir)
     local one, other = long(7111), long(7112)
     local result = assert(run(level, dir, ("trap '' TERM; setsid %s & %s"):format(one, other), { timeout = 0.2 }))

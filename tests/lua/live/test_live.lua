@@ -4,6 +4,7 @@ local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local fs = require "hocket.fs"
 local live = require "hocket.live"
+local watches = require "hocket.internal.core.watch"
 
 local function agent(name, prompt, more)
   return ("---\nname: %s\n%s---\n%s\n"):format(name, more or "", prompt)
@@ -22,6 +23,20 @@ local function open(dir)
     return type(value) == "function" and function(_, ...) return value(alive, ...) end or value
   end, __close = function() alive:close() end })
 end
+
+t.test("a wake that was meant for another wait is no quiet of a watch", function()
+  local dir <close> = t.dir()
+  local watch = assert(watches.new())
+  local closing <close> = setmetatable({}, { __close = function() watch:close() end })
+  assert(watch:add(dir.path))
+  local writer = flow.spawn(function()
+    fiber.sleep(0)
+    dir:write("x", "y")
+  end)
+  fiber.self():wake()
+  t.equal(watch:wait(10), true)
+  writer:join()
+end)
 
 t.test("a change is a new generation, and the one before stays as it was", function()
   local dir <close> = team()
