@@ -47,6 +47,23 @@ bound deny "" allow allow allow
 bound "early allow" 0 deny allow allow
 bound "early deny" "" allow allow allow
 
+# A script's own chance goes on where it stood, in each life.
+cat >dice.lua <<'X'
+local hocket = require "hocket"
+math.randomseed(42)
+local state = hocket.checkpoint() or { n = 1, drawn = {} }
+while state.n <= 4 do
+  if state.n > 1 and ... == "ask" then hocket.ask "On?" end
+  state.drawn[state.n], state.n = math.random(1000000), state.n + 1
+  hocket.checkpoint(state)
+end
+return table.concat(state.drawn, " ")
+X
+run "$HOCKET" run -q --store off dice.lua no; expect 0; mv out dice
+run "$HOCKET" run dice.lua ask </dev/null; expect 75; id=$(id_in err)
+for q in q1 q2 q3; do "$HOCKET" answer "$id" $q on 2>/dev/null; run "$HOCKET" resume -q "$id"; done
+expect 0; same "$(cat out)" "$(cat dice)"
+
 # What nobody may change stays so: the folder of a skill that an agent of an earlier life was told of.
 mkdir -p know/lore; printf -- '---\nname: lore\ndescription: Lore.\n---\nKnow.\n' >know/lore/SKILL.md
 cat >guarded.lua <<'E'

@@ -169,4 +169,26 @@ run "$HOCKET" run -q linked/reader.md --workdir linked go; expect 75; has err '"
 rm linked/notes; run "$HOCKET" answer "$id" a1 --allow; expect 0
 run "$HOCKET" resume -q "$id"; expect 0; has out "it says error"
 run "$HOCKET" replay "$id"; expect 0
+
+# What a script chooses as its seed holds, and gives the numbers that it gives where nothing is kept.
+cat >dice.lua <<'X'
+local told = {}
+local function draw()
+  for i = 1, 40 do
+    told[#told + 1] = ("%d %d %.17g %d"):format(math.random(i), math.random(-7 * i, i), math.random(), math.random(0))
+  end
+  told[#told + 1] = math.random(math.mininteger, math.maxinteger)
+end
+math.randomseed(42)
+draw()
+math.randomseed("-7", 9)
+draw()
+return table.concat(told, "\n")
+X
+run "$HOCKET" run -q --store off dice.lua; expect 0; mv out dice
+run "$HOCKET" run -q --events ev dice.lua; expect 0; same "$(cat out)" "$(cat dice)"
+run "$HOCKET" replay "$(id_in ev)"; expect 0; has err "all as they were told"
+echo 'math.randomseed() local a = math.random(0) math.randomseed() return a .. " " .. math.random(0)' >die.lua
+run "$HOCKET" run -q die.lua; expect 0; same "$(tr ' ' '\n' <out | sort -u | wc -l)" 2
+cp out die; run "$HOCKET" run -q die.lua; expect 0; [ "$(cat out)" != "$(cat die)" ] || fail "the same numbers in another run"
 finish

@@ -1,5 +1,6 @@
 --- What scripts reach the world by: files, programs, requests, clocks, chance. From the first run that is kept on these ask whose
 --- code calls them: that of such a run has what its log has, everything else what it always had.
+local chance = require "hocket.internal.base.chance"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
@@ -53,30 +54,6 @@ local function as_effect(module, kind, name)
   end)
 end
 
--- Whoever started the run may have chosen where its chance begins: the option `seed`.
-local function seed()
-  local context = fiber.context()
-  local run = type(context) == "table" and context.run
-  return run and math.tointeger(run.options.seed) or nil
-end
-
--- math.random as it is in Lua 5.4, of the run's own numbers.
-local function random(original)
-  return function(...)
-    local bits = kept.random(seed())
-    local n = select("#", ...)
-    if not bits or n > 2 then return misuse.called("random", original, ...) end
-    if n == 0 then return (bits >> 11) * 2.0 ^ -53 end
-    local low, high = 1, ...
-    if n == 2 then low, high = ... end
-    if n == 1 and high == 0 then return bits end
-    low, high = math.tointeger(low), math.tointeger(high)
-    if not low or not high or low > high then return misuse.called("random", original, ...) end
-    local span = high - low + 1
-    return span == 0 and bits or low + math.abs(math.fmod(bits >> 1, span))
-  end
-end
-
 local function set_clocks()
   local time, date, clock = os.time, os.date, os.clock
   os.time = function(t)
@@ -101,7 +78,7 @@ function world.prepare()
     { effects = { "read_line", "write", "wait", "stderr" }, acts = { "end_input", "stop", "close" } })
   http.open = handles.keeping("http", http.open, { effects = { "status", "headers", "read" }, acts = { "close" } })
   if kept.owns_state() then
-    math.random = random(math.random)
+    math.random, math.randomseed = chance.random(math.random), chance.randomseed(math.randomseed)
     if os then set_clocks() end
   end
 end

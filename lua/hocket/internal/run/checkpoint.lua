@@ -46,7 +46,7 @@ local function settle()
   fiber.spawn(function() end):wait()
 end
 
-local stays = { broker = true, sources = true, checkpoint = true, memory = true, policy = true }
+local stays = { broker = true, sources = true, checkpoint = true, memory = true, policy = true, chance = true }
 
 -- What modules have learned and keep: the next life begins without it.
 local function forget(run, own)
@@ -65,7 +65,7 @@ local plain_fields = {
 local function snapshot(run, own, state)
   local said = messages.of(run)
   local now = {
-    state = state, policy = own.policy, guarded = run.guarded, seq = run.journal:last(), used = run.accounts:counted(account.ROOT),
+    state = state, policy = own.policy, chance = own.chance, guarded = run.guarded, seq = run.journal:last(), used = run.accounts:counted(account.ROOT),
     messages = { waiting = said.waiting, n = said.n, n_ends = said.n_ends, asked = said.asked, settled = said.settled }, jobs = { broker.shared():numbers() },
     saved = run.saved and run.saved:counted(account.ROOT), boards = run.numbers[run.boards], documents = run.numbers[run.documents],
     labels = run.labels and run.labels.bits, files = run.root and file_labels.all(run.root), remembered = memory.given(),
@@ -88,9 +88,10 @@ local function mark(run, was)
   if was.files then file_labels.add(assert(workdir.root(run)), was.files) end
 end
 
--- What binds it: what its operators have said in all lives, and what nobody may write to.
+-- What binds it: what its operators have said in all lives, where its chance stands, and what nobody may write to.
 local function bind(run, own, was)
   own.policy = was.policy or own.policy
+  own.chance = was.chance or own.chance
   for dir in pairs(was.guarded or {}) do run.guarded[dir] = true end
 end
 
