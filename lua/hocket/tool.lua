@@ -13,6 +13,7 @@
 --- A toolset is a name for `tools:` in agent files; it makes tools for one agent at work. See docs/tools.md.
 local json = require "hocket.json"
 local labels = require "hocket.internal.base.labels"
+local llm = require "hocket.internal.core.llm"
 local registered = require "hocket.internal.base.names"
 local schema = require "hocket.schema"
 local failed = require("hocket.internal.core.system").error
@@ -31,6 +32,7 @@ local tool = {}
 ---@field fence? {[1]: string, [2]: string, empty?: string} Its results are other agents' words, and stand in a fence: its kind, and whose words they are; `empty`: what the tool says itself when there are none.
 ---@field effects? string[] What it does: `read`, `write` (below the root), `run` (programs), `send` (requests), `fetch` (gets something from elsewhere), `open` (in front of the user), `elsewhere` (changes things outside of the root). None: a tool that you answer for.
 ---@field taints? "web"|"outside"|"server"|"private" Where the text of its results comes from, when that is not to be trusted, or not for strangers. What reads or runs is `private` by itself.
+---@field says? string The argument whose text other agents are told: what a model thinks aloud in it (`<think>…</think>`) is left out.
 ---@field subject? string The argument that rules of approval with a plain glob are for.
 ---@field places? table<string, boolean> The arguments that are paths which it changes.
 ---@field kinds? table<string, "command"|"url"> The arguments that rules take apart: command lines of a shell, and addresses (which `prepare` has to put right before).
@@ -62,7 +64,7 @@ local tool = {}
 
 local fields = {
   name = "string", description = "string", parameters = "table", run = "function",
-  prepare = "function", repair = "function", timeout = "number", quiet = "boolean", fence = "table", effects = "table", taints = "string", subject = "string",
+  prepare = "function", repair = "function", timeout = "number", quiet = "boolean", fence = "table", effects = "table", taints = "string", says = "string", subject = "string",
   places = "table", kinds = "table", reads = "function", sends_to = "function", max_calls = "number", serial = "boolean", conflicts = "function",
   preview = "function",
   steps = "boolean", idempotent = "boolean", reconcile = "function", intent = "function", recall = "function",
@@ -106,6 +108,23 @@ local function check_fields(def, level)
   end
 end
 
+-- The function of a tool whose argument `says` goes to other agents: without what is only thought.
+local function speaking(def)
+  local name, run = def.says, def.run
+  return function(args, ctx)
+    local said = args[name]
+    local spoken = type(said) == "string" and llm.spoken(said) or said
+    if spoken == said then return run(args, ctx) end
+    if not spoken:find "%S" then
+      return nil, { code = "invalid", message = ("'%s' has nothing but what you have thought: say what the other is to know, behind the closing tag"):format(name) }
+    end
+    local copy = {}
+    for key, value in pairs(args) do copy[key] = value end
+    copy[name] = spoken
+    return run(copy, ctx)
+  end
+end
+
 -- A schema is compiled and written once for each table: tools that are made for every agent at work
 -- share theirs. The table is not to be changed afterwards.
 local known_schemas = setmetatable({}, { __mode = "k" })
@@ -127,7 +146,7 @@ function tool.new(def)
     known_schemas[parameters] = { compiled = compiled, text = json.encode(parameters) }
   end
   return {
-    name = def.name, description = def.description, parameters = parameters, run = def.run,
+    name = def.name, description = def.description, parameters = parameters, run = def.says and speaking(def) or def.run, says = def.says,
     prepare = def.prepare, repair = def.repair, timeout = def.timeout, quiet = def.quiet or false, fence = def.fence or false,
     effects = def.effects, effect_bits = effect_bits(def), taints = def.taints and labels.bit(def.taints) and def.taints,
     subject = def.subject, places = def.places, kinds = def.kinds, reads = def.reads, sends_to = def.sends_to, max_calls = def.max_calls, serial = def.serial, conflicts = def.conflicts,

@@ -188,7 +188,7 @@ end
 
 local function call_specialist(def, name)
   return tool {
-    steps = true, name = "call_" .. name,
+    steps = true, name = "call_" .. name, says = "message",
     description = ("Send the specialist '%s' to work on its tasks: %s. Returns a summary of what it did. Several specialists called in one turn work side by side.")
       :format(name, def.description ~= "" and def.description or def.display_name),
     parameters = dispatch_schema,

@@ -72,7 +72,7 @@ end
 local function route_to(settings, choice)
   local names, map, described = by_name(settings.targets)
   return tool {
-    steps = true, name = "route_to",
+    steps = true, name = "route_to", says = "message",
     description = "Choose the agent that handles the request. It gets the request as it is. " .. described,
     parameters = schema_of(names),
     prepare = function(args)

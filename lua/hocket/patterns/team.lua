@@ -238,7 +238,7 @@ end
 
 local function next_round(self)
   return tool {
-    steps = true, name = "next_round",
+    steps = true, name = "next_round", says = "message",
     description = "Let all members of your team have their turn, side by side, and read what they say.",
     parameters = round_schema,
     run = function(args)

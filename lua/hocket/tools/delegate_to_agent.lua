@@ -115,7 +115,7 @@ function delegation.tool(env)
     return nil, { code = "agent", message = ("%s: nobody to delegate to: add 'agents: [name, …]'"):format(env.agent.file) }
   end
   return tool {
-    steps = true, name = "delegate_to_agent",
+    steps = true, name = "delegate_to_agent", says = "task",
     description = "Give a specialist a task and wait for its answer: {agent_name, task_type, result, metadata, success, error}. "
       .. "When success is false decide yourself what to do then. Several calls in one turn work side by side.",
     parameters = schema_of(env.agent.agents),

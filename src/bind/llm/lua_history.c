@@ -219,6 +219,15 @@ static int l_guess(lua_State *L)
     return 1;
 }
 
+/* spoken(text) -> the text without what a model thinks aloud in it */
+static int l_spoken(lua_State *L)
+{
+    struct hocket__str text = hocket__check_str(L, 1);
+    size_t end = hocket__reasoning_end(text);
+    hocket__push_str(L, hocket__str(text.p + end, text.n - end));
+    return 1;
+}
+
 /* h:become(other): it has the other one's messages from now on, and the other one none */
 static int l_become(lua_State *L)
 {
@@ -255,7 +264,7 @@ static int l_gc(lua_State *L)
 }
 
 static const luaL_Reg functions[] = { { "history", l_history }, { "tokens", l_guess },
-    { NULL, NULL } };
+    { "spoken", l_spoken }, { NULL, NULL } };
 static const luaL_Reg methods[] = {
     { "add", l_add },
     { "user", l_user },

@@ -274,7 +274,7 @@ static void add_text(struct hocket__parting *p, struct hocket__str text)
     if (p->held.len == 0) {
         size_t taken = take(p, text);
         text = part_of(text, taken, text.n);
-        if (hocket__buf_addstr(&p->held, text) < 0)
+        if (text.n > 0 && hocket__buf_addstr(&p->held, text) < 0)
             give_up(p, text);
         return;
     }

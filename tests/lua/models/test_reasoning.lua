@@ -132,6 +132,36 @@ t.test("a facilitator, and who delegates", function()
   check(asked, said(run))
 end)
 
+t.test("messages to others that are arguments of a tool", function()
+  local thought = "<think>" .. DRAFT .. "</think> "
+  local asked = p.play {
+    boss = function(request)
+      return request.turn == 1 and { calls = { s.call("delegate", { agent_name = "w", prompt = thought .. "Go" }), s.call("delegate", { agent_name = "w", prompt = thought }) } } or "all"
+    end,
+  }
+  p.run(p.agents { boss = { agents = { "w" } }, w = {} }.boss)
+  t.equal(asked.w[1].last.text, "Go")
+  t.equal(#asked.w, 1)
+  t.has(asked.boss[2].last.text, "'prompt' has nothing but what you have thought")
+  local function says(request)
+    return request.last.role == "user" and { calls = { s.call("broadcast", { message = thought .. "from " .. request.model }), s.call "vote_conclude" } } or "ok"
+  end
+  asked = p.play { m = says, n = says }
+  p.run(p.agents { lead = { team = { members = { "m", "n" }, max_rounds = 1 } }, m = {}, n = {} }.lead)
+  t.has(asked.lead[1].last.text, "from m")
+  check { lead = asked.lead }
+  asked = p.play { r = function() return { calls = { s.call("route_to", { agent = "x", reason = "so", message = thought .. "Mind the date" }) } } end }
+  p.run(p.agents { r = { router = true, agents = { "x" } }, x = {} }.r)
+  t.has(asked.x[1].last.text, "Mind the date")
+  check { x = asked.x }
+  asked = p.play { lead = function(request)
+    if request.turn == 1 then return { calls = { s.call("create_tasks", { tasks = { { text = "Look", assigned_to = "w" } } }) } } end
+    return request.turn == 2 and { calls = { s.call("call_w", { task_ids = { 1 }, message = thought .. "Do task 1" }) } } or "all"
+  end }
+  p.run(p.agents { lead = { tools = { "facilitator" }, agents = { "w" } }, w = { tools = { "specialist" } } }.lead)
+  t.equal(asked.w[1].last.text, "Do task 1")
+end)
+
 t.test("what is left of an answer that was cut", function()
   local asked = play { a = function() return { text = "Half", finish = "length" } end }
   local reply = p.run(p.agents { a = { handoff = "b" }, b = {} }.a)

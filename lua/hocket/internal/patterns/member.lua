@@ -21,7 +21,7 @@ Member.__index = Member
 
 -- The tools are the same for all members: whose they are stands in the context of each call.
 local broadcast = tool {
-  steps = true, name = "broadcast",
+  steps = true, name = "broadcast", says = "message",
   description = "Say something to the whole team. The others read it when this round is over.",
   parameters = { type = "object", required = { "message" }, properties = {
     message = { type = "string", minLength = 1, description = "What the others are to know" },

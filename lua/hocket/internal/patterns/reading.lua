@@ -11,6 +11,9 @@ Reading.__index = Reading
 
 local reading = {}
 
+--- Pages that are remembered: of those before them it would have to be read anew.
+local PAGES = 200
+
 ---@return hocket.Reading
 function reading.new()
   return setmetatable({ pages = {}, own = {} }, Reading)
@@ -21,6 +24,7 @@ end
 ---@param page hocket.Page
 ---@param version integer The document's.
 function Reading:show(id, page, version)
+  if #self.pages >= PAGES then table.remove(self.pages, 1) end
   self.pages[#self.pages + 1] = { id = id, page = page, version = version, sent = false }
 end
 
@@ -33,7 +37,9 @@ end
 
 --- A request is about to be made: results of the calls before it are part of it.
 function Reading:send()
-  for _, one in ipairs(self.pages) do
+  for i = #self.pages, 1, -1 do
+    local one = self.pages[i]
+    if one.sent then break end
     one.sent = true
     self.base = math.max(self.base or 0, one.version)
   end

@@ -45,7 +45,7 @@ end
 
 local function delegate_tool(env)
   return tool {
-    steps = true, name = "delegate",
+    steps = true, name = "delegate", says = "prompt",
     description = "Give an agent work and wait for its answer. Several calls in one turn work side by side.",
     parameters = target_schema(env),
     run = function(args)
@@ -60,7 +60,7 @@ end
 
 local function submit_task(env)
   return tool {
-    steps = true, name = "submit_task",
+    steps = true, name = "submit_task", says = "prompt",
     description = "Give an agent work in the background and go on at once. You are told when it is done; do not check again and again.",
     parameters = target_schema(env),
     run = function(args)
