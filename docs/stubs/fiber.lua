@@ -34,6 +34,18 @@ function fiber.shelter(fn, ...) end
 ---@return boolean woken
 function fiber.park(seconds) end
 
+--- Makes the running fiber, and all that it starts from now on, a run with a clock of its own for its time limits.
+function fiber.begin_work() end
+
+--- What the running fiber, and all that it starts, waits for from now on. See hocket.internal.base.away.
+---@param kind? "work"|"run"|"people"
+---@return "work"|"run"|"people" before
+function fiber.away(kind) end
+
+--- Seconds on the clock of the run's work, as it goes on: a replay does not see the same.
+---@return number
+function fiber.work() end
+
 --- The same until a time of day, whoever turns the clock.
 ---@async
 ---@param time number In seconds since 1970.

@@ -14,6 +14,7 @@
 --- While it waits its job holds no slot. Where nobody is there to answer it fails at once, with the
 --- code "unsupported": the caller decides what becomes of the question. Leave that nobody gives is
 --- not given.
+local away = require "hocket.internal.base.away"
 local broker = require "hocket.broker"
 local effects = require "hocket.internal.base.effects"
 local memory = require "hocket.internal.base.memory"
@@ -125,7 +126,6 @@ local function pass_on(run, question)
   return value
 end
 
--- Puts a question to whoever answers; `announce` emits it, and returns what that does.
 local function hand_over(run, question, announce, seconds)
   if run.relay then
     local value, err, nobody = pass_on(run, question)
@@ -134,6 +134,11 @@ local function hand_over(run, question, announce, seconds)
   local handler = run.options.on_question
   if handler then return call_handler(handler, question, announce) end
   return wait(run, question, announce, seconds)
+end
+
+-- Puts a question to whoever answers; `announce` emits it, and returns what that does.
+local function ask_person(run, question, announce, seconds)
+  return away("people", hand_over, run, question, announce, seconds)
 end
 
 -- The id of one more question.
@@ -150,7 +155,7 @@ local function put(run, question, announce, seconds)
   local id, err = next_id(run, question.prefix)
   if not id then return nil, err end
   question.id = id
-  return hand_over(run, question, announce, seconds)
+  return ask_person(run, question, announce, seconds)
 end
 
 -- ---- Questions in words -----------------------------------------------------------------------
@@ -193,7 +198,7 @@ function ask.input(meanwhile)
   if not may_ask(run) then return failure("unsupported", "nobody is there to go on") end
   run.inputs = (run.inputs or 0) + 1
   local question = { id = "i" .. run.inputs, kind = "input", read = as_text, meanwhile = meanwhile }
-  local text, err = hand_over(run, question, function() return run:emit("input_requested", { id = question.id }) end)
+  local text, err = ask_person(run, question, function() return run:emit("input_requested", { id = question.id }) end)
   if text then
     egress.note(run, text)
     run:emit("input_received", { id = question.id, text = text })

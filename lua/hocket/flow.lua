@@ -18,7 +18,7 @@ local flow = {}
 
 --- A function that runs beside its owner.
 ---@class hocket.Fiber
----@field wait fun(self: hocket.Fiber, seconds?: number): ... Its results; raises what it raised; `nil, error` when the time is over.
+---@field wait fun(self: hocket.Fiber, seconds?: number): ... Its results; raises what it raised; `nil, error` when the time is over (a limit as that of flow.timeout).
 ---@field cancel fun(self: hocket.Fiber): boolean Ends it and its children; true when it was still running.
 ---@field status fun(self: hocket.Fiber): "ready"|"running"|"waiting"|"closing"|"done"
 
@@ -247,7 +247,8 @@ function flow.race(list)
   return winner, table.unpack(outcome, 2, outcome.n)
 end
 
---- Runs fn() for at most so long, then cancels it.
+--- Runs fn() for at most so long, then cancels it. Time in which the whole run waits for people does not count: see docs/runs.md,
+--- "Time limits".
 ---@async
 ---@param seconds number
 ---@param fn function

@@ -248,7 +248,7 @@ static void say_around(const struct kept_log *from, enum hocket__log_kind kind,
         said.kind = HOCKET__LOG_TELL;
         said.name = HOCKET__STR("answer");
         said.digest = HOCKET__STR("");
-        bool here = e.kind == kind;
+        bool here = e.kind == kind && e.name.n == 0; /* an entry of a pause has a name */
         said.value = before;
         said.n = to->n + 1;
         if (here && before.n > 0)

@@ -73,23 +73,6 @@ static void test_while_others_work(void **state)
     log_free(&log);
 }
 
-/* A time around a question is one that goes on by itself. */
-static void test_timeout(void **state)
-{
-    struct workflow w = { .name = "beside", script("beside"), "timeout", "{\"interactive\":true}" };
-    struct kept_log log;
-    struct life l;
-    (void) state;
-    log_init(&log);
-    hocket_host *h = begin(&w, &log, &l);
-    until_parked(h, &l);
-    assert_true(
-        has_event(&l, "question_withdrawn")); /* the first, after its time; the second has none */
-    assert_true(strstr(l.events.data, "\"id\":\"q2\"") != NULL);
-    end(h, &l);
-    log_free(&log);
-}
-
 /* Jobs in the background, with a time before they are tried again. */
 static void test_job(void **state)
 {
@@ -209,8 +192,7 @@ static void test_console(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_while_others_work),
-        cmocka_unit_test(test_timeout), cmocka_unit_test(test_job), cmocka_unit_test(test_chat),
-        cmocka_unit_test(test_time_of_day), cmocka_unit_test(test_signals),
-        cmocka_unit_test(test_console) };
+        cmocka_unit_test(test_job), cmocka_unit_test(test_chat), cmocka_unit_test(test_time_of_day),
+        cmocka_unit_test(test_signals), cmocka_unit_test(test_console) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,7 +107,7 @@ struct hocket__job_wait {
     size_t n;
     uint64_t
         waited; /* the job that is waited for, to be cancelled when the wait is given up; or 0 */
-    uint64_t due_ms; /* 0: never */
+    int64_t due_ms; /* on the clock of the run's work; 0: never */
     enum hocket__wait_mode mode;
     bool left;   /* it is counted among the job's waiters */
     bool waits;  /* the broker has it */

@@ -22,7 +22,8 @@ static const struct hocket__fiber *joined_by(
         return f->parent;
     for (size_t i = 0; i < f->n_watchers; i++) {
         const struct hocket__fiber *w = hocket__map_get(&rt->fibers, f->watchers[i]);
-        if (w && w->state == HOCKET__WAITING && w->deadline.place == 0 && !w->unwait)
+        if (w && w->state == HOCKET__WAITING && w->deadline.place == 0 && w->limit_due == 0
+            && !w->unwait)
             return w;
     }
     return NULL;

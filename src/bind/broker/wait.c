@@ -206,15 +206,21 @@ int hocket__broker_l_come_back(lua_State *L)
 
 /* ---- Waits for jobs ---------------------------------------------------------------------------------- */
 
+static int after_wait(lua_State *L, int status, lua_KContext at);
+
+static int await_jobs(lua_State *L, const struct hocket__job_wait *w, lua_KContext at)
+{
+    return w->due_ms == 0 ? hocket__await_inside(L, -1, at, after_wait)
+                          : hocket__await_limit(L, w->due_ms, at, after_wait);
+}
+
 /* Wake-ups are hints: a wait that the broker still has goes on. */
 static int after_wait(lua_State *L, int status, lua_KContext at)
 {
     struct hocket__job_wait *w = lua_touserdata(L, (int) at);
     if (hocket__broker_is_waiting(w->b->broker, w->token)) {
-        uint64_t now = (uint64_t) hocket__broker_now(w->b);
-        if (w->due_ms == 0 || now < w->due_ms)
-            return hocket__await_inside(
-                L, w->due_ms ? (int64_t) (w->due_ms - now) : -1, at, after_wait);
+        if (!hocket__fiber_current(L)->timed_out)
+            return await_jobs(L, w, at);
         hocket__broker_wait_cancel(w->b->broker, w->token);
         w->timed_out = true;
     }
@@ -250,12 +256,12 @@ static int wait(lua_State *L, int at, int64_t ms)
     if (rc == 1)
         return w->after(L, LUA_OK, at);
     w->waits = true;
-    w->due_ms = ms < 0 ? 0 : (uint64_t) hocket__broker_now(w->b) + (uint64_t) ms;
+    w->due_ms = ms < 0 ? 0 : hocket__work_ms(w->b->rt) + ms;
     if (j) {
         leave(L, at, w, j);
         enlist(w);
     }
-    return hocket__await_inside(L, ms, at, after_wait);
+    return await_jobs(L, w, at);
 }
 
 static int after_wait_for(lua_State *L, int status, lua_KContext at)

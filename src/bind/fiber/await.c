@@ -6,6 +6,7 @@
  * stack when Lua jumps out of it: a C function that waits ends with `return hocket__await(…)`, and
  * what it has to do afterwards is its continuation. */
 #include "bind/fiber/kept_impl.h"
+#include "bind/fiber/work_clock.h"
 
 #include "bind/util.h"
 
@@ -29,6 +30,8 @@ void hocket__fiber_ready(struct hocket__fiber *f)
     f->unwait = NULL;
     hocket__fiber_note_outside(f, false);
     hocket__deadline_clear(&rt->deadlines, &f->deadline);
+    hocket__work_clock_unlimit(f);
+    hocket__work_clock_note(f, HOCKET__BUSY);
     hocket__list_add(&rt->ready, &f->ready);
     if (f->kept)
         f->kept->n_ready++;
@@ -106,16 +109,19 @@ static int resumed(lua_State *L, int status, lua_KContext ctx)
     return f->k(L, status, ctx);
 }
 
-static void set_time(struct hocket__fiber *f, int64_t timeout_ms)
+/* limit_due: 0, or the time of its clock at which the wait ends in place of timeout_ms. */
+static void set_time(struct hocket__fiber *f, int64_t timeout_ms, int64_t limit_due)
 {
     bool now = !f->kept || hocket__kept_waits(f, timeout_ms);
     if (timeout_ms >= 0 && now)
         hocket__deadline_set(
             &f->rt->deadlines, &f->deadline, hocket__deadlines_now() + (uint64_t) timeout_ms);
+    if (limit_due != 0)
+        hocket__work_clock_limit(f, limit_due);
 }
 
-static int await(lua_State *L, int64_t timeout_ms, bool outside, void (*unwait)(void *ud), void *ud,
-    lua_KContext ctx, lua_KFunction k)
+static int await(lua_State *L, int64_t timeout_ms, int64_t limit_due, bool outside,
+    void (*unwait)(void *ud), void *ud, lua_KContext ctx, lua_KFunction k)
 {
     struct hocket__fiber *f = hocket__fiber_current(L);
     f->timed_out = f->stuck = false;
@@ -140,12 +146,14 @@ static int await(lua_State *L, int64_t timeout_ms, bool outside, void (*unwait)(
         f->woken = false;
         return k(L, LUA_OK, ctx);
     }
-    set_time(f, timeout_ms);
+    set_time(f, timeout_ms, limit_due);
     f->state = HOCKET__WAITING;
     f->unwait = unwait;
     f->unwait_ud = ud;
     f->k = k;
-    hocket__fiber_note_outside(f, outside || (!f->service && (unwait || timeout_ms >= 0)));
+    hocket__fiber_note_outside(
+        f, outside || (!f->service && (unwait || timeout_ms >= 0 || limit_due != 0)));
+    hocket__work_clock_note(f, hocket__work_clock_standing(f, timeout_ms));
     return lua_yieldk(L, 0, ctx, resumed);
 }
 
@@ -162,7 +170,7 @@ int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), vo
     lua_KContext ctx, lua_KFunction k)
 {
     begin_wait(L, unwait != NULL, false, 0);
-    return await(L, timeout_ms, false, unwait, ud, ctx, k);
+    return await(L, timeout_ms, 0, false, unwait, ud, ctx, k);
 }
 
 int hocket__await_rest(
@@ -170,19 +178,19 @@ int hocket__await_rest(
 {
     const struct hocket__fiber *f = hocket__fiber_current(L);
     int64_t left = f->until_ms - (int64_t) hocket__deadlines_now();
-    return await(L, f->until_ms == 0 ? -1 : left > 0 ? left : 0, false, unwait, ud, ctx, k);
+    return await(L, f->until_ms == 0 ? -1 : left > 0 ? left : 0, 0, false, unwait, ud, ctx, k);
 }
 
 int hocket__await_outside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k)
 {
     begin_wait(L, true, false, 0);
-    return await(L, timeout_ms, true, NULL, NULL, ctx, k);
+    return await(L, timeout_ms, 0, true, NULL, NULL, ctx, k);
 }
 
 int hocket__await_program(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k)
 {
     begin_wait(L, false, true, 0);
-    return await(L, timeout_ms, true, NULL, NULL, ctx, k);
+    return await(L, timeout_ms, 0, true, NULL, NULL, ctx, k);
 }
 
 int hocket__await_program_until(
@@ -190,19 +198,25 @@ int hocket__await_program_until(
 {
     begin_wait(L, false, true, due_ms);
     hocket__fiber_current(L)->idle = idle;
-    return await(L, hocket__fiber_look_in(due_ms), true, NULL, NULL, ctx, k);
+    return await(L, hocket__fiber_look_in(due_ms), 0, true, NULL, NULL, ctx, k);
 }
 
 int hocket__await_wall(lua_State *L, int64_t due_ms, lua_KContext ctx, lua_KFunction k)
 {
     begin_wait(L, false, false, due_ms);
-    return await(L, hocket__fiber_look_in(due_ms), true, NULL, NULL, ctx, k);
+    return await(L, hocket__fiber_look_in(due_ms), 0, true, NULL, NULL, ctx, k);
 }
 
 int hocket__await_inside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k)
 {
     begin_wait(L, false, false, 0);
-    return await(L, timeout_ms, false, NULL, NULL, ctx, k);
+    return await(L, timeout_ms, 0, false, NULL, NULL, ctx, k);
+}
+
+int hocket__await_limit(lua_State *L, int64_t due_ms, lua_KContext ctx, lua_KFunction k)
+{
+    begin_wait(L, false, false, 0);
+    return await(L, -1, due_ms, false, NULL, NULL, ctx, k);
 }
 
 bool hocket__has_to_pause(const struct hocket__runtime *rt)

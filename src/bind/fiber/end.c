@@ -3,6 +3,7 @@
  * A fiber whose function is through is closing until its last child has ended, then done: it goes out of
  * everything, and whoever waits for its end is woken. So ends travel from the leaves to the root. */
 #include "bind/fiber/kept_impl.h"
+#include "bind/fiber/work_clock.h"
 
 #include "bind/util.h"
 
@@ -64,6 +65,7 @@ void hocket__fiber_abandon(struct hocket__fiber *f)
     hocket__fiber_note_outside(f, false);
     hocket__deadline_clear(&f->rt->deadlines, &f->deadline);
     drop_watchers(f);
+    hocket__work_clock_leave(f);
     if (unwait)
         unwait(f->unwait_ud);
     if (f->kept)
@@ -84,6 +86,7 @@ static void finish(struct hocket__fiber *f)
         hocket__list_del(&f->sibling);
         hocket__map_del(&rt->fibers, f->id);
         hocket__deadlines_leave(&rt->deadlines);
+        hocket__work_clock_leave(f);
         for (size_t i = 0; i < f->n_watchers; i++)
             hocket__fiber_wake(rt, f->watchers[i]);
         drop_watchers(f);
@@ -236,5 +239,6 @@ void hocket__fiber_ended(struct hocket__fiber *f, int status, int nresults)
     if (f->failed && f->parent) /* which may count on being told by it, and never is */
         hocket__fiber_wake(f->rt, f->parent->id);
     cancel_children(f);
+    hocket__work_clock_note(f, HOCKET__IDLE);
     finish(f);
 }

@@ -5,6 +5,7 @@
  * wake a fiber has its id and not its address: ids are not used again, so a wake that comes late
  * finds nobody. */
 #include "bind/fiber/kept_impl.h"
+#include "bind/fiber/work_clock.h"
 
 #include <string.h>
 
@@ -64,6 +65,7 @@ static void init(struct hocket__fiber *f, struct hocket__runtime *rt)
     hocket__list_init(&f->sibling);
     hocket__list_init(&f->children);
     hocket__list_init(&f->kin);
+    hocket__list_init(&f->limit);
     f->deadline.passed = hocket__fiber_on_timeout;
 }
 
@@ -132,6 +134,10 @@ struct hocket__fiber *hocket__fiber_spawn_under(
         f->cancelled = parent->cancelled;
         f->service = parent->service;
         f->patience_ms = parent->patience_ms;
+        if (parent == rt->running)
+            f->away = parent->away;
+        if (parent->work)
+            hocket__work_clock_join(f, parent->work);
     }
     rt->n_roots += hocket__fiber_is_root(f);
     if (rt->kept)

@@ -39,6 +39,14 @@ enum hocket__fiber_state {
     HOCKET__DONE
 };
 
+/* What a fiber is to the clock of its run's work (work_clock.h). */
+enum hocket__standing { HOCKET__IDLE, HOCKET__BUSY, HOCKET__ASKING, HOCKET__STANDINGS };
+
+/* What the waits of a fiber are for: HOCKET__FOR_RUN is another run. */
+enum hocket__away { HOCKET__AT_WORK, HOCKET__FOR_RUN, HOCKET__FOR_PEOPLE };
+
+struct hocket__work_clock;
+
 struct hocket__fiber {
     struct hocket__runtime *rt;
     uint64_t id;
@@ -75,6 +83,12 @@ struct hocket__fiber {
     void (*on_done)(struct hocket__fiber *f, void *ud); /* for the host; may be NULL */
     void *on_done_ud;
 
+    struct hocket__work_clock *work; /* of its run; NULL: of none */
+    struct hocket__list limit;       /* work.limits, while it waits under one */
+    int64_t limit_due;               /* on that clock; 0: it waits under none */
+    enum hocket__standing standing;
+    enum hocket__away away;
+
     /* Of a run that is kept; see kept_impl.h. */
     struct hocket__kept *kept; /* NULL: of none */
     struct hocket__list kin;   /* the run's fibers */
@@ -88,13 +102,14 @@ struct hocket__fiber {
     const struct hocket__log_entry *outcome; /* of the effect that it waits for, in a replay */
     uint32_t effects;
     bool in_effect;
-    bool effect_over; /* its end is in the log, and the fiber has not gone on yet */
-    bool held;        /* its effect begins when it is released */
-    bool remembered;  /* its effect has its outcome from another run */
-    bool looks;       /* its effect is none that the run asked for, and is not counted */
-    bool again;       /* its effect was begun by a process that did not see the end */
-    bool outer;       /* it waits for something that is not the run's */
-    bool outer_woken; /* which came while the run was replayed */
+    bool effect_begun; /* here: a fiber performs it */
+    bool effect_over;  /* its end is in the log, and the fiber has not gone on yet */
+    bool held;         /* its effect begins when it is released */
+    bool remembered;   /* its effect has its outcome from another run */
+    bool looks;        /* its effect is none that the run asked for, and is not counted */
+    bool again;        /* its effect was begun by a process that did not see the end */
+    bool outer;        /* it waits for something that is not the run's */
+    bool outer_woken;  /* which came while the run was replayed */
 };
 
 /* User values of a fiber's userdata. */
@@ -156,6 +171,9 @@ int hocket__await_program_until(
     lua_State *L, int64_t due_ms, bool idle, lua_KContext ctx, lua_KFunction k);
 /* A wait for a time of day, in milliseconds since 1970, whoever turns the clock; it has come when `timed_out` is set. */
 int hocket__await_wall(lua_State *L, int64_t due_ms, lua_KContext ctx, lua_KFunction k);
+/* A wait for fibers of the same run under a time limit, which ends at due_ms of the clock of the run's work: see hocket__work_ms.
+ * `timed_out`: it has ended. */
+int hocket__await_limit(lua_State *L, int64_t due_ms, lua_KContext ctx, lua_KFunction k);
 /* A wait that fibers of the same run alone can end. */
 int hocket__await_inside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k);
 
@@ -323,6 +341,9 @@ int64_t hocket__kept_script_wall_s(struct hocket__kept *k);
 /* Whether script time has come to `due`: appends an entry only when it has. For limits of code that never waits. */
 bool hocket__kept_has_come(struct hocket__kept *k, int64_t due);
 int64_t hocket__kept_real_ms(const struct hocket__kept *k);
+/* The clock of the work of the running fiber's run, as real time: it stands still while the run waits for people alone. Time limits
+ * end at a time of it. Never 0. */
+int64_t hocket__work_ms(const struct hocket__runtime *rt);
 /* As its log has it, without a read: milliseconds since 1970. */
 int64_t hocket__kept_wall_ms(const struct hocket__kept *k);
 

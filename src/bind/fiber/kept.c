@@ -1,6 +1,7 @@
 /* A run that is kept: its life, its chance, and what it appends to its log. kept_impl.h says how it goes on; what its
  * fibers tell it is in kept_fiber.c, the replay in kept_replay.c, its clock in kept_clock.c. */
 #include "bind/fiber/kept_impl.h"
+#include "bind/fiber/work_clock.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -50,11 +51,15 @@ struct hocket__kept *hocket__kept_new(struct hocket__runtime *rt,
     hocket__map_init(&k->by_path, rt->alloc);
     k->log = hocket__log_new(rt->alloc, sink);
     k->clock = k->log ? hocket__clock_new(k) : NULL;
-    if (!k->clock) {
+    k->work = k->clock ? hocket__work_clock_new(rt) : NULL;
+    if (!k->work) {
+        if (k->clock)
+            hocket__clock_unref(k->clock);
         hocket__log_free(k->log);
         hocket__free(rt->alloc, k, sizeof(*k));
         return NULL;
     }
+    k->work->kept = k;
     hocket__list_add(&rt->kept_runs, &k->link);
     return k;
 }
@@ -76,6 +81,8 @@ void hocket__kept_unref(struct hocket__kept *k)
         return;
     hocket__list_del(&k->link);
     hocket__clock_leave(k->clock);
+    k->work->kept = NULL;
+    hocket__work_clock_unref(k->work);
     hocket__log_free(k->log);
     hocket__map_deinit(&k->by_path);
     luaL_unref(k->rt->L, LUA_REGISTRYINDEX, k->own_ref);
@@ -179,11 +186,23 @@ void hocket__kept_leave_all(struct hocket__runtime *rt)
 
 /* ---- What it appends ------------------------------------------------------------------------- */
 
+/* An entry that comes from outside moves the run's clock. Where the clock of its work has stood still since the last one, an entry
+ * before it says for how long, so that both are kept or neither is. */
+static bool put_still(struct hocket__kept *k, enum hocket__log_kind kind)
+{
+    bool between_steps = kind > HOCKET__LOG_LIFE && kind < HOCKET__LOG_BEGIN;
+    if (between_steps && k->live && hocket__work_clock_still_ms(k->work) != k->still_ms)
+        hocket__kept_put_life(k);
+    return !hocket__log_error(k->log);
+}
+
 /* The step that has used up the log ends before the clock goes on. */
 bool hocket__kept_put(struct hocket__kept *k, struct hocket__log_entry *e)
 {
     if (hocket__kept_forsaken(k))
         return true;
+    if (!put_still(k, e->kind))
+        return false;
     int64_t now = k->live ? hocket__kept_real_ms(k) : hocket__log_now_ms(k->log);
     return hocket__log_put(k->log, e, now, NULL) == 0;
 }
@@ -202,10 +221,13 @@ void hocket__kept_put_of(const struct hocket__fiber *f, enum hocket__log_kind ki
 
 void hocket__kept_put_life(struct hocket__kept *k)
 {
-    char text[32];
+    char text[32], still[32];
     k->wall_ms = hocket__wall_ms() - hocket__kept_real_ms(k);
+    k->still_ms = hocket__work_clock_still_ms(k->work);
     int n = snprintf(text, sizeof(text), "%lld", (long long) k->wall_ms);
+    int digits = snprintf(still, sizeof(still), "%lld", (long long) k->still_ms);
     struct hocket__log_entry e = { .kind = HOCKET__LOG_LIFE,
+        .name = hocket__str(still, k->still_ms > 0 ? (size_t) digits : 0),
         .value = hocket__str(text, (size_t) n) };
     put(k, &e);
 }

@@ -2,8 +2,11 @@
  * the broker's, which waits: so a few numbers of each, and what Lua says of the run, are all that a replay needs to go on from
  * there. They are the entry's value: numbers of 8 bytes, then a text.
  *
- *     drawn, rests, epoch, made, remembered, detached, wall_ms, n, n times (path, made, effects), text */
+ *     drawn, rests, epoch, made, remembered, detached, wall_ms, n, n times (path, made, effects), text
+ *
+ * If the clock of the run's work has stood still, n has the bit HAS_STILL, and the milliseconds follow n. */
 #include "bind/fiber/kept_impl.h"
+#include "bind/fiber/work_clock.h"
 
 #include <string.h>
 
@@ -51,6 +54,8 @@ int hocket__kept_l_others(lua_State *L)
 
 /* ---- Written ------------------------------------------------------------------------------------ */
 
+#define HAS_STILL (UINT64_C(1) << 63)
+
 static void add_number(struct hocket__buf *b, uint64_t v)
 {
     hocket__buf_add(b, (const char *) &v, sizeof(v));
@@ -59,7 +64,7 @@ static void add_number(struct hocket__buf *b, uint64_t v)
 static void write_value(
     const struct hocket__kept *k, struct hocket__str text, struct hocket__buf *out)
 {
-    uint64_t n = 0;
+    uint64_t n = 0, still = (uint64_t) hocket__work_clock_still_ms(k->work);
     for (const struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next)
         n++;
     add_number(out, k->drawn);
@@ -69,7 +74,9 @@ static void write_value(
     add_number(out, k->n_remembered);
     add_number(out, k->detached);
     add_number(out, (uint64_t) k->wall_ms);
-    add_number(out, n);
+    add_number(out, still > 0 ? n | HAS_STILL : n);
+    if (still > 0)
+        add_number(out, still);
     for (struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next) {
         const struct hocket__fiber *f = hocket__kept_fiber(l);
         add_number(out, f->path);
@@ -106,16 +113,19 @@ static bool read_fiber(struct hocket__kept *k, struct hocket__str *rest)
 /* What the run goes on with; *text is what Lua said. False: it is another one. */
 static bool read_value(struct hocket__kept *k, struct hocket__str value, struct hocket__str *text)
 {
-    uint64_t rests, epoch, detached, wall, n;
+    uint64_t rests, epoch, detached, wall, n, still = 0;
     if (!take_number(&value, &k->drawn) || !take_number(&value, &rests)
         || !take_number(&value, &epoch) || !take_number(&value, &k->n_made)
         || !take_number(&value, &k->n_remembered) || !take_number(&value, &detached)
-        || !take_number(&value, &wall) || !take_number(&value, &n))
+        || !take_number(&value, &wall) || !take_number(&value, &n)
+        || ((n & HAS_STILL) && !take_number(&value, &still)))
         return false;
+    n &= ~HAS_STILL;
     k->rests = (uint32_t) rests;
     k->epoch = k->settled = (uint32_t) epoch;
     k->detached = detached;
     k->wall_ms = (int64_t) wall;
+    k->still_ms = k->work->still_ms = (int64_t) still;
     for (uint64_t i = 0; i < n; i++)
         if (!read_fiber(k, &value))
             return false;

@@ -2,6 +2,7 @@
  * hocket__kept_l_effect. In a replay the fiber waits as it did, and the log's entry ends the wait. */
 
 #include "bind/fiber/kept_impl.h"
+#include "bind/fiber/work_clock.h"
 
 #include "bind/util.h"
 
@@ -84,6 +85,10 @@ static void start(lua_State *L, struct hocket__fiber *f)
     f->rt->kept = outer;
     child->on_done = on_ended;
     child->on_done_ud = f;
+    child->away = f->away;
+    f->effect_begun = true;
+    if (f->state == HOCKET__WAITING)
+        hocket__work_clock_note(f, HOCKET__IDLE);
     lua_setiuservalue(L, -2, HOCKET__FIBER_EFFECT);
     lua_pop(L, 1);
 }
@@ -100,7 +105,7 @@ static struct hocket__fiber *child_of(lua_State *L, const struct hocket__fiber *
 
 static void forget_effect(lua_State *L, struct hocket__fiber *f)
 {
-    f->in_effect = f->effect_over = f->held = f->remembered = f->looks = false;
+    f->in_effect = f->effect_begun = f->effect_over = f->held = f->remembered = f->looks = false;
     f->outcome = NULL;
     push_fiber(L, f);
     lua_pushnil(L);

@@ -4,6 +4,7 @@
  * A fiber's path is its name: made of its parent's and of how many that one had made before, so it
  * is the same again in every replay, whatever ids and addresses are. */
 #include "bind/fiber/kept_impl.h"
+#include "bind/fiber/work_clock.h"
 
 #include <lauxlib.h>
 
@@ -27,6 +28,7 @@ static int join(struct hocket__kept *k, struct hocket__fiber *f, uint64_t path)
     f->path = path;
     k->refs++;
     hocket__list_add(&k->fibers, &f->kin);
+    hocket__work_clock_join(f, k->work);
     return 0;
 }
 
@@ -216,8 +218,8 @@ bool hocket__kept_rests(struct hocket__fiber *f, bool over)
 
 /* ---- Whether it may be put away ---------------------------------------------------------------- */
 
-/* Whether nothing lets it go on but what lets others; or people, or a time of day: *some. */
-static bool is_patient(const struct hocket__fiber *f, bool *some)
+/* Whether another process can let it wait on as it does. *some: for people, or a time of day. */
+static bool can_be_put_away(const struct hocket__fiber *f, bool *some)
 {
     if (f->state != HOCKET__WAITING)
         return f->state == HOCKET__CLOSING || f->state == HOCKET__DONE;
@@ -234,10 +236,10 @@ bool hocket__kept_is_settled(const struct hocket__kept *k)
 bool hocket__kept_waits_for_person(const struct hocket__kept *k)
 {
     bool some = false;
-    if (!hocket__kept_is_settled(k))
+    if (!hocket__kept_is_settled(k) || k->work->fibers[HOCKET__BUSY] > 0)
         return false;
     for (struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next)
-        if (!is_patient(hocket__kept_fiber(l), &some))
+        if (!can_be_put_away(hocket__kept_fiber(l), &some))
             return false;
     return some;
 }

@@ -46,6 +46,8 @@ struct hocket__kept {
     int fed_ref;                /* another with the files that it was fed with, by name */
     int memory_ref;             /* a list of what it remembers of another run */
     int held;                   /* things that are about to be said to it by ourselves */
+    struct hocket__work_clock *work;
+    int64_t still_ms; /* how long that stood still, as the log says */
 };
 
 /* ---- kept_fiber.c, for await.c and its like ----------------------------------------------------- */

@@ -2,6 +2,7 @@
  * outside, after the same number of steps. When the log is used up the run goes live; where the run does not
  * do what the log says it has diverged, and ends: to guess would do effects twice. */
 #include "bind/fiber/kept_impl.h"
+#include "bind/fiber/work_clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +22,18 @@ static void diverge(struct hocket__kept *k, const char *what, const struct hocke
     hocket__log_fail(k->log, &err);
 }
 
-static void read_life(struct hocket__kept *k, const struct hocket__log_entry *e)
+static int64_t number_of(struct hocket__str s)
 {
     char text[32] = "";
-    if (e->value.n < sizeof(text))
-        memcpy(text, e->value.p, e->value.n);
-    k->wall_ms = strtoll(text, NULL, 10);
+    if (s.n > 0 && s.n < sizeof(text))
+        memcpy(text, s.p, s.n);
+    return strtoll(text, NULL, 10);
+}
+
+static void read_life(struct hocket__kept *k, const struct hocket__log_entry *e)
+{
+    k->wall_ms = number_of(e->value);
+    k->still_ms = k->work->still_ms = number_of(e->name);
 }
 
 /* What is for a fiber. False: it has to wait for something that is done again. */
@@ -116,6 +123,7 @@ static void go_live(struct hocket__kept *k)
         return;
     for (struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next)
         let_go(hocket__kept_fiber(l));
+    hocket__work_clock_live(k->work);
     if (hocket__log_error(k->log))
         hocket__kept_end(k);
     if (k->hooks.live)

@@ -3,10 +3,11 @@
  * Each function is a few lines around one of await.c's: what waits ends with `return
  * hocket__await(…)`, and what comes after the wait is in the function named after_…. */
 
-#include "bind/fiber/fiber.h"
+#include "bind/fiber/kept_impl.h"
 
 #include <math.h>
 
+#include "bind/fiber/work_clock.h"
 #include "bind/util.h"
 
 static const char META[] = "hocket.fiber";
@@ -198,6 +199,40 @@ static int l_steps(lua_State *L)
     return 1;
 }
 
+/* begin_work(): the running fiber, and all that it starts from now on, is a run, with a clock of its own for its time limits. One
+ * that is kept has it. */
+static int l_begin_work(lua_State *L)
+{
+    struct hocket__fiber *f = hocket__fiber_here(L);
+    if (!f || f->kept)
+        return 0;
+    struct hocket__work_clock *c = hocket__work_clock_new(f->rt);
+    if (!c)
+        return hocket__raise_nomem(L);
+    hocket__work_clock_join(f, c);
+    hocket__work_clock_unref(c);
+    return 0;
+}
+
+/* away(kind?) -> what it was: what the running fiber, and all that it starts, waits for from now on: "people", another "run", or
+ * its own "work" */
+static int l_away(lua_State *L)
+{
+    static const char *const words[] = { "work", "run", "people", NULL };
+    struct hocket__fiber *f = hocket__fiber_current(L);
+    enum hocket__away was = f->away;
+    f->away = (enum hocket__away) luaL_checkoption(L, 1, words[was], words);
+    lua_pushstring(L, words[was]);
+    return 1;
+}
+
+/* work() -> seconds on the clock of the run's work, as it goes on: a replay does not see the same */
+static int l_work(lua_State *L)
+{
+    lua_pushnumber(L, (double) hocket__work_ms(hocket__runtime(L)) / 1e3);
+    return 1;
+}
+
 /* context() -> the value that fibers inherit */
 static int l_context(lua_State *L)
 {
@@ -376,23 +411,17 @@ static int push_timeout(lua_State *L)
     return hocket__fail(L, &e);
 }
 
-/* Continues a wait for the end of the fiber at index 1 until the time at ctx (0: none). */
+/* Waits for the end of the fiber at index 1 until the time at ctx of the clock of the run's work (0: none). */
 static int wait_end(lua_State *L, lua_KContext ctx, lua_KFunction k)
 {
-    int64_t now = hocket__script_ms(hocket__runtime(L)), due = (int64_t) ctx;
     l_watch(L);
-    return hocket__await_inside(L, due == 0 ? -1 : due > now ? due - now : 0, ctx, k);
+    return ctx == 0 ? hocket__await_inside(L, -1, ctx, k) : hocket__await_limit(L, ctx, ctx, k);
 }
 
 static lua_KContext due_at(lua_State *L)
 {
     int64_t ms = hocket__opt_seconds(L, 2);
-    return ms < 0 ? 0 : (lua_KContext) (hocket__script_ms(hocket__runtime(L)) + ms);
-}
-
-static bool is_over(lua_State *L, lua_KContext ctx)
-{
-    return ctx != 0 && hocket__script_ms(hocket__runtime(L)) >= (int64_t) ctx;
+    return ms < 0 ? 0 : (lua_KContext) (hocket__work_ms(hocket__runtime(L)) + ms);
 }
 
 static int after_join(lua_State *L, int status, lua_KContext ctx)
@@ -400,7 +429,7 @@ static int after_join(lua_State *L, int status, lua_KContext ctx)
     (void) status;
     l_unwatch(L);
     bool done = check_fiber(L, 1)->state == HOCKET__DONE;
-    if (!done && !is_over(L, ctx))
+    if (!done && !hocket__fiber_current(L)->timed_out)
         return wait_end(L, ctx, after_join);
     lua_pushboolean(L, done);
     return 1;
@@ -409,7 +438,9 @@ static int after_join(lua_State *L, int status, lua_KContext ctx)
 /* f:join(seconds?) -> whether it has ended; raises nothing of what it raised */
 static int l_join(lua_State *L)
 {
-    return after_join(L, LUA_OK, due_at(L));
+    lua_KContext due = due_at(L);
+    hocket__fiber_current(L)->timed_out = false;
+    return after_join(L, LUA_OK, due);
 }
 
 static int after_outlast(lua_State *L, int status, lua_KContext ctx)
@@ -420,22 +451,26 @@ static int after_outlast(lua_State *L, int status, lua_KContext ctx)
     /* a join that was woken by something else would watch twice */
     l_unwatch(L);
     bool done = check_fiber(L, 1)->state == HOCKET__DONE;
-    if (!done && !is_over(L, ctx)) {
+    int64_t left = done || ctx == 0 ? -1 : (int64_t) ctx - hocket__script_ms(self->rt);
+    if (!done && (ctx == 0 || left > 0)) {
         self->masked = true;
-        return wait_end(L, ctx, after_outlast);
+        l_watch(L);
+        return hocket__await_inside(L, left, ctx, after_outlast);
     }
     lua_pushboolean(L, done);
     return 1;
 }
 
 /* f:outlast(seconds?) -> whether the child has ended; waits for it also when the running fiber is, or is going to be,
- * cancelled */
+ * cancelled. The time that people take counts: whoever has cancelled it waits as well. */
 static int l_outlast(lua_State *L)
 {
     struct hocket__fiber *f = check_fiber(L, 1);
     luaL_argcheck(L, f->state == HOCKET__DONE || f->parent == hocket__fiber_current(L), 1,
         "a child expected");
-    return after_outlast(L, LUA_OK, due_at(L));
+    int64_t ms = hocket__opt_seconds(L, 2);
+    return after_outlast(
+        L, LUA_OK, ms < 0 ? 0 : (lua_KContext) (hocket__script_ms(hocket__runtime(L)) + ms));
 }
 
 static int after_wait(lua_State *L, int status, lua_KContext ctx)
@@ -443,7 +478,7 @@ static int after_wait(lua_State *L, int status, lua_KContext ctx)
     (void) status;
     l_unwatch(L);
     if (check_fiber(L, 1)->state != HOCKET__DONE)
-        return is_over(L, ctx) ? push_timeout(L) : wait_end(L, ctx, after_wait);
+        return hocket__fiber_current(L)->timed_out ? push_timeout(L) : wait_end(L, ctx, after_wait);
     lua_settop(L, 1);
     int n = l_result(L);
     if (lua_toboolean(L, 2))
@@ -455,7 +490,9 @@ static int after_wait(lua_State *L, int status, lua_KContext ctx)
 /* f:wait(seconds?) -> its results; raises what it raised; nil, error when the time is over */
 static int l_wait(lua_State *L)
 {
-    return after_wait(L, LUA_OK, due_at(L));
+    lua_KContext due = due_at(L);
+    hocket__fiber_current(L)->timed_out = false;
+    return after_wait(L, LUA_OK, due);
 }
 
 /* ---- For programs whose main chunk is no fiber ------------------------------------ */
@@ -520,6 +557,9 @@ static const luaL_Reg functions[] = {
     { "now", l_now },
     { "real_now", l_real_now },
     { "has_come", l_has_come },
+    { "begin_work", l_begin_work },
+    { "away", l_away },
+    { "work", l_work },
     { "run", l_run },
     { NULL, NULL },
 };

@@ -74,7 +74,9 @@ const struct cli_option cli_run_options[] = {
     { FILES, 'f', "attach", "FILE",
         "a picture, a recording, a PDF or a text that goes with the input; what it is its\n"
         "content says; can be given several times" },
-    { TIMEOUT, 't', "timeout", "SECONDS", "cancel the run when it takes longer (exit code 124)" },
+    { TIMEOUT, 't', "timeout", "SECONDS",
+        "cancel the run when its work takes longer (exit code 124); waiting for people does not "
+        "count" },
     { EVENTS, 'e', "events", "FILE",
         "write every event as a line of JSON; '-' is stdout, which then has\n"
         "the events only" },

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum hocket__log_kind {
-    HOCKET__LOG_LIFE = 1, /* a process begins, or goes on with, the run: value is the wall time */
+    HOCKET__LOG_LIFE = 1, /* a process begins or resumes the run, or a pause of it ends */
     HOCKET__LOG_WAKE,     /* of a fiber, by somebody outside of the run */
     HOCKET__LOG_TIMEOUT,  /* a fiber's time was over */
     HOCKET__LOG_CANCEL,   /* of a fiber, from outside */
@@ -40,6 +40,8 @@ enum hocket__log_kind {
     HOCKET__LOG_KINDS
 };
 
+/* Of HOCKET__LOG_LIFE `value` is the wall time at 0 of the run's clock, in milliseconds. Its `name`, if any, is for how many
+ * milliseconds of that clock the run has waited for people alone so far. */
 struct hocket__log_entry {
     uint64_t n;    /* 1, 2, 3 … */
     uint64_t tick; /* steps before it */

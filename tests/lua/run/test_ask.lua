@@ -332,6 +332,67 @@ t.test("who shows a question is told when its time is over", function()
   t.equal(#s.events(run, "question_answered"), 0)
 end)
 
+-- Calls fn in a run whose questions somebody outside answers when they have stood for so long: what fn returns.
+local function answered_after(seconds, fn)
+  local outcome
+  s.run(function(run)
+    local person = fiber.outside(function()
+      t.eventually(function() return next(run.questions) ~= nil end)
+      flow.sleep(seconds)
+      for id in pairs(run.questions) do run:answer(id, "the other one") end
+    end)
+    outcome = table.pack(fn())
+    person:join()
+  end, { interactive = true })
+  return table.unpack(outcome, 1, outcome.n)
+end
+
+t.test("time limits do not count how long a person takes", function()
+  local real, work = answered_after(0.03, function()
+    local real, work = fiber.now(), fiber.work()
+    t.equal(ask "Which?", "the other one")
+    return fiber.now() - real, fiber.work() - work
+  end)
+  t.ok(real >= 0.03)
+  t.ok(real - work >= 0.02, ("%g s of %g s are work"):format(work, real))
+end)
+
+t.test("a function that answers for a person is no work", function()
+  local real, work
+  s.run(function()
+    real, work = fiber.now(), fiber.work()
+    ask "Which?"
+    real, work = fiber.now() - real, fiber.work() - work
+  end, { on_question = function()
+    flow.sleep(0.03)
+    return "this"
+  end })
+  t.ok(real - work >= 0.02, ("%g s of %g s are work"):format(work, real))
+end)
+
+t.test("while another part of the run works its time limits go on", function()
+  local real, work = answered_after(0.03, function()
+    local real, work = fiber.now(), fiber.work()
+    flow.all { function() return ask "Which?" end, function() flow.sleep(0.03) end }
+    return fiber.now() - real, fiber.work() - work
+  end)
+  t.ok(real >= 0.03 and work >= 0.025, ("%g s of %g s are work"):format(work, real))
+  t.fails("timeout", "", answered_after(0.05, function()
+    return flow.timeout(0.01, function() flow.all { function() return ask "Which?" end, function() flow.sleep(60) end } end)
+  end))
+end)
+
+t.test("two runs have clocks of their own", function()
+  local _, work = answered_after(0.03, function()
+    local other = fiber.detach(function() s.run(function() flow.sleep(0.03) end) end)
+    local work = fiber.work()
+    t.equal(ask "Which?", "the other one")
+    other:join()
+    return nil, fiber.work() - work
+  end)
+  t.ok(work < 0.02, work)
+end)
+
 t.test("arguments that nobody could read are not asked about", function()
   local decision, why
   local run = s.run(function() decision, why = ask.approval(about("a", { text = ("x"):rep(300 * 1024) })) end, { interactive = true })

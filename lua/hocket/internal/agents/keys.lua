@@ -188,7 +188,7 @@ local groups = {
     { name = "max_tool_calls", kind = kinds.integer(0), default_text = "400", doc = "tool calls in one conversation" },
     { name = "parallel", kind = kinds.integer(1), default_text = "16", doc = "tool calls of one turn at once; the others wait" },
     { name = "context", kind = window, doc = "what is done when its conversation fills the model's window" },
-    { name = "timeout", kind = kinds.number(0), unit = "seconds", doc = "for one call of the agent" },
+    { name = "timeout", kind = kinds.number(0), unit = "seconds", doc = "for one call of the agent; waiting for people does not count" },
     { name = "budget", kind = budget, doc = "what it and all that it calls may use" },
     { name = "approve", kind = approve.kind, doc = "rules for its tool calls: tool, tool(glob) or tool(argument=glob)" },
     { name = "pool", kind = pool_name, example = "gpu", doc = "its calls are runs of their own, which workers of this pool take: `hocket work --pool NAME`" },

@@ -47,6 +47,7 @@ run.traces = nil
 ---@return hocket.Run
 function run.new(spec)
   last_number = last_number + 1
+  fiber.begin_work()
   local made = setmetatable({
     number = last_number, -- the broker's name for it
     scope = fiber.self(), -- its jobs end before this fiber has ended

@@ -1,4 +1,5 @@
 --- Waiting for what comes from outside of a run: messages by name, and times of day. See hocket.signal, hocket.sleep_until.
+local away = require "hocket.internal.base.away"
 local broker = require "hocket.broker"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
@@ -95,7 +96,7 @@ function signals.wait(name, opts)
     seconds = value
   end
   local run = runs.current() or error("there is no run here: signals are sent to a run", 3)
-  return signals.take(run, name, seconds)
+  return away("people", signals.take, run, name, seconds)
 end
 
 --- See hocket.sleep_until.

@@ -10,6 +10,7 @@ local messages = require "hocket.internal.run.messages"
 local policy = require "hocket.internal.run.policy"
 local result_of = require "hocket.internal.run.result_of"
 local runs = require "hocket.internal.run.run"
+local away = require "hocket.internal.base.away"
 local signals = require "hocket.internal.run.signals"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
@@ -145,7 +146,7 @@ local function wait_for_end(self, run, seconds)
     result, more = look_here(self)
     return result ~= false or nil
   end
-  local said, err = signals.take(run, name, seconds, more ~= run.id and found or nil)
+  local said, err = away("run", signals.take, run, name, seconds, more ~= run.id and found or nil)
   if said == nil then return nil, err end
   return result, more
 end

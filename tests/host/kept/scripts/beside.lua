@@ -12,11 +12,6 @@ function ways.work()
   return table.concat(both, ", ")
 end
 
-function ways.timeout()
-  local answer, err = flow.timeout(0.2, function() return hocket.ask "Quick?" end)
-  return tostring(answer or err.code) .. assert(hocket.ask "And now?")
-end
-
 function ways.job()
   local jobs, tries = hocket.broker(), 0
   assert(jobs:submit { retries = 2, backoff = 0.05, run = function()
