@@ -191,4 +191,30 @@ run "$HOCKET" replay "$(id_in ev)"; expect 0; has err "all as they were told"
 echo 'math.randomseed() local a = math.random(0) math.randomseed() return a .. " " .. math.random(0)' >die.lua
 run "$HOCKET" run -q die.lua; expect 0; same "$(tr ' ' '\n' <out | sort -u | wc -l)" 2
 cp out die; run "$HOCKET" run -q die.lua; expect 0; [ "$(cat out)" != "$(cat die)" ] || fail "the same numbers in another run"
+
+# Modules of a script stand in package.loaded, as in any Lua; what it changes there is its own run's.
+mkdir -p modules/lib
+echo 'return { count = 0 }' >modules/part.lua; echo 'return "from lib"' >modules/lib/far.lua
+echo 'package.loaded[...] = { itself = true }' >modules/itself.lua
+cat >modules/main.lua <<'X'
+local function say(...) print(table.concat({ ... }, " ")) end
+local first = require "part"
+first.count = first.count + 1
+say("there", tostring(package.loaded.part == first), "again", tostring(require "part" == first))
+package.loaded.part = nil
+say("anew", tostring(require "part" ~= first), require "part".count)
+package.loaded.given, package.preload.made = { n = 7 }, function(name, from) return { name = name, from = from } end
+say(require "given".n, require "made".name, require "made".from, tostring(package.loaded.made == require "made"))
+say("itself", tostring(require "itself".itself))
+say("far", tostring(pcall(require, "far")))
+package.path = package.path .. ";" .. ... .. "/?.lua"
+say(require "far")
+say(tostring(package.loaded.string == string), tostring(package.loaded.hocket == require "hocket"), tostring(package.config ~= nil))
+package.path = nil
+say(select(2, pcall(require, "nothing")))
+X
+run "$HOCKET" run -q --store off modules/main.lua "$PWD/modules/lib"; expect 0; mv out as
+has as "there true again true"; has as "anew true 0"; has as "from lib"
+run "$HOCKET" run -q --events ev modules/main.lua "$PWD/modules/lib"; expect 0; same "$(cat out)" "$(cat as)"
+run "$HOCKET" replay "$(id_in ev)"; expect 0; has err "all as they were told"
 finish

@@ -10,14 +10,16 @@ local sources = require "hocket.internal.base.sources"
 local kept_scripts = {}
 
 -- The file of a module, and its text.
-local function find(name, dir)
+local function find(self, name)
   for _, file in ipairs(script.module_files(name)) do
-    local path = dir .. "/" .. file
+    local path = self.dir .. "/" .. file
     local text = sources.read(path)
     if text then return path, text end
   end
   local as_path = name:gsub("%.", "/"):gsub("%%", "%%%%")
-  for template in package.path:gmatch "[^;]+" do
+  local templates = rawget(self.package, "path")
+  if type(templates) ~= "string" then error("'package.path' must be a string", 3) end
+  for template in templates:gmatch "[^;]+" do
     for _, ending in ipairs(template:find "%.lua$" and script.endings() or {}) do
       local path = template:gsub("lua$", ending):gsub("%?", as_path)
       local text = sources.read(path)
@@ -26,35 +28,59 @@ local function find(name, dir)
   end
 end
 
+-- What the run has of a module stands in its own package.loaded: what is taken out there is loaded anew.
+local function enter(self, name, chunk, from)
+  local loaded = self.loaded
+  loaded[name] = true -- a circle of modules sees that it is under way
+  local ok, value = pcall(chunk, name, from)
+  if not ok then
+    loaded[name] = nil
+    error(value, 0)
+  end
+  if value ~= nil then loaded[name] = value end
+  if loaded[name] == nil then loaded[name] = true end
+  return loaded[name], from
+end
+
 local function load_module(self, name, path, text)
   local chunk, wrong = script.compile(text, path, self.env)
   if not chunk then error(wrong, 0) end
-  self.modules[name] = true -- a circle of modules sees that it is under way
-  local ok, value = pcall(chunk, name, path)
-  if not ok then
-    self.modules[name] = nil
-    error(value, 0)
-  end
-  if value ~= nil then self.modules[name] = value end
-  return self.modules[name], path
+  return enter(self, name, chunk, path)
 end
 
 local function is_of_the_program(name)
   return type(name) ~= "string" or name:find "^hocket%f[.%z]" or package.loaded[name] ~= nil or package.preload[name] ~= nil
 end
 
-local function theirs(name)
-  return misuse.called("require", require, name)
+-- In C, or by a searcher of the program's, which look where the script says; or it says where there is none.
+local function theirs(self, name)
+  local path, cpath = package.path, package.cpath
+  package.path, package.cpath = self.package.path, self.package.cpath
+  local closing <close> = setmetatable({}, { __close = function() package.path, package.cpath = path, cpath end })
+  local value, from = misuse.called("require", require, name)
+  self.loaded[name] = value
+  return value, from
 end
 
 local function own_require(self)
+  local loaded, preload = self.loaded, self.preload
   return function(name)
-    if is_of_the_program(name) then return theirs(name) end
-    if self.modules[name] ~= nil then return self.modules[name] end
-    local path, text = find(name, self.dir)
-    if not path then return theirs(name) end -- in C, or by a searcher of the program's; or it says where it is not
+    if loaded[name] ~= nil then return loaded[name] end
+    local loader = rawget(preload, name)
+    if loader then return enter(self, name, loader, ":preload:") end
+    if is_of_the_program(name) then return theirs(self, name) end
+    local path, text = find(self, name)
+    if not path then return theirs(self, name) end
     return load_module(self, name, path, text)
   end
+end
+
+-- What is needed for a run's own `package`: what a script changes there is its run's.
+local function own_modules(dir)
+  local self = { dir = dir, loaded = {}, preload = setmetatable({}, { __index = package.preload }) }
+  for name, value in next, package.loaded do self.loaded[name] = value end
+  self.package = setmetatable({ loaded = self.loaded, preload = self.preload, path = package.path, cpath = package.cpath }, { __index = package })
+  return self
 end
 
 local function own_loadfile(self)
@@ -72,10 +98,10 @@ end
 ---@return table env
 function kept_scripts.env(run, dir)
   if run.script_env then return run.script_env end
-  local self = { dir = dir, modules = {} }
+  local self = own_modules(dir)
   local loaded = own_loadfile(self)
   self.env = setmetatable({
-    require = own_require(self),
+    require = own_require(self), package = self.package,
     loadfile = loaded,
     dofile = function(path)
       local chunk, wrong = loaded(path)
