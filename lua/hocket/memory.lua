@@ -75,7 +75,7 @@ local function call(self, what, ...)
   local backend, args = self.folder and files or in_store, table.pack(...)
   local function make() return told(backend[what](self, table.unpack(args, 1, args.n))) end
   -- written twice it is written once
-  return effects.run("memory", { what = what, of = self.key, asked = effects.asked(...) }, make, what ~= "find" and { again = make } or nil)
+  return effects.run("memory", { what = what, of = self.key, asked = effects.asked(...) }, make, { reads = what == "find" })
 end
 
 -- ---- What a note means --------------------------------------------------------------------------
@@ -227,7 +227,7 @@ function memory.list()
     local rows, err = told(store.notes {})
     for i, row in ipairs(rows or {}) do rows[i] = { key = row.memory, notes = row.notes, bytes = row.bytes, updated_ms = row.updated_ms } end
     return rows, err
-  end)
+  end, { reads = true })
 end
 
 return setmetatable(memory, { __call = function(_, spec) return memory.open(spec) end })

@@ -249,7 +249,7 @@ local function default_name(provider_name, def, key)
   local found = cassette.remember("model of " .. provider_name, function()
     local name, err = effects.run("offer", { provider = provider_name }, function()
       return offer.choose(provider_name, def, providers.base_of(provider_name), key, variable)
-    end)
+    end, { reads = true })
     return { name = name, code = err and err.code, message = err and err.message }
   end)
   if found.name then return found.name end
@@ -359,7 +359,7 @@ local function find_default()
     if not one then return { code = err.code, message = err.message } end
     return { name .. "/" .. one, variable .. " is set" }
   end
-  return { effects.run("local_server", {}, function() return local_server.find() end) }
+  return { effects.run("local_server", {}, function() return local_server.find() end, { reads = true }) }
 end
 
 -- What was not there may be there by now: a run that is kept looks again.

@@ -46,6 +46,7 @@ bool hocket__fiber_cancel(struct hocket__fiber *f)
     }
     f->cancelled = true;
     cancel_children(f);
+    hocket__effect_cancelled(f);
     if (f->state == HOCKET__WAITING && !f->masked) {
         void (*unwait)(void *ud) = f->unwait;
         f->unwait = NULL;

@@ -101,12 +101,15 @@ struct hocket__fiber {
     int64_t held_due; /* on the run's clock, of the wait that is under way; 0: none */
     const struct hocket__log_entry *outcome; /* of the effect that it waits for, in a replay */
     uint32_t effects;
+    uint64_t intent; /* of its effect: the number of the entry that says that it begins */
+    bool world;      /* its effect changes the world */
     bool in_effect;
     bool effect_begun; /* here: a fiber performs it */
     bool effect_over;  /* its end is in the log, and the fiber has not gone on yet */
-    bool held;         /* its effect begins when it is released */
+    bool held;         /* its effect waits at the gate until it is released */
     bool remembered;   /* its effect has its outcome from another run */
     bool looks;        /* its effect is none that the run asked for, and is not counted */
+    bool shelters;     /* its effect is made also when it is cancelled */
     bool again;        /* its effect was begun by a process that did not see the end */
     bool outer;        /* it waits for something that is not the run's */
     bool outer_woken;  /* which came while the run was replayed */
@@ -246,9 +249,10 @@ struct hocket__kept_hooks {
      * to it when it goes on. NULL is fine. */
     void (*file)(void *ud, struct hocket__str name, struct hocket__str text);
     void *file_ud;
-    /* An effect that changes the world is in the log and is about to begin: 0, now; 1, when
-     * hocket__kept_release is called; or why the run cannot go on. Not inside of a release. */
-    int (*hold)(void *ud, uint64_t fiber);
+    /* An effect of this fiber, whose intent is this entry of the log, is at the gate (core/gate.h). 0: the store has confirmed
+     * the claim and, where the effect changes the world, all of the log up to now; 1: hocket__kept_release is called when it
+     * has; below 0: why the run cannot go on. Not inside of a release. NULL: nobody stores the run. */
+    int (*hold)(void *ud, uint64_t fiber, uint64_t intent, bool world);
     /* It cannot go on here for want of what `message` says: whether it ends with *err, which is filled then, and is not over;
      * hold_ud. NULL: no */
     bool (*lack)(void *ud, struct hocket__str message, struct hocket_error *err);
@@ -280,8 +284,10 @@ int hocket__kept_remember(struct hocket__kept *k, const struct hocket__log_entry
 
 /* From here on the running fiber, and all that it starts, is the run's. Raises what is wrong. */
 void hocket__kept_enter(lua_State *L, struct hocket__kept *k);
-/* The effect that was held begins; with an error the run ends with that. Does nothing where neither waits any more. */
-void hocket__kept_release(struct hocket__kept *k, uint64_t fiber, const struct hocket_error *err);
+/* What `hold` waited for is stored, and the effect starts; with an error the run ends with that. Does nothing where neither
+ * waits any more. */
+void hocket__kept_release(
+    struct hocket__kept *k, uint64_t fiber, uint64_t intent, const struct hocket_error *err);
 
 /* Ends the run, from outside, with an error that is no part of it: another process has it now. */
 void hocket__kept_fail(struct hocket__kept *k, const struct hocket_error *err);

@@ -71,10 +71,19 @@ static void push_fiber(lua_State *L, const struct hocket__fiber *f)
     lua_remove(L, -2);
 }
 
+/* It was cancelled before it began: what makes it ends without having begun. */
+static bool is_off(const struct hocket__fiber *f)
+{
+    return f->cancelled && !f->shelters;
+}
+
 /* The function is given whether the effect was begun before, by a process that did not see its end. */
 static void start(lua_State *L, struct hocket__fiber *f)
 {
     struct hocket__kept *outer = f->rt->kept;
+    if (!is_off(f) && !hocket__gate_is_open(&f->kept->gate, f->intent, f->world))
+        luaL_error(L, "an effect starts when its intent is stored and the claim is confirmed, and "
+                      "not before");
     hocket__need_stack(L, 8);
     push_fiber(L, f);
     lua_getiuservalue(L, -1, HOCKET__FIBER_EFFECT);
@@ -83,6 +92,10 @@ static void start(lua_State *L, struct hocket__fiber *f)
     f->rt->kept = NULL; /* the child is none of the run's */
     struct hocket__fiber *child = hocket__fiber_spawn_under(L, f->rt, 2, f);
     f->rt->kept = outer;
+    if (f->shelters) {
+        child->cancelled = false;
+        child->sheltered = true;
+    }
     child->on_done = on_ended;
     child->on_done_ud = f;
     child->away = f->away;
@@ -105,7 +118,8 @@ static struct hocket__fiber *child_of(lua_State *L, const struct hocket__fiber *
 
 static void forget_effect(lua_State *L, struct hocket__fiber *f)
 {
-    f->in_effect = f->effect_begun = f->effect_over = f->held = f->remembered = f->looks = false;
+    f->in_effect = f->effect_begun = f->effect_over = f->held = false;
+    f->remembered = f->looks = f->shelters = false;
     f->outcome = NULL;
     push_fiber(L, f);
     lua_pushnil(L);
@@ -161,21 +175,91 @@ void hocket__kept_check_log(lua_State *L, const struct hocket__kept *k)
         hocket__raise(L, hocket__log_error(k->log));
 }
 
-/* What it does to the world waits until the log is kept that says so. */
-static void begin(lua_State *L, struct hocket__fiber *f, bool world)
+/* ---- The gate -------------------------------------------------------------------------------------- */
+
+/* Asks whoever stores the log. False: the effect waits until it is released. */
+static bool ask(lua_State *L, struct hocket__fiber *f)
 {
     struct hocket__kept *k = f->kept;
     struct hocket_error err;
-    int held = world && k->hooks.hold ? k->hooks.hold(k->hooks.hold_ud, f->id) : 0;
+    int held = k->hooks.hold ? k->hooks.hold(k->hooks.hold_ud, f->id, f->intent, f->world) : 0;
     if (held < 0) {
         hocket__error(&err, held, "%s", hocket_status_text(held));
         hocket__log_fail(k->log, &err);
         hocket__kept_check_log(L, k);
     }
     f->held = held > 0;
+    if (f->held && f->state == HOCKET__WAITING) /* since before the run was live */
+        hocket__fiber_note_outside(f, true);
     if (!f->held)
+        hocket__gate_confirm(&k->gate, f->world ? f->intent : 0);
+    return !f->held;
+}
+
+/* The way of every effect to its start. */
+static void enter(lua_State *L, struct hocket__fiber *f)
+{
+    if (is_off(f) || hocket__gate_is_open(&f->kept->gate, f->intent, f->world) || ask(L, f))
         start(L, f);
 }
+
+/* Protected: (the fiber) */
+static int enter_protected(lua_State *L)
+{
+    enter(L, lua_touserdata(L, 1));
+    return 0;
+}
+
+void hocket__effect_enter(struct hocket__fiber *f)
+{
+    lua_State *L = f->rt->L;
+    struct hocket_error err;
+    if (!f->in_effect || f->outcome)
+        return;
+    if (lua_checkstack(L, 2)) {
+        lua_pushcfunction(L, enter_protected);
+        lua_pushlightuserdata(L, f);
+        if (lua_pcall(L, 1, 0, 0) == LUA_OK)
+            return;
+        hocket__to_error(L, -1, &err);
+        lua_pop(L, 1);
+    } else {
+        hocket__error_nomem(&err);
+    }
+    hocket__log_fail(f->kept->log, &err);
+}
+
+/* One that waited at the gate goes on. */
+static void leave_gate(struct hocket__fiber *f)
+{
+    f->held = false;
+    hocket__effect_enter(f);
+    if (hocket__log_error(f->kept->log))
+        hocket__kept_end(f->kept);
+}
+
+void hocket__kept_release(
+    struct hocket__kept *k, uint64_t fiber, uint64_t intent, const struct hocket_error *err)
+{
+    struct hocket__fiber *f = hocket__map_get(&k->rt->fibers, fiber);
+    if (k->over || !f || f->kept != k || !f->held || f->intent != intent)
+        return;
+    if (err) {
+        f->held = false;
+        hocket__kept_fail(k, err);
+        return;
+    }
+    hocket__gate_confirm(&k->gate, f->world ? intent : 0);
+    leave_gate(f);
+}
+
+void hocket__effect_cancelled(struct hocket__fiber *f)
+{
+    if (f->held && !f->shelters)
+        leave_gate(f);
+}
+
+/* ---- Begun ----------------------------------------------------------------------------------------- */
 
 void hocket__kept_drain(struct hocket__kept *k)
 {
@@ -202,45 +286,58 @@ static int give(lua_State *L)
     return 1;
 }
 
-/* effect(name, digest, fn, world, before, looks) -> text, remembered: calls fn(again) in a fiber that is not the run's, and gives the text that
- * it returned; "": none. `world`: it changes what is outside, and must not be done twice. A text in place of fn is one that another run had; before() is called outside of the run, and does not wait. `looks`: it is not counted. In a replay nothing is called. Who is cancelled
- * meanwhile gets its text all the same, and has to look. Raises where the log says that something else was asked. */
+/* Appends that the effect begins, or finds in the log that it did. */
+static void log_intent(lua_State *L, struct hocket__fiber *f, struct hocket__log_entry *e)
+{
+    struct hocket__kept *k = f->kept;
+    f->again = hocket__log_replays(k->log);
+    if (f->again)
+        hocket__log_match(k->log, e, NULL);
+    else
+        hocket__kept_put(k, e);
+    hocket__kept_check_log(L, k);
+    f->intent = hocket__log_last(k->log);
+}
+
+/* effect(name, digest, fn, reads, before, looks, sheltered) -> text, remembered: calls fn(again) in a fiber that is not the run's, and gives
+ * the text that it returned; "": none. `reads`: it changes nothing outside, and may be done twice. A text in place of fn is one that
+ * another run had; before() is called outside of the run, and does not wait. `looks`: it is not counted. In a replay nothing is
+ * called. Who is cancelled meanwhile gets its text all the same, and has to look. `sheltered`: fn is called, and gets to its end, also
+ * for who is cancelled. Raises where the log says that something else was asked. */
 int hocket__kept_l_effect(lua_State *L)
 {
     struct hocket__fiber *f = hocket__kept_running(L);
     struct hocket__kept *k = f->kept;
     bool remembered = lua_type(L, 3) == LUA_TSTRING;
-    bool world = lua_toboolean(L, 4) && !remembered, looks = lua_toboolean(L, 6);
+    bool world = !lua_toboolean(L, 4) && !remembered, looks = lua_toboolean(L, 6);
+    bool shelters = lua_toboolean(L, 7);
     lua_settop(L, 5);
     lua_remove(L, 4);
     if (remembered)
         lua_pushcclosure(L, give, 2);
     lua_settop(L, 3);
     luaL_checktype(L, 3, LUA_TFUNCTION);
-    if (f->cancelled && !f->masked)
+    hocket__fiber_current(
+        L); /* raises in a coroutine of the script's own: it has to wait, and nothing has begun */
+    if ((f->cancelled && !f->masked && !shelters) || f->unwinding || !lua_isyieldable(L))
         return hocket__await_inside(L, 0, 0, none); /* raises */
-    if (f->unwinding || !lua_isyieldable(L))
-        return luaL_error(L, "cannot wait here");
     hocket__kept_check_log(L, k);
     struct hocket__log_entry e = hocket__kept_next_effect(L, f, HOCKET__LOG_BEGIN);
     char name[HOCKET__KEPT_NAME];
     hocket__kept_hex(name, k->name, HOCKET__KEPT_NAME);
     e.value = hocket__str(name, sizeof(name));
-    f->again = hocket__log_replays(k->log);
-    if (f->again)
-        hocket__log_match(k->log, &e, NULL);
-    else
-        hocket__kept_put(k, &e);
-    hocket__kept_check_log(L, k);
+    log_intent(L, f, &e);
     push_fiber(L, f);
     lua_pushvalue(L, 3);
     lua_setiuservalue(L, -2, HOCKET__FIBER_EFFECT);
     lua_pop(L, 1);
     f->in_effect = true;
+    f->world = world;
     f->remembered = remembered;
     f->looks = looks;
+    f->shelters = shelters;
     if (k->live)
-        begin(L, f, world);
+        enter(L, f);
     return after(L, LUA_OK, 0);
 }
 
@@ -254,49 +351,12 @@ bool hocket__effect_ended_again(struct hocket__fiber *f, const struct hocket__lo
     return true;
 }
 
-/* Protected: (the fiber) */
-static int start_protected(lua_State *L)
-{
-    start(L, lua_touserdata(L, 1));
-    return 0;
-}
-
-bool hocket__effect_begin_held(struct hocket__fiber *f)
-{
-    lua_State *L = f->rt->L;
-    if (!f->in_effect || f->outcome)
-        return true;
-    if (!lua_checkstack(L, 2))
-        return false;
-    lua_pushcfunction(L, start_protected);
-    lua_pushlightuserdata(L, f);
-    if (lua_pcall(L, 1, 0, 0) == LUA_OK)
-        return true;
-    lua_pop(L, 1);
-    return false;
-}
-
 void hocket__kept_fail(struct hocket__kept *k, const struct hocket_error *err)
 {
     if (k->over)
         return;
     hocket__log_fail(k->log, err);
     hocket__kept_stepped(k);
-}
-
-void hocket__kept_release(struct hocket__kept *k, uint64_t fiber, const struct hocket_error *err)
-{
-    struct hocket__fiber *f = hocket__map_get(&k->rt->fibers, fiber);
-    struct hocket_error no_memory;
-    if (k->over || !f || f->kept != k || !f->held)
-        return;
-    f->held = false;
-    if (!err && !hocket__effect_begin_held(f)) {
-        hocket__error_nomem(&no_memory);
-        err = &no_memory;
-    }
-    if (err)
-        hocket__kept_fail(k, err);
 }
 
 void hocket__effect_forsake(struct hocket__fiber *f)

@@ -12,12 +12,14 @@
 #pragma once
 
 #include "bind/fiber/fiber_impl.h"
+#include "core/gate.h"
 #include "core/log/log.h"
 
 struct hocket__kept {
     struct hocket__runtime *rt;
     struct hocket__log *log;
     struct hocket__clock *clock;
+    struct hocket__gate gate;
     struct hocket__kept_hooks hooks;
     struct hocket__list link;   /* rt->kept_runs */
     struct hocket__list fibers; /* in the order in which they were made */
@@ -142,7 +144,10 @@ int hocket__kept_l_effect(lua_State *L);
 /* In a replay: the effect that f waits for has ended as the entry says, which is passed. False: it
  * waits for none, or another. */
 bool hocket__effect_ended_again(struct hocket__fiber *f, const struct hocket__log_entry *e);
-/* The run goes live: an effect that has no end yet is begun (again). False: memory was out. */
-bool hocket__effect_begin_held(struct hocket__fiber *f);
+/* The run goes live, or what the gate waited for is stored: the effect of f that has no end yet starts (again), or waits at the
+ * gate. Does nothing where there is none. What goes wrong ends the log. */
+void hocket__effect_enter(struct hocket__fiber *f);
+/* f is cancelled: an effect that waits at the gate does not start any more, and ends. */
+void hocket__effect_cancelled(struct hocket__fiber *f);
 /* Nobody is going to begin it: who waits for it is let go. */
 void hocket__effect_forsake(struct hocket__fiber *f);

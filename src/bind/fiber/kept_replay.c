@@ -105,11 +105,7 @@ static void let_go(struct hocket__fiber *f)
         hocket__fiber_wake(k->rt, f->id);
     }
     f->outer_woken = false;
-    if (!hocket__effect_begin_held(f)) {
-        struct hocket_error err;
-        hocket__error_nomem(&err);
-        hocket__log_fail(k->log, &err);
-    }
+    hocket__effect_enter(f);
 }
 
 /* What was held back comes, in the order in which its fibers were made. Those that are made for effects are

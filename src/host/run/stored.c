@@ -178,13 +178,13 @@ static void on_file(void *ud, struct hocket__str name, struct hocket__str text)
     hocket__stored_file(ud, name, text);
 }
 
-/* An effect on the world begins when the log that says so survives this process. The first one of a life waits until the store has
- * confirmed the claim. */
+/* An effect at the gate (core/gate.h) waits for a commit: of all that was handed over, where it changes the world; else of the claim,
+ * once in each life. */
 struct hold {
     struct hocket__store_wait wait;
     struct hocket__kept *kept;
     struct hocket_host *host;
-    uint64_t fiber;
+    uint64_t fiber, intent;
 };
 
 static void on_committed(struct hocket__store_wait *w, int status, const struct hocket_error *err)
@@ -194,32 +194,37 @@ static void on_committed(struct hocket__store_wait *w, int status, const struct 
     if (s && status >= 0)
         s->confirmed = true;
     bool without = !s || s->off; /* a run that another process has must begin nothing */
-    hocket__kept_release(hold->kept, hold->fiber, status < 0 && !without ? err : NULL);
+    hocket__kept_release(
+        hold->kept, hold->fiber, hold->intent, status < 0 && !without ? err : NULL);
     hocket__kept_unref(hold->kept);
     hocket__free(&hold->host->alloc, hold, sizeof(*hold));
 }
 
-static bool is_secure(const struct hocket__stored *s)
+/* Whether the store has, without waiting, what the effect needs. Losing power may take what is not synced, and the intent with it. */
+static bool is_secure(const struct hocket__stored *s, bool world)
 {
+    bool synced = hocket__runtime_durability(s->run->host->rt) == HOCKET__STORE_SYNCED;
     return s->confirmed && s->claimed
-           && hocket__runtime_durability(s->run->host->rt) == HOCKET__STORE_WRITTEN
-           && hocket__store_secure(s->store, &s->claim);
+           && (!world || (!synced && hocket__store_secure(s->store, &s->claim)));
 }
 
-static int on_hold(void *ud, uint64_t fiber)
+static int on_hold(void *ud, uint64_t fiber, uint64_t intent, bool world)
 {
     struct hocket__stored *s = ud;
     struct hocket_host *h = s->run->host;
-    if (!s->off && is_secure(s))
+    enum hocket__store_kept kept =
+        world ? hocket__runtime_durability(h->rt) : HOCKET__STORE_WRITTEN;
+    if (s->off || is_secure(s, world))
         return 0;
-    struct hold *hold = s->off ? NULL : hocket__zero(&h->alloc, sizeof(*hold));
+    struct hold *hold = hocket__zero(&h->alloc, sizeof(*hold));
     if (!hold)
-        return s->off ? 0 : HOCKET_ENOMEM;
+        return HOCKET_ENOMEM;
     hold->wait.done = on_committed;
     hold->kept = hocket__kept_ref(s->run->kept);
     hold->host = h;
     hold->fiber = fiber;
-    hocket__store_commit(s->store, &s->claim, hocket__runtime_durability(h->rt), &hold->wait);
+    hold->intent = intent;
+    hocket__store_commit(s->store, &s->claim, kept, &hold->wait);
     return 1;
 }
 

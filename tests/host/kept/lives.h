@@ -31,6 +31,7 @@ struct kept_log {
     bool pruned;                   /* what a replay does not need is not fed to it */
     bool whole;                    /* it is replayed through its checkpoints */
     const struct kept_log *memory; /* of another run; NULL: none */
+    int (*hold)(void *ud, uint64_t fiber, uint64_t intent, bool world); /* its gate; NULL: open */
     struct kept_file {
         char *name, *text;
         size_t n_text;
@@ -275,6 +276,7 @@ static inline struct hocket__kept *keep(hocket_host *h, uint64_t id, struct kept
     struct hocket__run *run = hocket__run_find(h, id);
     run->told_before = log->owed;
     log->run = run;
+    hocket__kept_hooks(k)->hold = log->hold;
     hocket__kept_hooks(k)->file = log_file;
     hocket__kept_hooks(k)->file_ud = log;
     return k;

@@ -4,10 +4,13 @@ local once = require "hocket.internal.base.once"
 local t = require "harness"
 
 t.test("what only asks is asked again", function()
-  for _, method in ipairs { "GET", "HEAD", "OPTIONS" } do t.equal(once.of("http", { url = "x", method = method }), nil) end
-  t.equal(once.of("http", { url = "x" }), nil)
-  t.equal(once.of("http", { url = "x", method = "DELETE", idempotent = true }), nil)
-  t.equal(once.of("process", { argv = { "/bin/true" }, idempotent = true }), nil)
+  for _, method in ipairs { "GET", "HEAD", "OPTIONS" } do t.same(once.of("http", { url = "x", method = method }), { reads = true }) end
+  t.same(once.of("http", { url = "x" }), { reads = true })
+end)
+
+t.test("what is idempotent is done again, and is no reading", function()
+  t.same(once.of("http", { url = "x", method = "DELETE", idempotent = true }), {})
+  t.same(once.of("process", { argv = { "/bin/true" }, idempotent = true }), {})
 end)
 
 t.test("everything else is not, and says what it was without what may be secret", function()
@@ -23,7 +26,7 @@ t.test("everything else is not, and says what it was without what may be secret"
 end)
 
 t.test("mistakes are left to who is asked", function()
-  for _, spec in ipairs { false, "x", 1 } do t.equal(once.of("http", spec), nil) end
+  for _, spec in ipairs { false, "x", 1 } do t.equal(once.of("http", spec).again, nil) end
   for _, spec in ipairs { {}, { argv = "x" }, { argv = {} } } do t.has(select(2, once.of("process", spec).again()).message, "not known") end
 end)
 

@@ -102,17 +102,18 @@ end
 ---@param kind string
 ---@param digest string
 ---@param make fun(again: boolean): string
----@param world? boolean It changes the world: it begins when the log that says so is kept.
----@param looks? boolean It is none of what the run asked for: whoever counts these passes it over.
+---@param reads? boolean See hocket.EffectOptions.
+---@param looks? boolean It is none of what a fork may have answered: whoever counts these passes it over.
+---@param sheltered? boolean See hocket.EffectOptions.
 ---@return string outcome
 ---@return boolean cancelled Whether the running fiber was cancelled meanwhile: it has to raise that, when it has counted what there is to count.
 ---@return boolean remembered Whether it was answered by what the run remembers of another one: nothing was made.
-function effects.make(kind, digest, make, world, looks)
+function effects.make(kind, digest, make, reads, looks, sheltered)
   local known, said = memory.outcome(kind, digest)
-  local outcome, remembered = effect(kind, digest, known or guarded(make), world, saying(said), looks)
+  local outcome, remembered = effect(kind, digest, known or guarded(make), reads, saying(said), looks, sheltered)
   local gone = is_cancelled()
   if not was_raised(outcome) then return outcome, gone, remembered end
-  if not gone then error(pack.decode(outcome:sub(#pack.RAISED + 1)), 0) end
+  if not gone or sheltered then error(pack.decode(outcome:sub(#pack.RAISED + 1)), 0) end
   return "", gone, remembered
 end
 
@@ -132,7 +133,9 @@ function effects.cancel()
 end
 
 ---@class hocket.EffectOptions
+---@field reads? boolean It changes nothing outside, and may be done twice. All others start when it is stored that they do.
 ---@field looks? boolean See effects.make.
+---@field sheltered? boolean It is made, and its outcome returned, also by who is cancelled.
 ---@field again? fun(): ... Is called instead of the function when a process that is gone had begun it, and nobody knows how it ended.
 
 --- Calls fn(), once: returns what it returns, raises what it raises.
@@ -144,11 +147,12 @@ end
 ---@return any ...
 function effects.run(kind, fields, fn, opts)
   if not kept.here() then return fn() end
+  opts = opts or {}
   local outcome, gone = effects.make(kind, effects.digest(fields), function(again)
-    local call = again and opts and opts.again or fn
+    local call = again and opts.again or fn
     return to_text(as_data(pcall(call)))
-  end, opts and opts.again ~= nil, opts and opts.looks)
-  if gone or outcome == "" then effects.cancel() end
+  end, opts.reads, opts.looks, opts.sheltered)
+  if gone and not opts.sheltered or outcome == "" then effects.cancel() end
   local result = table.pack(pack.decode(outcome))
   if not result[1] then error(result[2], 0) end
   return table.unpack(result, 2, result.n)

@@ -21,13 +21,13 @@ local function number()
 end
 
 -- A method that waits, or gives something.
-local function effect_of(self, kind, name)
+local function effect_of(self, kind, name, reads)
   return function(_, ...)
     local args = table.pack(...)
     return misuse.called(name, effects.run, kind, { call = name, of = self.number, arguments = effects.asked(...) }, function()
       if not self.real then return nil, system.error { code = "closed", message = gone } end
       return self.real[name](self.real, table.unpack(args, 1, args.n))
-    end)
+    end, { reads = reads })
   end
 end
 
@@ -40,7 +40,8 @@ end
 
 local function handle(self, kind, methods)
   local made = {}
-  for _, name in ipairs(methods.effects) do made[name] = effect_of(self, kind, name) end
+  for _, name in ipairs(methods.reads) do made[name] = effect_of(self, kind, name, true) end
+  for _, name in ipairs(methods.writes) do made[name] = effect_of(self, kind, name, false) end
   for _, name in ipairs(methods.acts) do made[name] = act_of(self, name) end
   return setmetatable(made, { __close = made.close, __name = "hocket." .. kind })
 end
@@ -48,7 +49,7 @@ end
 --- A function like `open`, whose handles are kept with the run.
 ---@param kind string
 ---@param open fun(spec: table): any, hocket.Error?
----@param methods {effects: string[], acts: string[]}
+---@param methods {reads: string[], writes: string[], acts: string[]}
 ---@return fun(spec: table): any, hocket.Error?
 function handles.keeping(kind, open, methods)
   local function keep(spec)

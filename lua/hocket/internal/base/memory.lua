@@ -29,9 +29,12 @@ local function push(lists, key, item)
   table.insert(lists[key], item)
 end
 
--- A model that did not answer may do so now, and so may what has raised. What a call would do is what it would do now.
+-- What a call would do is what it would do now; files are written anew, into the folder as it is now.
+local anew = { preview = true, intent = true, fs = true, trust = true }
+
+-- A model that did not answer may do so now, and so may what has raised.
 local function is_worth(name, outcome)
-  return outcome ~= "" and outcome:sub(1, #pack.RAISED) ~= pack.RAISED and name ~= "preview" and name ~= "intent" and not (name == "model" and outcome:byte() == 101) -- "e"
+  return outcome ~= "" and outcome:sub(1, #pack.RAISED) ~= pack.RAISED and not anew[name] and not (name == "model" and outcome:byte() == 101) -- "e"
 end
 
 local readers = {}

@@ -1,8 +1,9 @@
 --- Requests and programs of scripts that change the world: where a process has ended in the middle of one nobody knows whether it
 --- was done, and it is not done again unless whoever asks for it says that it may be.
 ---
----     GET, HEAD, OPTIONS; `idempotent = true` ──> made again
----     everything else ──> begun once the log that says so is kept; then nil and the code `unknown`
+---     GET, HEAD, OPTIONS   ──> made again
+---     `idempotent = true`  ──> made again, begun when it is stored that it is
+---     everything else      ──> begun when it is stored that it is; then nil and the code `unknown`
 local effects = require "hocket.internal.base.effects"
 local system = require "hocket.internal.core.system"
 
@@ -21,12 +22,12 @@ end
 local what = {}
 
 function what.http(spec)
-  local method = spec.method or (spec.body and "POST" or "GET")
+  local method = type(spec) == "table" and (spec.method or spec.body and "POST") or "GET"
   return not asking[method] and ("the %s request was made"):format(tostring(method)) or nil
 end
 
 function what.process(spec)
-  local program = type(spec.argv) == "table" and spec.argv[1]
+  local program = type(spec) == "table" and type(spec.argv) == "table" and spec.argv[1]
   return ("the program %s was run"):format(tostring(program):match "[^/]*$")
 end
 
@@ -41,14 +42,15 @@ function once.asked(spec)
   return effects.asked(copy)
 end
 
---- How an effect is made that asks for this; nil: as any.
+--- How an effect is made that asks for this.
 ---@param kind "http"|"process"
 ---@param spec any
----@return hocket.EffectOptions?
+---@return hocket.EffectOptions
 function once.of(kind, spec)
-  if type(spec) ~= "table" or spec.idempotent then return nil end
   local done = what[kind](spec)
-  return done and { again = function()
+  if not done then return { reads = true } end
+  if type(spec) ~= "table" or spec.idempotent then return {} end
+  return { again = function()
     return nil, system.error { code = "unknown", message = ("it is not known whether %s: hocket ended in the middle of it"):format(done) }
   end }
 end

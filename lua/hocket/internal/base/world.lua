@@ -25,10 +25,6 @@ local function settled(name, ...)
   return ...
 end
 
-local function written(name, path)
-  if name == "write" and type(path) == "string" then sources.wrote(path) end
-end
-
 -- What scripts call, in place of what they called.
 local function replace(module, name, fn)
   module[name] = function(...) return misuse.called(name, fn, ...) end
@@ -41,8 +37,19 @@ local function as_value(module, kind, name)
     local path, most = ...
     local text = name == "read" and type(path) == "string" and sources.travelled(path)
     if text and (most == nil or math.type(most) == "integer" and #text <= most) then return text end
-    written(name, path)
     return settled(name, effects.value(kind, { call = name, arguments = effects.asked(...) }, fn, ...))
+  end)
+end
+
+-- The same bytes in the same place may be written twice. Also by who is cancelled: a close handler may do so where nothing is kept.
+local function as_write(module, name)
+  local fn = module[name]
+  replace(module, name, function(...)
+    if not kept.here() then return fn(...) end
+    local args = table.pack(...)
+    if name == "write" and type(args[1]) == "string" then sources.wrote(args[1]) end
+    return settled(name, effects.run("fs", { call = name, arguments = effects.asked(...) },
+      function() return fn(table.unpack(args, 1, args.n)) end, { looks = true, sheltered = true }))
   end)
 end
 
@@ -71,12 +78,13 @@ local done = false
 function world.prepare()
   if done then return end
   done = true
-  for _, name in ipairs { "read", "write", "mkdir", "info", "list", "real" } do as_value(fs, "fs", name) end
+  for _, name in ipairs { "read", "info", "list", "real" } do as_value(fs, "fs", name) end
+  for _, name in ipairs { "write", "mkdir" } do as_write(fs, name) end
   as_effect(http, "http", "request")
   as_effect(process, "process", "run")
   process.open = handles.keeping("process", process.open,
-    { effects = { "read_line", "write", "wait", "stderr" }, acts = { "end_input", "stop", "close" } })
-  http.open = handles.keeping("http", http.open, { effects = { "status", "headers", "read" }, acts = { "close" } })
+    { reads = { "read_line", "wait", "stderr" }, writes = { "write" }, acts = { "end_input", "stop", "close" } })
+  http.open = handles.keeping("http", http.open, { reads = { "status", "headers", "read" }, writes = {}, acts = { "close" } })
   if kept.owns_state() then
     math.random, math.randomseed = chance.random(math.random), chance.randomseed(math.randomseed)
     if os then set_clocks() end

@@ -71,7 +71,7 @@ local function offer_of(def)
     local why
     offer, why = look(def)
     return offer and json.encode(offer), why
-  end)
+  end, { reads = true })
   return text and (offer or json.decode(text)), err
 end
 

@@ -243,7 +243,7 @@ function embed.texts(texts, opts)
     local run = account.here()
     local observed <close> = run and run.observer and run.observer:embed(id, opts.dimensions) or nil
     local asked = { model = id, dimensions = opts.dimensions or 0, texts = system.digest(table.concat(batch, "\0")) }
-    local got, wrong = effects.run("embed", asked, make, { again = make })
+    local got, wrong = effects.run("embed", asked, make, { reads = true })
     if not got then
       if observed then observed:embedded(nil, wrong) end
       return nil, failed(wrong)

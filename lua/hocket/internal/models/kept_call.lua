@@ -138,7 +138,7 @@ local function attempt(asker, one, history, how)
   local text, gone, remembered = effects.make("model", digest_of(one, history, how.request), function()
     result, call = make(one, history, asker, how)
     return to_text(result)
-  end)
+  end, true)
   if text ~= "" and not result then result = from_text(text) end
   result = text ~= "" and result or {}
   if result.counted and asker.run then count(asker, result.counted, remembered) end

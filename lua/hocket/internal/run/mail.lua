@@ -31,7 +31,7 @@ local function post(to, id, said, fields, may)
     if ok or heard[err.code] then return true end
     return nil, err
   end
-  return effects.run("message", fields, put, { again = put })
+  return effects.run("message", fields, put)
 end
 
 --- Says something to another run, once.

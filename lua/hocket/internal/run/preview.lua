@@ -41,7 +41,7 @@ end
 ---@return table? change The member `change` of approval_requested.
 function preview.of(of, args)
   if not (of and of.preview and type(args) == "table") then return nil end
-  return effects.run("preview", { tool = of.name, asked = effects.asked(args) }, function() return ask(of, args) end, { looks = true })
+  return effects.run("preview", { tool = of.name, asked = effects.asked(args) }, function() return ask(of, args) end, { reads = true, looks = true })
 end
 
 return preview

@@ -131,7 +131,7 @@ local function poll(id, timeout)
 end
 
 local function look_here(self, seconds)
-  return effects.run("submitted", { id = self.id }, function() return look_for(self.id, seconds) end)
+  return effects.run("submitted", { id = self.id }, function() return look_for(self.id, seconds) end, { reads = true })
 end
 
 -- Its caller hears of the end as of a signal, once: that says so, and the store what it is. One that goes on under another name, a
@@ -158,7 +158,7 @@ local function hear(self, timeout)
     if result ~= false then return result, err end
     self.heard = true
   end
-  return effects.run("submitted", { id = self.id }, function() return poll(self.id) end)
+  return effects.run("submitted", { id = self.id }, function() return poll(self.id) end, { reads = true })
 end
 
 -- Seconds, by themselves or as an option.

@@ -178,7 +178,7 @@ local function ask_for(codes)
   local answer, err = ask.ask({ question(codes), (codes[1].instructs and "Follow it" or "Run it") .. "? yes (remembered until one of them changes) or no" }, { kind = "approval" })
   if not answer then return refused(codes, err.code == "unsupported" and "nobody is there to ask" or err.message) end
   if ask.verdict(answer) ~= "yes" then return refused(codes, "the user refused") end
-  effects.value("trust", { remembered = #codes }, function() return (keep(codes)) end) -- where it cannot be kept it is asked again
+  effects.run("trust", { remembered = #codes }, function() return (keep(codes)) end) -- where it cannot be kept it is asked again
   return true
 end
 

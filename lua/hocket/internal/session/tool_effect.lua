@@ -99,7 +99,7 @@ local function intent_of(one, args)
   return effects.run("intent", { tool = one.name, asked = effects.asked(args) }, function()
     local ok, intent = pcall(one.intent, args)
     return ok and intent or nil
-  end, { looks = true })
+  end, { reads = true, looks = true })
 end
 
 --- Returns what the tool returned, and raises what it raised.
@@ -117,7 +117,7 @@ function tool_effect.run(self, one, args, context)
   local text, gone = effects.make("tool", digest_of(self, one, args), function(begun)
     outcome = (begun and call_again or call)(one, args, context, intent)
     return as_text(outcome)
-  end, not (one.idempotent or only_reads(one)))
+  end, only_reads(one))
   if not only_reads(one) then sources.stale() end
   if gone or text == "" then effects.cancel() end
   outcome = outcome or from_text(text)

@@ -95,7 +95,7 @@ end
 -- Gives it a line; what it says to that.
 local function give(self, line)
   self.sent[#self.sent + 1] = line
-  local said, err = effects.run("script", { n = #self.sent, of = effects.asked(line) }, function() return within_time(self) end)
+  local said, err = effects.run("script", { n = #self.sent, of = effects.asked(line) }, function() return within_time(self) end, { reads = true })
   self.said[#self.sent] = said
   if not said then return nil, err end
   local message = json.decode(said)

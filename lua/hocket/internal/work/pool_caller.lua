@@ -124,7 +124,7 @@ local LATE = 4
 
 -- Nobody has taken it for a while: a person is to know why nothing happens.
 local function look(step, child, times)
-  local state, _, own_pool = effects.run("look", { run = child }, function() return states_of(child, step.run.id) end)
+  local state, _, own_pool = effects.run("look", { run = child }, function() return states_of(child, step.run.id) end, { reads = true })
   if ended[state] then return { ended = state } end
   if own_pool then return nil end -- it gives way to others
   local again = times == 1 and LATE or nil
@@ -158,7 +158,7 @@ local function wait(step, tools, child, helpers, lending)
   local said, stopped = {}, false
   while true do
     if said.ended then return said.ended end
-    if said.uncalled and effects.run("whose", { run = child }, function() return is_own(step, child) end) == false then return nil end
+    if said.uncalled and effects.run("whose", { run = child }, function() return is_own(step, child) end, { reads = true }) == false then return nil end
     if step.run.stopped and not stopped then
       stopped = true
       help(helpers, mail.stop, child, function() return is_own(step, child) end)

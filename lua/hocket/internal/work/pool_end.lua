@@ -132,7 +132,7 @@ end
 ---@return hocket.Error?
 ---@return table? usage
 function pool_end.settle(step, child, state, id)
-  local text, err = effects.run("result", { run = child }, function() return read_result(child) end)
+  local text, err = effects.run("result", { run = child }, function() return read_result(child) end, { reads = true })
   if not text then return nil, err end
   local result, call = parse(child, text)
   if not result then return nil, call end
