@@ -46,6 +46,14 @@ function fiber.away(kind) end
 ---@return number
 function fiber.work() end
 
+--- Seconds for which that clock has stood still so far.
+---@return number
+function fiber.still() end
+
+--- The program may break into code of the whole run that works for longer than that from now on; nil: it may not.
+---@param seconds? number
+function fiber.limit_run(seconds) end
+
 --- The same until a time of day, whoever turns the clock.
 ---@async
 ---@param time number In seconds since 1970.

@@ -248,6 +248,10 @@ HOCKET_API int hocket_callback_left(hocket_host *host);
  * allocator there; not from other threads. */
 HOCKET_API int hocket_break(hocket_host *host);
 
+/* Returns 1 while Lua code runs whose run has a time limit (the option `timeout`) and time left; else 0. For a watchdog that calls
+ * hocket_break, in the same places: a limit counts work, so a run that has waited for people may have begun long ago. */
+HOCKET_API int hocket_has_time(hocket_host *host);
+
 /* A descriptor that becomes readable when hocket_pump has something to do, and how many
  * milliseconds a poll may sleep: 0 when there is something to do now, and before the first
  * hocket_pump; -1, for ever, when only the descriptor can tell of anything. A host without work (before

@@ -20,7 +20,7 @@
 
 /* Handlers know nothing but this. */
 static volatile sig_atomic_t taken, resized, resumed, view_on, soft, patient, wishes, breaks,
-    reload, turned;
+    reload, turned, limited;
 static volatile unsigned watched; /* seconds */
 static hocket_host *volatile waiting;
 static pthread_t pumping;
@@ -41,8 +41,8 @@ static void leave_view(void)
     }
 }
 
-/* Once a second from when the run should have ended: the loop hears of nothing while a script
- * never waits. */
+/* Once a second from when the run should have ended, unless it has waited for people: the loop hears of nothing while a
+ * script never waits. */
 static void on_alarm(int signo)
 {
     static const char text[] = "hocket: ended in the middle of code that never waits\n";
@@ -50,6 +50,11 @@ static void on_alarm(int signo)
     hocket_host *host = waiting;
     if (!pthread_equal(pthread_self(), pumping)) {
         pthread_kill(pumping, signo);
+        return;
+    }
+    if (limited && !taken && host && hocket_has_time(host) > 0) {
+        alarm(1);
+        errno = saved;
         return;
     }
     if (watched && turned) {
@@ -209,6 +214,7 @@ void cli_signals_end(void)
 void cli_signals_limit(double seconds)
 {
     breaks = 0;
+    limited = seconds > 0;
     alarm(seconds > 0 ? (unsigned) (seconds < 1e6 ? seconds : 1e6) + 2 : 0);
 }
 

@@ -14,8 +14,8 @@
 void cli_signals_start(hocket_host *host); /* on the thread that pumps */
 void cli_signals_end(void);                /* the host is closed next: nothing wakes it any more */
 
-/* The run that begins now ends by itself in so many seconds, unless its code never waits; 0: it has
- * ended, or has no such limit. */
+/* The run that begins now ends by itself when it has worked for so many seconds, unless its code never waits; 0: it has ended, or
+ * has no such limit. */
 void cli_signals_limit(double seconds);
 
 /* For what goes on for long, many runs side by side: from now on code that lets nothing else go on for so many seconds is

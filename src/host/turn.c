@@ -179,6 +179,11 @@ int hocket_break(hocket_host *h)
     return h ? hocket__fibers_break(h->rt) : HOCKET_EINVAL;
 }
 
+int hocket_has_time(hocket_host *h)
+{
+    return h ? hocket__work_has_time(h->rt) : HOCKET_EINVAL;
+}
+
 int hocket_stats(hocket_host *h, struct hocket_stats *out)
 {
     if (!h || !out)

@@ -93,9 +93,81 @@ static void test_waiting(void **state)
     hocket_close(h, NULL, NULL);
 }
 
+static volatile sig_atomic_t had_time, had_none;
+
+static void on_look(int signo)
+{
+    (void) signo;
+    if (hocket_has_time(watched) > 0)
+        had_time++;
+    else if (hocket_break(watched) > 0)
+        had_none++;
+}
+
+static int answered;
+
+/* The second question stands for longer than the run may work. */
+static void on_question(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    struct hocket_error err;
+    (void) ud;
+    if (strcmp(e->type, "question_asked") != 0)
+        return;
+    watch(h);
+    struct sigaction sa = { .sa_handler = on_look, .sa_flags = SA_RESTART };
+    sigaction(SIGVTALRM, &sa, NULL);
+    answered++;
+    usleep(answered > 1 ? 1100000 : 0);
+    assert_int_equal(hocket_run_answer(h, run, answered > 1 ? "q2" : "q1", "go on", 0, &err), 0);
+}
+
+static void end_in(hocket_host *h, const char *script, struct outcome *o)
+{
+    struct hocket_error e;
+    struct hocket_run_spec spec = { .size = sizeof(spec),
+        .target = file_with(script),
+        .options = "{\"interactive\":true,\"timeout\":1}" };
+    *o = (struct outcome){ 0 };
+    answered = 0;
+    had_time = had_none = 0;
+    assert_int_equal(hocket_run_start(h, &spec, NULL, on_question, keep_outcome, o, &e), 0);
+    while (!o->done)
+        hocket_wait(h, -1);
+    watch(NULL);
+    drop_file(NULL);
+}
+
+#define BUSY                                                                                       \
+    "local function busy(rounds) for _ = 1, rounds do local x = 0 for i = 1, 1e5 do x = x + i "    \
+    "end end end "
+#define ASK "require('hocket').ask 'Go on?' "
+
+/* A limit counts work: who waited for a person has the time that was left. */
+static void test_time(void **state)
+{
+    (void) state;
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
+    struct outcome out;
+    hocket_host *h = host_with(NULL, &o);
+    assert_int_equal(hocket_has_time(h), 0); /* nothing runs */
+    end_in(h,
+        BUSY ASK ASK
+        "local from = os.clock() repeat busy(1) until os.clock() - from > 0.1 return 'in time'",
+        &out);
+    assert_string_equal(out.text, "in time");
+    assert_true(had_time > 0);
+    assert_int_equal(had_none, 0);
+    end_in(h, ASK "while true do end", &out);
+    assert_int_equal(out.status, HOCKET_ETIMEOUT);
+    assert_true(had_time > 0 && had_none > 0);
+    hocket_close(h, NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(test_break, drop_file),
-        cmocka_unit_test_teardown(test_waiting, drop_file) };
+        cmocka_unit_test_teardown(test_waiting, drop_file),
+        cmocka_unit_test_teardown(test_time, drop_file) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -235,6 +235,7 @@ static void test_no_host(void **state)
     assert_int_equal(hocket_wait(NULL, -1), HOCKET_EINVAL);
     hocket_wakeup(NULL);
     assert_int_equal(hocket_break(NULL), HOCKET_EINVAL);
+    assert_int_equal(hocket_has_time(NULL), HOCKET_EINVAL);
     assert_true(hocket_backend_fd(NULL) < 0);
     assert_int_equal(hocket_backend_timeout(NULL), -1);
     assert_int_equal(hocket_stats(NULL, &stats), HOCKET_EINVAL);

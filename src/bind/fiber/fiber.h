@@ -350,6 +350,12 @@ int64_t hocket__kept_real_ms(const struct hocket__kept *k);
 /* The clock of the work of the running fiber's run, as real time: it stands still while the run waits for people alone. Time limits
  * end at a time of it. Never 0. */
 int64_t hocket__work_ms(const struct hocket__runtime *rt);
+/* How long it has stood still so far, as script time. */
+int64_t hocket__work_still_ms(const struct hocket__runtime *rt);
+/* The running fiber's whole run may work for so long from now on; below 0: without end. Nothing ends by that. */
+void hocket__work_limit_run(const struct hocket__runtime *rt, int64_t ms);
+/* Whether code runs whose run has such a limit, and time left. For signal handlers on its thread, too. */
+bool hocket__work_has_time(const struct hocket__runtime *rt);
 /* As its log has it, without a read: milliseconds since 1970. */
 int64_t hocket__kept_wall_ms(const struct hocket__kept *k);
 

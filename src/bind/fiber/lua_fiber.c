@@ -233,6 +233,20 @@ static int l_work(lua_State *L)
     return 1;
 }
 
+/* still() -> seconds for which that clock has stood still so far; a replay sees the same */
+static int l_still(lua_State *L)
+{
+    lua_pushnumber(L, (double) hocket__work_still_ms(hocket__runtime(L)) / 1e3);
+    return 1;
+}
+
+/* limit_run(seconds or nil): the program may break into code of the whole run that works for longer than that from now on */
+static int l_limit_run(lua_State *L)
+{
+    hocket__work_limit_run(hocket__runtime(L), hocket__opt_seconds(L, 1));
+    return 0;
+}
+
 /* context() -> the value that fibers inherit */
 static int l_context(lua_State *L)
 {
@@ -560,6 +574,8 @@ static const luaL_Reg functions[] = {
     { "begin_work", l_begin_work },
     { "away", l_away },
     { "work", l_work },
+    { "still", l_still },
+    { "limit_run", l_limit_run },
     { "run", l_run },
     { NULL, NULL },
 };

@@ -26,6 +26,27 @@ int64_t hocket__work_ms(const struct hocket__runtime *rt)
     return now_ms(rt->running ? rt->running->work : NULL);
 }
 
+int64_t hocket__work_still_ms(const struct hocket__runtime *rt)
+{
+    const struct hocket__work_clock *c = rt->running ? rt->running->work : NULL;
+    if (!c)
+        return 0;
+    return c->kept ? c->kept->still_ms : hocket__work_clock_still_ms(c);
+}
+
+void hocket__work_limit_run(const struct hocket__runtime *rt, int64_t ms)
+{
+    struct hocket__work_clock *c = rt->running ? rt->running->work : NULL;
+    if (c)
+        c->run_due_ms = ms < 0 ? 0 : now_ms(c) + ms;
+}
+
+bool hocket__work_has_time(const struct hocket__runtime *rt)
+{
+    const struct hocket__work_clock *c = rt->running ? rt->running->work : NULL;
+    return c && now_ms(c) < c->run_due_ms;
+}
+
 /* ---- Limits --------------------------------------------------------------------------------- */
 
 /* In a replay the log says what they have ended. */

@@ -28,6 +28,7 @@ struct hocket__work_clock {
     int64_t since_ms;           /* when it stopped */
     int64_t still_ms;           /* how long it stood still before */
     struct hocket__list limits; /* fibers that wait under one */
+    int64_t run_due_ms;         /* when the time limit of the whole run is over; 0: it has none */
 };
 
 /* With one reference. NULL: out of memory. */

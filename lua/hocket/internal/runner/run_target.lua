@@ -194,15 +194,17 @@ end
 
 local function in_time(seconds, fn)
   if not seconds then return fn() end
-  local ended, due = false, fiber.now() + seconds
+  local ended, due = false, fiber.now() + seconds - fiber.still()
+  fiber.limit_run(seconds)
   local called, reply, err = pcall(flow.timeout, seconds, function()
     local reply, err = fn()
     ended = true
     return reply, err
   end)
+  fiber.limit_run(nil)
   if ended then return reply, err end
   -- Code that never waits does not see its time pass: the host has broken into it.
-  local broken = not called and type(reply) == "table" and reply.code == "cancelled" and fiber.has_come(due)
+  local broken = not called and type(reply) == "table" and reply.code == "cancelled" and fiber.has_come(due + fiber.still())
   if not called and not broken then error(reply, 0) end
   return failure("timeout", ("the run was not done within %g seconds (--timeout)"):format(seconds))
 end
