@@ -25,7 +25,7 @@ for name in uv uv.h cjson lua5.4 lua5.4-deb-multiarch.h yaml.h zlib.h zconf.h sq
     [ ! -e "$include/$arch/$name" ] || ln -s "$include/$arch/$name" "$work/arch/$name"
 done
 flags="-std=gnu11 -Werror=implicit-function-declaration -D_GNU_SOURCE -Isrc -Iinclude"
-flags="$flags -DHOCKET_VERSION=\"0\" -DHOCKET_BUILD_INFO=\"0\" -DBRIDGE_LUA_LIBRARY=\"0\" -DCLI_EARLY_HTTP=1 -DHOCKET_EDIT=1"
+flags="$flags -DHOCKET_VERSION=\"0\" -DHOCKET_BUILD_INFO=\"0\" -DBRIDGE_LIBRARY=\"0\" -DCLI_EARLY_HTTP=1 -DHOCKET_EDIT=1"
 flags="$flags -DHOCKET_CURL_LINKED=0 -DHOCKET_SQLITE_LINKED=0 -DHOCKET_SSL_LINKED=0 -DHOCKET_MD4C=1 -DHOCKET_ZLIB=1"
 for dir in "$work/lib" "$work/lib/cjson" "$work/lib/lua5.4" "$work/lib/libxml2" "$work/lib/postgresql" "$work/arch"; do
     flags="$flags -idirafter $dir"

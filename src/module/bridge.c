@@ -3,8 +3,7 @@
  * hocket: callbacks only take note, and the engine's functions run when the pump has returned.
  *
  * Functions of hocket are reached through a table (bridge_load.c), not by linking: the engine's
- * process may have a Lua of its own under the same symbols, and libhocket must find the 5.4 that it
- * was built with.
+ * process may have a libhocket of its own.
  *
  * Ids cross as doubles, which every Lua has; they are counted up from 1 and so are exact. */
 
@@ -103,8 +102,7 @@ static int l_open(lua_State *L)
         b->host = NULL;
         return bridge_fail_with(L, &err);
     }
-    if (bridge_hocket->serve_attach)
-        bridge_hocket->serve_attach(b->host, NULL);
+    bridge_hocket->serve_attach(b->host, NULL); /* `sim` models; without memory there are none */
     return 1;
 }
 

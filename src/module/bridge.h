@@ -6,7 +6,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 
-/* The functions of libhocket that are used. */
+/* The functions of hocket that are used. */
 #define BRIDGE_API(X)                                                                              \
     X(backend_fd)                                                                                  \
     X(backend_timeout)                                                                             \
@@ -39,6 +39,7 @@
     X(run_stop)                                                                                    \
     X(run_tree)                                                                                    \
     X(save)                                                                                        \
+    X(serve_attach)                                                                                \
     X(stats)                                                                                       \
     X(status_word)                                                                                 \
     X(tool_add)                                                                                    \
@@ -52,7 +53,6 @@ struct bridge_api {
 #define BRIDGE_MEMBER(name) __typeof__(hocket_##name) *name;
     BRIDGE_API(BRIDGE_MEMBER)
 #undef BRIDGE_MEMBER
-    __typeof__(hocket_serve_attach) *serve_attach; /* NULL: without `sim` models */
 };
 
 /* The table, or NULL and why not. Safe from any thread. */

@@ -14,7 +14,7 @@ want() { # file, what, command whose output is to have the pattern
     }
 }
 
-for file in "$build/hocket" "$build/libhocket.so" "$build/libhocket-serve.so" "$build/libhocket-store.so" "$build/libhocket-postgres.so" "$build/lua/5.4/hocket.so"; do
+for file in "$build/hocket" "$build/libhocket.so" "$build/libhocket-serve.so" "$build/libhocket-store.so" "$build/libhocket-postgres.so" "$build/libhocket-bridge.so" "$build/lua/5.4/hocket.so"; do
     [ -e "$file" ] || continue
     want "$file" "position independence" -h 'Type: +DYN'
     want "$file" "RELRO" -l 'GNU_RELRO'

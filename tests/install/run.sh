@@ -45,6 +45,8 @@ grep -oE '^HOCKET_API [^;(]*\(' "$prefix/include/hocket/hocket.h" | grep -oE 'ho
 diff "$here/symbols.txt" "$tmp/declared" || fail "symbols.txt (<) and the header (>) name different functions"
 diff "$here/symbols.txt" "$tmp/exported" || fail "symbols.txt (<) and the libraries (>) name different functions"
 readelf -d "$lib/libhocket.so" | grep -q 'soname: \[libhocket.so.0\]' || fail "libhocket.so has no soname"
+[ -e "$lib/libhocket-bridge.so.0" ] && exports "$lib/libhocket-bridge.so.0" | grep -vE '^hocket_[a-z].*@@HOCKET_0\.1$' &&
+    fail "libhocket-bridge.so exports more than it should"
 readelf -d "$lib/libhocket.so" | grep -q NODELETE || fail "libhocket.so can be unloaded"
 
 # ---- The header stands alone --------------------------------------------------------
