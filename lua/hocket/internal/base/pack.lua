@@ -118,7 +118,10 @@ end
 local plain = { string = true, number = true, boolean = true }
 
 local function data(value, depth, above)
-  if type(value) ~= "table" then return (plain[type(value)] or value == json.null) and value or nil end
+  if type(value) ~= "table" then
+    if plain[type(value)] or value == json.null then return value end
+    return nil
+  end
   if depth > DEPTH or above[value] then return nil end
   local copy, words, meta = {}, words_of(value), getmetatable(value)
   above[value] = true
