@@ -109,4 +109,30 @@ for when in first second; do
   same "$(sort -u charged | wc -l)" 2
   same "$(cut -d ' ' -f 1 charged | sort -u | wc -l)" 2
 done
+
+# ---- A run that is put away does nothing more, whatever its script catches: it comes to the same place again --------
+cat >left.lua <<'X'
+local hocket = require "hocket"
+local fs, process = require "hocket.fs", require "hocket.process"
+local file = ...
+local function append(text)
+  local f <close> = assert(io.open(file, "a"))
+  f:write(text, "\n")
+  return text
+end
+local function all()
+  print(pcall(hocket.step, "note", function() return append "step" end))
+  print(pcall(fs.write, file .. ".written", "x"))
+  print(pcall(fs.mkdir, file .. ".made"))
+  print(pcall(process.run, { argv = { "/usr/bin/touch", file .. ".run" }, cwd = "/tmp", sandbox = "limits" }))
+  print(pcall(process.open, { argv = { "/usr/bin/touch", file .. ".run" }, cwd = "/tmp", sandbox = "limits" }))
+end
+if not pcall(hocket.ask, "Which city?") then all() end
+hocket.step("end", function() return append "end" end)
+return "through"
+X
+run "$HOCKET" run -q left.lua "$PWD/left"; expect 75; same "$(grep -c "false	cancelled: cancelled" out)" 5
+run "$HOCKET" resume -q "$(newest)"; expect 75
+same "$(ls left* | tr '\n' ' ')" "left.lua "
+run "$HOCKET" answer "$(newest)" q1 Rome; run "$HOCKET" resume -q "$(newest)"; expect 0; has out through; same "$(cat left)" end
 finish

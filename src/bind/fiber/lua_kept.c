@@ -77,6 +77,14 @@ static int l_here(lua_State *L)
     return 1;
 }
 
+/* is_left() -> whether the code that runs is of a run that is kept and has ended here, or was put away */
+static int l_is_left(lua_State *L)
+{
+    const struct hocket__runtime *rt = hocket__runtime(L);
+    lua_pushboolean(L, rt->kept && rt->kept->over);
+    return 1;
+}
+
 /* fed() -> what the hook `file` was told in earlier lives, by name; nil: nothing */
 static int l_fed(lua_State *L)
 {
@@ -292,6 +300,7 @@ static const luaL_Reg functions[] = {
     { "is_next", l_is_next },
     { "aside", l_aside },
     { "here", l_here },
+    { "is_left", l_is_left },
     { "fed", l_fed },
     { "file", l_file },
     { "remembered", l_remembered },

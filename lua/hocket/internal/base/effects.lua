@@ -21,6 +21,15 @@ local effect, is_cancelled = kept.effect, fiber.cancelled
 --- The table of the run that is kept whose code runs now, for what modules keep for it; nil: none is.
 effects.here = kept.here
 
+--- Whether what the running code does to the world goes through a log: that of a run that is kept. Raises "cancelled" where such a run
+--- was left here (it is parked, or its host closes): whoever goes on with it comes to the same place, and does it then.
+---@return boolean
+function effects.logged()
+  if kept.here() then return true end
+  if kept.is_left() then effects.cancel() end
+  return false
+end
+
 --- Whether an outcome comes from the log and nothing is made.
 effects.is_replay = kept.is_replay
 
@@ -146,7 +155,7 @@ end
 ---@param opts? hocket.EffectOptions
 ---@return any ...
 function effects.run(kind, fields, fn, opts)
-  if not kept.here() then return fn() end
+  if not effects.logged() then return fn() end
   opts = opts or {}
   local outcome, gone = effects.make(kind, effects.digest(fields), function(again)
     local call = again and opts.again or fn
@@ -181,7 +190,7 @@ effects.aside = kept.aside
 --- that what is asked twice is done once.
 ---@return string?
 function effects.id()
-  return kept.here() and kept.effect_id() or nil
+  return effects.logged() and kept.effect_id() or nil
 end
 
 return effects

@@ -53,7 +53,7 @@ end
 ---@return fun(spec: table): any, hocket.Error?
 function handles.keeping(kind, open, methods)
   local function keep(spec)
-    if not kept.here() then return open(spec) end
+    if not effects.logged() then return open(spec) end
     local self = { number = number() }
     local ok, err = effects.run(kind, { call = "open", arguments = once.asked(spec) }, function()
       local real, wrong = open(spec)

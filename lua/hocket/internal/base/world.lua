@@ -45,7 +45,7 @@ end
 local function as_write(module, name)
   local fn = module[name]
   replace(module, name, function(...)
-    if not kept.here() then return fn(...) end
+    if not effects.logged() then return fn(...) end
     local args = table.pack(...)
     if name == "write" and type(args[1]) == "string" then sources.wrote(args[1]) end
     return settled(name, effects.run("fs", { call = name, arguments = effects.asked(...) },
@@ -56,7 +56,7 @@ end
 local function as_effect(module, kind, name)
   local fn = module[name]
   replace(module, name, function(spec, ...)
-    if not kept.here() then return fn(spec, ...) end
+    if not effects.logged() then return fn(spec, ...) end
     return settled(name, effects.run(kind, { call = name, arguments = once.asked(spec) }, function() return fn(spec) end, once.of(kind, spec)))
   end)
 end

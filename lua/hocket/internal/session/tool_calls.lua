@@ -138,7 +138,7 @@ end
 -- comes from is said when the text is there.
 local function invoke(self, one, args, context)
   if not one.steps then
-    if effects.here() then return tool_effect.run(self, one, args, context) end
+    if effects.logged() then return tool_effect.run(self, one, args, context) end
     context.effect_id = system.token(32)
   end
   if context.onlooker then context.onlooker:begins(args) end

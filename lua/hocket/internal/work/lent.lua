@@ -140,7 +140,7 @@ function lent.call(self, step, asked)
   if not args then return { error = ("%s\nCall again with arguments that fit."):format(wrong), labels = 0 } end
   local context = setmetatable({ call_id = asked.id, mark = function(label) marks[#marks + 1] = label end }, { __index = self.env })
   local text, err
-  if one.steps or not effects.here() then
+  if one.steps or not effects.logged() then
     text, err = outcome(pcall(one.run, args, context))
   else
     text, err = outcome(pcall(tool_effect.run, { permissions = { agent = step.def.name } }, one, args, context))
