@@ -147,19 +147,20 @@ end
 ---@field sheltered? boolean It is made, and its outcome returned, also by who is cancelled.
 ---@field again? fun(): ... Is called instead of the function when a process that is gone had begun it, and nobody knows how it ended.
 
---- Calls fn(), once: returns what it returns, raises what it raises.
+--- Calls fn(...), once: returns what it returns, raises what it raises.
 ---@async
 ---@param kind string
 ---@param fields table What is asked: see effects.digest.
----@param fn fun(): ...
+---@param fn fun(...): ...
 ---@param opts? hocket.EffectOptions
 ---@return any ...
-function effects.run(kind, fields, fn, opts)
-  if not effects.logged() then return fn() end
+function effects.run(kind, fields, fn, opts, ...)
+  if not effects.logged() then return fn(...) end
   opts = opts or {}
+  local args = table.pack(...)
   local outcome, gone = effects.make(kind, effects.digest(fields), function(again)
     local call = again and opts.again or fn
-    return to_text(as_data(pcall(call)))
+    return to_text(as_data(pcall(call, table.unpack(args, 1, args.n))))
   end, opts.reads, opts.looks, opts.sheltered)
   if gone and not opts.sheltered or outcome == "" then effects.cancel() end
   local result = table.pack(pack.decode(outcome))

@@ -46,10 +46,8 @@ local function as_write(module, name)
   local fn = module[name]
   replace(module, name, function(...)
     if not effects.logged() then return fn(...) end
-    local args = table.pack(...)
-    if name == "write" and type(args[1]) == "string" then sources.wrote(args[1]) end
-    return settled(name, effects.run("fs", { call = name, arguments = effects.asked(...) },
-      function() return fn(table.unpack(args, 1, args.n)) end, { looks = true, sheltered = true }))
+    if name == "write" and type((...)) == "string" then sources.wrote((...)) end
+    return settled(name, effects.run("fs", { call = name, arguments = effects.asked(...) }, fn, { looks = true, sheltered = true }, ...))
   end)
 end
 
@@ -57,7 +55,7 @@ local function as_effect(module, kind, name)
   local fn = module[name]
   replace(module, name, function(spec, ...)
     if not effects.logged() then return fn(spec, ...) end
-    return settled(name, effects.run(kind, { call = name, arguments = once.asked(spec) }, function() return fn(spec) end, once.of(kind, spec)))
+    return settled(name, effects.run(kind, { call = name, arguments = once.asked(spec) }, fn, once.of(kind, spec), spec))
   end)
 end
 
