@@ -103,13 +103,23 @@ local function call_handler(handler, question, announce)
   return value
 end
 
+local function is_there(run)
+  return run.options.on_question ~= nil or run.options.interactive == true
+end
+
 -- Whoever started the run can be asked.
 local function has_person(run)
-  return run.options.on_question ~= nil or run.options.interactive == true or run.options.park == true
+  return is_there(run) or run.options.park == true
+end
+
+-- The function of a tool or a step: a run cannot be parked in the middle of one, since no replay gets there.
+local function is_in_effect(run)
+  return run.durable and not effects.here()
 end
 
 local function may_ask(run)
   if run.call then return run.relay ~= nil end
+  if is_in_effect(run) then return is_there(run) end
   return has_person(run)
 end
 
@@ -158,6 +168,12 @@ local function put(run, question, announce, seconds)
   return ask_person(run, question, announce, seconds)
 end
 
+-- What whoever wrote the script can do about it is said, where that is more than to be there.
+local function unanswered(run, text)
+  if not is_in_effect(run) or not has_person(run) then return failure("unsupported", "nobody is there to answer: %s", text) end
+  return failure("unsupported", "nobody is there to answer, and a run is not parked in the middle of a tool's function or a step (ask outside of it, or give the tool `steps = true`): %s", text)
+end
+
 -- ---- Questions in words -----------------------------------------------------------------------
 
 local function as_text(text)
@@ -174,7 +190,7 @@ function ask.ask(questions, opts)
   opts = opts or {}
   local run = runs.current() or error("there is no run here: questions belong to a run", 2)
   if type(questions) == "string" then questions = { questions } end
-  if not may_ask(run) then return failure("unsupported", "nobody is there to answer: %s", table.concat(questions, " ")) end
+  if not may_ask(run) then return unanswered(run, table.concat(questions, " ")) end
   local op = runs.operation()
   local question = { prefix = "q", kind = opts.kind or "clarification", questions = json.array(questions), agent = opts.agent, op = op, read = as_text }
   local answer, err = put(run, question, function()

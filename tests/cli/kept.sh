@@ -302,4 +302,40 @@ run "$HOCKET" replay "$id"; expect 0
 what="lines that answer"; printf 'right\nbye\n' | "$HOCKET" chat --resume "$id" >out 2>err; code=$?; expect 0
 same "$(cat out)" "so it is right
 heard bye"
+
+# Where nobody is there a question in the middle of a tool's function or of a step has no answer, as in a run that is not kept; so has
+# one of an agent that a tool runs. Outside of these, and in a tool with steps, the run parks.
+mkdir -p asks
+cat >asks/sim.lua <<'X'
+return function(request)
+  if request.last.role == "tool" then return "so it is " .. request.last.text end
+  local name = request.system:match "You are (%a+)"
+  return { calls = { { name = name == "helper" and "ask_user" or "look", arguments = name == "helper" and { question = "Which?" } or {} } } }
+end
+X
+cat >asks/main.lua <<'X'
+local hocket = require "hocket"
+local function ask()
+  local answer, err = hocket.ask "Which?"
+  return answer or err.code
+end
+local function look(steps, run)
+  local tool = hocket.tool { name = "look", description = "Looks.", steps = steps, run = run }
+  return assert(hocket.run(hocket.agent { name = "clerk", prompt = "You are clerk.", tools = { tool } }, "go")).text
+end
+local helper = hocket.agent { name = "helper", prompt = "You are helper.", tools = { "ask_user" } }
+local kinds = {
+  tool = function() return look(false, ask) end,
+  steps = function() return look(true, ask) end,
+  step = function() return hocket.step("ask", ask) end,
+  agent = function() return look(false, function() return assert(hocket.run(helper, "go")).text end) end,
+}
+return kinds[...]()
+X
+for kind in tool step agent; do
+  run timeout 60 "$HOCKET" run -q asks/main.lua $kind; expect 0
+  if [ $kind = agent ]; then has out "nobody answers"; else has out "unsupported"; fi
+done
+run timeout 60 "$HOCKET" run -q asks/main.lua steps; expect 75; id=$(id_in err)
+run "$HOCKET" answer "$id" q1 left; run "$HOCKET" resume -q "$id"; expect 0; has out "so it is left"
 finish

@@ -6,6 +6,7 @@ local accounts = require "hocket.internal.core.account"
 local fiber = require "hocket.internal.core.fiber"
 local journal = require "hocket.internal.core.journal"
 local json = require "hocket.json"
+local kept = require "hocket.internal.core.kept"
 local media = require "hocket.internal.base.lazy" "hocket.internal.base.media"
 local messages = require "hocket.internal.base.lazy" "hocket.internal.run.messages"
 local shortfall = require "hocket.internal.base.lazy" "hocket.internal.run.shortfall"
@@ -28,6 +29,7 @@ end
 ---@field journal userdata
 ---@field options table What the caller asked for: model, models, max_turns, timeout, variables …
 ---@field files hocket.Media[] What was given with the request: for scripts, which hand it on.
+---@field durable boolean It has a log.
 ---@field looks integer How often it was told that its project's budget may be another one: see Run:look. No part of its log.
 ---@field package sessions? table<string, hocket.Session> By operation, where somebody wants to see what is said to models.
 ---@field package observer hocket.Observer|false Who notes what its trace needs (internal/telemetry); nearly always nobody.
@@ -58,6 +60,7 @@ function run.new(spec)
     alike = setmetatable({}, { __mode = "k" }), -- by agent: what its sessions send alike, and with which toolset
     questions = {}, asked = 0, always = {},
     answered = {}, -- by id: whether the model that answered is a simulated one
+    durable = kept.here() ~= nil,
     accounts = accounts.new(), waiting = {}, -- who waits for a model call to end
     at_work = {}, -- by operation: agents at work
   }, Run)
