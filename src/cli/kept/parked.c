@@ -123,17 +123,46 @@ void cli_parked_event(struct cli_parked *p, const struct hocket_event *e)
     hocket_json_free(event);
 }
 
-/* The command that lets the first of them go on. */
-static void say_how(struct cli_buf *line, const struct cli_parked *p, const char *where)
+/* "allow:   hocket answer 01K… a1 --allow", a command to copy in each line. */
+static void say_command(struct cli_screen *screen, const char *what, const char *command,
+    const char *run, const char *rest, const char *where)
+{
+    struct cli_buf line = { 0 };
+    cli_buf_addf(&line, "%-8s hocket %s %s%s%s", what, command, run, rest, where);
+    cli_screen_say(screen, CLI_DIM, line.p);
+    cli_buf_free(&line);
+}
+
+/* The commands that let the run go on: those for the first thing that it waits for, then the one that resumes it. */
+static void say_how(const struct cli_parked *p, struct cli_screen *screen, const char *where)
 {
     const struct cli_parked_one *one = &p->list[0];
-    if (one->signal.n > 0)
-        cli_buf_addf(line, "send it: hocket signal %s %s [VALUE]%s", p->run,
-            cli_buf_text(&one->signal), where);
-    else
-        cli_buf_addf(line, "answer: hocket answer %s %s %s%s", p->run, one->id,
-            one->leave ? "--allow | --deny [WHY]" : "TEXT", where);
-    cli_buf_addf(line, "; then go on: hocket resume %s%s", p->run, where);
+    struct cli_buf rest = { 0 };
+    if (one->signal.n > 0) {
+        cli_buf_addf(&rest, " %s", cli_buf_text(&one->signal));
+        say_command(screen, "send:", "signal", p->run, rest.p, where);
+    } else {
+        cli_buf_addf(&rest, " %s %s", one->id, one->leave ? "--allow" : "TEXT");
+        say_command(screen, one->leave ? "allow:" : "answer:", "answer", p->run, rest.p, where);
+    }
+    if (one->leave) {
+        cli_buf_free(&rest);
+        rest = (struct cli_buf){ 0 };
+        cli_buf_addf(&rest, " %s --deny", one->id);
+        say_command(screen, "deny:", "answer", p->run, rest.p, where);
+    }
+    say_command(screen, "go on:", "resume", p->run, "", where);
+    cli_buf_free(&rest);
+}
+
+/* "run 01K… waits for an answer:" */
+static void say_what(const struct cli_parked *p, struct cli_screen *screen)
+{
+    struct cli_buf line = { 0 };
+    cli_buf_addf(
+        &line, "run %s waits for %s:", p->run, p->list[0].signal.n > 0 ? "a signal" : "an answer");
+    cli_screen_say(screen, CLI_WARN, line.p);
+    cli_buf_free(&line);
 }
 
 /* Workers do not end with it. */
@@ -154,21 +183,20 @@ void cli_parked_say(
     struct cli_buf line = { 0 }, where = { 0 };
     cli_store_hint(&where, store);
     if (p->count > 0)
-        cli_screen_say(screen, CLI_WARN,
-            p->list[0].signal.n > 0 ? "the run waits for a signal:"
-                                    : "the run waits for an answer:");
+        say_what(p, screen);
     else if (why)
         cli_screen_say(screen, CLI_WARN, why);
     for (size_t i = 0; i < p->count; i++)
         cli_screen_say(screen, CLI_PLAIN, cli_buf_text(&p->list[i].line));
     if (p->count > 0)
-        say_how(&line, p, cli_buf_text(&where));
+        say_how(p, screen, cli_buf_text(&where));
     else if (p->run[0])
         cli_buf_addf(
             &line, "the run is kept; go on: hocket resume %s%s", p->run, cli_buf_text(&where));
     else
         cli_buf_addf(&line, "the run is kept; hocket runs%s lists it", cli_buf_text(&where));
-    cli_screen_say(screen, CLI_DIM, line.p);
+    if (p->count == 0)
+        cli_screen_say(screen, CLI_DIM, line.p);
     if (p->calls > 0)
         say_calls(p, screen, cli_buf_text(&where));
     cli_buf_free(&line);
