@@ -29,12 +29,14 @@ end
 
 -- Beside an attempt: sees when nothing has come from it for so long. A job that waits for a person, or for
 -- a job of its own, is not the one that stands still. Nor is one whose whole process was held up: that is
--- one look, however long it was. With one stall too many the job is over.
-local function watch(state, task, one)
+-- one look, however long it was. With one stall too many the job is over. The watch waits for `worker`, the fiber at work, under a
+-- time limit: that is no work of the run, which can park meanwhile.
+local function watch(state, task, one, worker)
   local job, after = one.job, state.options.stall or STALL
   local moved, looks = job.moved, 0
   while true do
-    flow.sleep(after / LOOKS)
+    worker:wait(after / LOOKS)
+    if worker:status() == "done" then return end
     looks = looks + 1
     if job.moved ~= moved or job.waiters > 0 then
       moved, looks = job.moved, 0
@@ -68,8 +70,9 @@ return function(state, task, inner, job, said)
   entry.status, entry.attempts = "running", job.attempt
   said.status, said.reason = nil, nil
   assert(state.board:start(task.specialist, { entry.board_id }))
-  local watcher = flow.spawn(watch, state, task, one)
-  local ok, reply, err = pcall(inner, job)
+  local worker = flow.spawn(pcall, inner, job)
+  local watcher = flow.spawn(watch, state, task, one, worker)
+  local ok, reply, err = worker:wait()
   watcher:cancel()
   if flow.cancelled() then error({ code = "cancelled", message = "cancelled" }, 0) end
   if not ok then
