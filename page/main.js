@@ -4,6 +4,7 @@ import { button, empty } from "./parts.js";
 import { drawWith, frames, redraw } from "./frame.js";
 import { h, show } from "./view.js";
 import { inside, served } from "./source.js";
+import { lookAgain } from "./settle.js";
 import { Runs } from "./runs_store.js";
 import { Session } from "./session.js";
 import { help } from "./views/help.js";
@@ -150,13 +151,16 @@ function title() {
 }
 
 function draw() {
+  const all = () => show(document.getElementById("page"), [top(), place(), notices(), app.helping ? help(app) : null]);
   title();
-  show(document.getElementById("page"), [top(), place(), notices(), app.helping ? help(app) : null]);
+  all();
+  if (lookAgain()) all(); // what has moved is shown as closed from the first frame on
 }
 
 function everywhere() {
   const close = () => {
     if (app.helping) app.helping = false;
+    else if (app.ui.sure) app.ui.sure = null;
     else if (document.activeElement !== document.body) document.activeElement.blur();
     redraw();
   };

@@ -51,8 +51,8 @@ export function metric(name, value, title) {
   return h("div.metric", { title }, h("span.metric-name", null, name), h("span.metric-value", null, value));
 }
 
-export function button(words, onclick, { kind = "", key, disabled, title, hint } = {}) {
-  return h("button.button", { class: kind, type: "button", onclick, disabled: disabled === true, title }, words, hint ? h("kbd", { aria: { hidden: "true" } }, hint) : null);
+export function button(words, onclick, { kind = "", key, disabled, title, hint, pressed } = {}) {
+  return h("button.button", { key, class: kind, type: "button", onclick, disabled: disabled === true, title, aria: { pressed } }, words, hint ? h("kbd", { aria: { hidden: "true" } }, hint) : null);
 }
 
 /** A text as it was: code, arguments, results. Long ones are cut until all is asked for. */

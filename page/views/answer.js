@@ -1,6 +1,8 @@
 // What a run waits for, and the answer to it: a question, leave for a call with all that it would do, what a conversation hears next.
 import { button, runLink, unified, verbatim, who } from "../parts.js";
+import { canAnswer, isSettled, settling } from "../settle.js";
 import { h } from "../view.js";
+import { isSending } from "../keys.js";
 import { markdown } from "../markdown.js";
 import * as format from "../format.js";
 
@@ -14,14 +16,26 @@ function draftOf(open) {
   return drafts.get(key);
 }
 
-async function answer(app, open, text, words) {
-  const draft = draftOf(open);
-  if (draft.busy || text === "") return;
+// Nothing is answered that is being answered, or that has just come or moved.
+const isClosed = (open) => draftOf(open).busy === true || !isSettled(keyOf(open));
+
+// Says it to the server, once. What was answered stays closed until it is gone from what is open; or for so long, where it never goes.
+const ANSWERED = 5000;
+
+async function send(app, open, what, body, words) {
+  const draft = draftOf(open), key = keyOf(open);
+  if (draft.busy || !canAnswer(key)) return null;
   draft.busy = true;
   app.redraw();
-  const done = await app.tell(`/api/runs/${open.run}/answers`, { question: open.id, text }, words);
-  draft.busy = false;
-  if (done) drafts.delete(keyOf(open));
+  const done = await app.tell(`/api/runs/${open.run}/${what}`, body, words);
+  if (!done) draft.busy = false;
+  else setTimeout(() => { drafts.delete(key); app.redraw(); }, ANSWERED);
+  return done;
+}
+
+async function answer(app, open, text, words) {
+  if (text === "") return;
+  const done = await send(app, open, "answers", { question: open.id, text }, words);
   app.runs.askInbox();
   app.session?.refresh();
   if (done && app.session?.id === open.run && app.session.link === "over") app.session.reopen();
@@ -61,10 +75,10 @@ function question(app, open) {
   };
   return h("form.answer", { onsubmit: submit },
     h("div.asked", null, asked.length > 0 ? asked.map((one) => markdown(one?.question ?? one)) : open.kind === "input" ? h("p", null, "It waits for what you say next.") : null),
-    h("textarea", { rows: 2, value: draft.text, placeholder: plan ? "What to change" : open.kind === "input" ? "Say something" : "Your answer", aria: { label: "Answer" }, oninput: (e) => { draft.text = e.target.value; }, onkeydown: (e) => e.key === "Enter" && (e.ctrlKey || e.metaKey) && submit(e) }),
+    h("textarea", { rows: 2, value: draft.text, placeholder: plan ? "What to change" : open.kind === "input" ? "Say something" : "Your answer", aria: { label: "Answer" }, oninput: (e) => { draft.text = e.target.value; }, onkeydown: (e) => isSending(e) && submit(e) }),
     h("div.actions", null,
-      plan ? [button("Go ahead", () => answer(app, open, "yes", "The plan is approved"), { kind: "primary", disabled: draft.busy === true }), button("Refuse", () => answer(app, open, "no", "The plan is refused"), { kind: "bad", disabled: draft.busy === true })] : null,
-      h("button.button", { type: "submit", class: plan ? "quiet" : "primary", disabled: draft.busy === true }, plan ? "Ask for changes" : open.kind === "input" ? "Say it" : "Answer", h("kbd", { aria: { hidden: "true" } }, "Ctrl ↵"))));
+      plan ? [button("Go ahead", () => answer(app, open, "yes", "The plan is approved"), { kind: "primary", disabled: isClosed(open) }), button("Refuse", () => answer(app, open, "no", "The plan is refused"), { kind: "bad", disabled: isClosed(open) })] : null,
+      h("button.button", { type: "submit", class: plan ? "quiet" : "primary", disabled: isClosed(open) }, plan ? "Ask for changes" : open.kind === "input" ? "Say it" : "Answer", h("kbd", { aria: { hidden: "true" } }, "Ctrl ↵"))));
 }
 
 function changed(change) {
@@ -92,9 +106,9 @@ function approval(app, open) {
       : h("details", { open: !open.change }, h("summary", null, "The whole call"), verbatim(format.pretty(open.arguments), { most: 200000 })),
     h("label.field", null, h("span.field-name", null, "Why not, or what instead"), h("input", { type: "text", value: draft.reason, placeholder: "is told to the agent when you deny", oninput: (e) => { draft.reason = e.target.value; } })),
     h("div.actions", null,
-      button(editing ? "Allow as changed" : "Allow", () => decide(app, open, "allow"), { kind: "primary", hint: "a", disabled: draft.busy === true }),
-      button("Deny", () => decide(app, open, "deny"), { kind: "bad", hint: "d", disabled: draft.busy === true }),
-      open.always ? button("Always", () => decide(app, open, "always"), { kind: "quiet", title: open.always, disabled: draft.busy === true }) : null,
+      button(editing ? "Allow as changed" : "Allow", () => decide(app, open, "allow"), { kind: "primary", hint: "a", disabled: isClosed(open) }),
+      button("Deny", () => decide(app, open, "deny"), { kind: "bad", hint: "d", disabled: isClosed(open) }),
+      open.always ? button("Always", () => decide(app, open, "always"), { kind: "quiet", title: open.always, disabled: isClosed(open) }) : null,
       button(editing ? "As it was" : "Edit", edit, { kind: "quiet", hint: "e" })),
     open.always ? h("p.note", null, "Always: " + open.always) : null);
 }
@@ -110,13 +124,8 @@ function valueOf(text) {
 
 async function sendSignal(app, open, event) {
   event.preventDefault();
-  const draft = draftOf(open);
-  if (draft.busy) return;
-  draft.busy = true;
-  app.redraw();
-  const done = await app.tell(`/api/runs/${open.run}/signals`, { name: open.name, value: draft.text === "" ? undefined : valueOf(draft.text) }, "Sent");
-  draft.busy = false;
-  if (done) drafts.delete(keyOf(open));
+  const { text } = draftOf(open);
+  await send(app, open, "signals", { name: open.name, value: text === "" ? undefined : valueOf(text) }, "Sent");
   app.session?.refresh();
   app.redraw();
 }
@@ -125,7 +134,7 @@ function signal(app, open) {
   const draft = draftOf(open);
   return h("form.answer", { onsubmit: (event) => sendSignal(app, open, event) }, h("p", null, "It waits for the message ", h("code.tool", null, format.text(open.name)), " from outside."),
     h("label.field", null, h("span.field-name", null, "What it is told"), h("textarea.code", { rows: 2, value: draft.text, placeholder: "a text, or JSON", spellcheck: "false", oninput: (e) => { draft.text = e.target.value; } })),
-    h("div.actions", null, h("button.button", { type: "submit", disabled: draft.busy === true }, "Send")));
+    h("div.actions", null, h("button.button", { type: "submit", disabled: isClosed(open) }, "Send")));
 }
 
 function otherRun(app, open) {
@@ -149,7 +158,7 @@ function body(app, open) {
 export function openCard(app, open, { chosen = false, onchoose, head } = {}) {
   const plan = Array.isArray(open.questions) && isPlan(open.questions);
   const kind = open.kind === "approval" ? "leave" : open.kind === "input" ? "your turn" : plan ? "plan" : open.kind;
-  return h("article.card.open", { key: keyOf(open), class: (chosen ? "chosen " : "") + "kind-" + open.kind, onfocusin: onchoose, onclick: onchoose, tabindex: -1 },
+  return h("article.card.open", { key: keyOf(open), class: (chosen ? "chosen " : "") + "kind-" + open.kind, ...settling(keyOf(open)), onfocusin: onchoose, onclick: onchoose, tabindex: -1 },
     h("header", null, h("span.tag.attention", null, kind), open.agent && open.kind !== "approval" ? who(open.agent) : null, head),
     body(app, open));
 }

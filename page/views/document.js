@@ -3,6 +3,7 @@ import { button, empty, hue, save, who } from "../parts.js";
 import { difference } from "../diff.js";
 import { h } from "../view.js";
 import { markdown } from "../markdown.js";
+import { MOVES } from "../keys.js";
 import { slotsAt, textOf } from "../slots.js";
 import * as format from "../format.js";
 
@@ -30,7 +31,7 @@ function choose(app, version) {
 export function documentKeys(app) {
   const by = (n) => () => current(app) && choose(app, shownVersion(app, current(app)) + n);
   const flip = (name) => () => { viewOf(app)[name] = !viewOf(app)[name]; app.redraw(); };
-  return { "[": ["one version back", by(-1)], "]": ["one version on", by(1)], "c": ["clean, or with authors", flip("tagged")], "v": ["what the version has changed", flip("compare")] };
+  return { "[": ["one version back", by(-1), MOVES], "]": ["one version on", by(1), MOVES], "c": ["clean, or with authors", flip("tagged")], "v": ["what the version has changed", flip("compare")] };
 }
 
 function marked(parts) {

@@ -3,13 +3,12 @@ import { address } from "../route.js";
 import { decide, openCard, startEditing } from "./answer.js";
 import { empty } from "../parts.js";
 import { h } from "../view.js";
+import { MOVES } from "../keys.js";
 import { runName } from "./runs.js";
+import { SETTLE } from "../settle.js";
 import * as format from "../format.js";
 
 const MOST = 200;
-// A key that was meant for the one before is not taken by the next: milliseconds that it has been chosen for.
-const SETTLED = 400;
-
 let chosen = null, chosenAt = 0, place = 0;
 
 const keyOf = (open) => open.run + " " + open.id;
@@ -36,10 +35,11 @@ function step(app, by) {
 
 export function inboxKeys(app) {
   const one = () => inOrder(app).find((open) => keyOf(open) === chosen);
-  const call = (fn) => () => performance.now() - chosenAt > SETTLED && one()?.kind === "approval" && fn(one());
+  // A key that was meant for the one before is not taken by the next.
+  const call = (fn) => () => performance.now() - chosenAt >= SETTLE && one()?.kind === "approval" && fn(one());
   return {
-    "j": ["the next one", () => step(app, 1)],
-    "k": ["the one before", () => step(app, -1)],
+    "j": ["the next one", () => step(app, 1), MOVES],
+    "k": ["the one before", () => step(app, -1), MOVES],
     "a": ["allow", call((open) => decide(app, open, "allow"))],
     "d": ["deny", call((open) => decide(app, open, "deny"))],
     "e": ["change the arguments", call((open) => startEditing(app, open))],

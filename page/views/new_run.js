@@ -3,6 +3,7 @@ import { address, go } from "../route.js";
 import { button, empty, who } from "../parts.js";
 import { fields, hasForm, read } from "./form.js";
 import { h } from "../view.js";
+import { isSending } from "../keys.js";
 import * as api from "../api.js";
 import * as format from "../format.js";
 
@@ -72,7 +73,7 @@ function form(app, agent) {
     event?.preventDefault();
     begin(app, agent);
   };
-  const quick = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && submit(event);
+  const quick = (event) => isSending(event) && submit(event);
   return h("form.card.begin", { key: agent.name, onsubmit: submit, onkeydown: quick },
     h("h1", null, who(agent.name, agent.display_name ?? agent.name)), h("p.about", null, agent.description),
     hasForm(agent.input) ? fields(agent.input, values.input, (path, value) => set("input", path, value))

@@ -1,6 +1,7 @@
 // One run: what it is, what can be said to it, and its views; below them the moment that is shown.
 import { address, go } from "../route.js";
 import { button, chip, empty, metric } from "../parts.js";
+import { canAnswer, isSettled, settling } from "../settle.js";
 import { h } from "../view.js";
 import { knownCost } from "../usage.js";
 import { board } from "./board.js";
@@ -24,6 +25,7 @@ const views = [
 
 const goesOn = (run) => run && ["running", "waiting"].includes(run.state);
 const sleeps = (run) => run && (run.state === "parked" || run.state === "cut_off" || run.state === "forked" || (run.state === "waiting" && !run.here));
+const isOver = (run) => !goesOn(run) && !sleeps(run);
 
 // ---- What can be said to it ----------------------------------------------------------------------------------------
 
@@ -51,18 +53,35 @@ async function remove(app) {
 function actions(app) {
   const { run } = app.session, { ui } = app;
   if (!app.source.live || !run) return null;
-  const confirmed = (name, words, doIt) => button(ui.sure === name ? "Really?" : words, () => {
-    if (ui.sure === name) { ui.sure = null; doIt(); } else { ui.sure = name; setTimeout(() => { if (ui.sure === name) { ui.sure = null; app.redraw(); } }, 3000); }
-    app.redraw();
-  }, { kind: ui.sure === name ? "bad" : "quiet", key: name });
+  const confirmed = (name, words) => button(words, () => { ui.sure = name; app.redraw(); }, { kind: "quiet", key: name, pressed: ui.sure === name });
   return h("div.actions", null,
     run.options?.conversation && run.here && run.state === "running" ? button("Interrupt", () => tell(app, "interrupt", "It is interrupted"), { kind: "quiet", title: "End this turn; the conversation goes on" }) : null,
     goesOn(run) && run.here ? [button("Stop", () => tell(app, "stop", "It answers with what it has"), { kind: "quiet", title: "Each agent makes one more call at most, and answers" }),
       button("Pause", () => tell(app, "park", "It is put away"), { kind: "quiet", title: "Put away; it can be gone on with" })] : null,
     sleeps(run) ? button("Resume", () => goOn(app), { kind: "primary" }) : null,
-    goesOn(run) || sleeps(run) ? confirmed("cancel", "Cancel", () => tell(app, "cancel", "It is cancelled")) : null,
+    isOver(run) ? null : confirmed("cancel", "Cancel"),
     button("Fork", () => { ui.forking = !ui.forking; app.redraw(); }, { kind: "quiet", hint: "f" }),
-    goesOn(run) || sleeps(run) ? null : confirmed("remove", "Remove", () => remove(app)));
+    isOver(run) ? confirmed("remove", "Remove") : null);
+}
+
+// What cannot be undone is confirmed elsewhere than it was asked for, and not at once: two clicks at one place are no answer.
+const certain = {
+  cancel: { of: (run) => !isOver(run), words: "Cancel this run? It ends for good, and so does what it has asked for.", yes: "Cancel the run", no: "Let it go on", doIt: (app) => tell(app, "cancel", "It is cancelled") },
+  remove: { of: isOver, words: "Remove this run? Its records go for good.", yes: "Remove the run", no: "Keep it", doIt: remove },
+};
+
+function confirmation(app) {
+  const { session, ui } = app, asked = certain[ui.sure];
+  if (!asked || !session.run || !asked.of(session.run)) return null;
+  const key = `confirm ${ui.sure} ${session.id}`;
+  const close = () => { ui.sure = null; app.redraw(); };
+  const agree = () => {
+    if (!canAnswer(key)) return;
+    close();
+    asked.doIt(app);
+  };
+  return h("section.card.confirm", { key, role: "alertdialog", aria: { label: asked.words }, ...settling(key) }, h("p", null, asked.words),
+    h("div.actions", null, button(asked.no, close), button(asked.yes, agree, { kind: "bad", disabled: !isSettled(key) })));
 }
 
 // ---- Its head ---------------------------------------------------------------------------------------------------------
@@ -126,7 +145,7 @@ export function runView(app) {
   keepTime(app);
   const [name, , view] = views.find(([one]) => one === app.route.view) ?? views[0];
   return h("main.run", { key: session.id, class: "view-" + (name || "overview") },
-    head(app), app.ui.forking ? forkForm(app) : null, tabs(app, name),
+    head(app), confirmation(app), app.ui.forking ? forkForm(app) : null, tabs(app, name),
     session.missed ? h("p.note.bad", null, `${session.missed} records are nowhere any more: what is shown lacks them`) : null,
     h("div.view", { key: name, id: "view" }, session.records.length === 0 && session.link !== "over" ? empty("…", "The records are on their way") : view(app)),
     travel(app));

@@ -3,6 +3,7 @@ import { Scroll, windowed } from "../list.js";
 import { address, go } from "../route.js";
 import { button, chip, empty, isForNobody, who } from "../parts.js";
 import { h } from "../view.js";
+import { MOVES } from "../keys.js";
 import * as format from "../format.js";
 
 const scroll = new Scroll({ estimate: 60 });
@@ -21,10 +22,10 @@ function move(app, by) {
 
 export function runsKeys(app) {
   return {
-    "j": ["next run", () => move(app, 1)],
-    "k": ["run before", () => move(app, -1)],
-    "ArrowDown": ["next run", () => move(app, 1)],
-    "ArrowUp": ["run before", () => move(app, -1)],
+    "j": ["next run", () => move(app, 1), MOVES],
+    "k": ["run before", () => move(app, -1), MOVES],
+    "ArrowDown": ["next run", () => move(app, 1), MOVES],
+    "ArrowUp": ["run before", () => move(app, -1), MOVES],
     "Enter": ["look at it", () => app.runs.shown()[chosen] && go("run", app.runs.shown()[chosen].id)],
     "n": ["begin a run", () => go("new")],
     "/": ["search", () => document.getElementById("search")?.focus()],

@@ -1,6 +1,7 @@
 // Something said to an agent at work, which it hears before its next model call; and what waits to be heard.
 import { agentName } from "../parts.js";
 import { h } from "../view.js";
+import { isSending } from "../keys.js";
 import { markdown } from "../markdown.js";
 import { text } from "../format.js";
 
@@ -33,7 +34,7 @@ export function sayField(app, agent) {
     say(app, agent, draft);
   };
   return h("form.say", { key: "say" + agent.op, onsubmit: submit },
-    h("textarea", { rows: 1, value: draft.text, placeholder: `Say something to ${name}`, title: "It is heard before the next model call", aria: { label: `Say something to ${name}` }, oninput: (e) => { draft.text = e.target.value; }, onkeydown: (e) => e.key === "Enter" && (e.ctrlKey || e.metaKey) && submit(e) }),
+    h("textarea", { rows: 1, value: draft.text, placeholder: `Say something to ${name}`, title: "It is heard before the next model call", aria: { label: `Say something to ${name}` }, oninput: (e) => { draft.text = e.target.value; }, onkeydown: (e) => isSending(e) && submit(e) }),
     h("button.button", { type: "submit", disabled: draft.busy === true }, "Say it", h("kbd", { aria: { hidden: "true" } }, "Ctrl ↵")));
 }
 

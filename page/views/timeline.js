@@ -5,6 +5,7 @@ import { agentName, button, empty, hue, who } from "../parts.js";
 import { criticalPath } from "../critical.js";
 import { h } from "../view.js";
 import { inTree } from "../agents.js";
+import { MOVES } from "../keys.js";
 import { operation } from "./operation.js";
 import * as format from "../format.js";
 
@@ -41,12 +42,12 @@ function pan(app, by) {
 export function timelineKeys(app) {
   const view = viewOf(app);
   return {
-    "+": ["closer", () => zoom(app, 0.6)],
-    "=": ["closer", () => zoom(app, 0.6)],
-    "-": ["further", () => zoom(app, 1 / 0.6)],
+    "+": ["closer", () => zoom(app, 0.6), MOVES],
+    "=": ["closer", () => zoom(app, 0.6), MOVES],
+    "-": ["further", () => zoom(app, 1 / 0.6), MOVES],
     "0": ["all of it", () => zoom(app, Infinity)],
-    "h": ["earlier", () => pan(app, -0.2)],
-    "l": ["later", () => pan(app, 0.2)],
+    "h": ["earlier", () => pan(app, -0.2), MOVES],
+    "l": ["later", () => pan(app, 0.2), MOVES],
     "p": ["the critical path", () => { view.path = !view.path; app.redraw(); }],
     "x": ["close the details", () => { view.chosen = null; app.redraw(); }],
   };

@@ -5,6 +5,7 @@ import { h } from "../view.js";
 import { inTree } from "../agents.js";
 import { markdown } from "../markdown.js";
 import { openCard } from "./answer.js";
+import { MOVES } from "../keys.js";
 import { canSay, said, sayField, unheard, waitsToBeHeard } from "./say.js";
 import { runName } from "./runs.js";
 import * as format from "../format.js";
@@ -51,8 +52,8 @@ function look(app, agent) {
 
 export function transcriptKeys(app) {
   return {
-    "j": ["next agent", () => choose(app, 1)],
-    "k": ["agent before", () => choose(app, -1)],
+    "j": ["next agent", () => choose(app, 1), MOVES],
+    "k": ["agent before", () => choose(app, -1), MOVES],
     "c": ["its caller", () => { const caller = app.session.state.byOp.get(chosenAgent(app)?.caller); if (caller) look(app, caller); }],
   };
 }

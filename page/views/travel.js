@@ -1,6 +1,7 @@
 // The moment that is shown: a bar over all records, to be dragged, stepped and played. Where most happened it is highest.
 import { button } from "../parts.js";
 import { h } from "../view.js";
+import { MOVES } from "../keys.js";
 import { speeds } from "../session.js";
 import * as format from "../format.js";
 
@@ -51,12 +52,12 @@ export function travelKeys(app) {
   const by = (n) => () => app.session.step(n);
   return {
     "Space": ["play, pause", () => app.session.play()],
-    ",": ["one record back", by(-1)],
-    ".": ["one record on", by(1)],
-    "ArrowLeft": ["one record back", by(-1)],
-    "ArrowRight": ["one record on", by(1)],
-    "PageUp": ["fifty back", by(-50)],
-    "PageDown": ["fifty on", by(50)],
+    ",": ["one record back", by(-1), MOVES],
+    ".": ["one record on", by(1), MOVES],
+    "ArrowLeft": ["one record back", by(-1), MOVES],
+    "ArrowRight": ["one record on", by(1), MOVES],
+    "PageUp": ["fifty back", by(-50), MOVES],
+    "PageDown": ["fifty on", by(50), MOVES],
     "Home": ["the beginning", () => app.session.goTo(1)],
     "End": ["now", () => app.session.goTo(null)],
     "<": ["slower", () => app.session.nextSpeed(-1)],

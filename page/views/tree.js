@@ -3,6 +3,7 @@ import { Scroll, windowed } from "../list.js";
 import { agentName, chip, empty, hue, stateOf, who } from "../parts.js";
 import { h } from "../view.js";
 import { inTree } from "../agents.js";
+import { MOVES } from "../keys.js";
 import { knownCost } from "../usage.js";
 import { operation } from "./operation.js";
 import * as format from "../format.js";
@@ -63,10 +64,10 @@ function foldChosen(app, open) {
 
 export function treeKeys(app) {
   return {
-    "j": ["next operation", () => move(app, 1)],
-    "k": ["operation before", () => move(app, -1)],
-    "ArrowDown": ["next operation", () => move(app, 1)],
-    "ArrowUp": ["operation before", () => move(app, -1)],
+    "j": ["next operation", () => move(app, 1), MOVES],
+    "k": ["operation before", () => move(app, -1), MOVES],
+    "ArrowDown": ["next operation", () => move(app, 1), MOVES],
+    "ArrowUp": ["operation before", () => move(app, -1), MOVES],
     "l": ["unfold", () => foldChosen(app, true)],
     "h": ["fold", () => foldChosen(app, false)],
     "x": ["close the details", () => pick(app, null)],

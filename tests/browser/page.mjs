@@ -131,6 +131,108 @@ test("a call is changed, allowed and denied in the inbox", async ({ browser, ser
   await page.close();
 });
 
+// How often something was answered. What is refused by the page asks nobody.
+const answers = (page) => page.requests.filter(({ method, url }) => method === "POST" && url.endsWith("/answers")).length;
+
+async function fourCalls({ browser, server }) {
+  const page = await enter({ browser, server });
+  await page.eval(() => { location.hash = "#/inbox"; });
+  const ids = [];
+  for (let i = 1; i <= 4; i++) {
+    ids.push(await server.begin("guide", call("write_file", { path: `held${i}.txt`, content: "x" }, "written")));
+    await page.until((n) => document.querySelectorAll("main.inbox .open").length === n, i);
+  }
+  await page.until(() => [...document.querySelectorAll("main.inbox .open")].every((card) => !card.querySelector("button:disabled")));
+  return { page, ids };
+}
+
+test("a key that is held down answers one call", async ({ browser, server }) => {
+  const { page } = await fourCalls({ browser, server });
+  // Held for two seconds, and at least until the next one could be answered.
+  await page.eval(async () => {
+    const cards = () => [...document.querySelectorAll("main.inbox .open")], frame = () => new Promise(requestAnimationFrame), began = performance.now();
+    const press = (repeat) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "a", repeat, bubbles: true, cancelable: true }));
+    press(false);
+    while (performance.now() < began + 2000 || cards().length === 4 || cards()[0]?.querySelector("button:disabled")) {
+      press(true);
+      await frame();
+    }
+  });
+  same(await page.eval(() => document.querySelectorAll("main.inbox .open").length), 3);
+  same(answers(page), 1, "calls answered:");
+  // Pressed anew it answers the next, and that one alone, however quickly it is pressed.
+  await page.eval(async () => {
+    const count = () => document.querySelectorAll("main.inbox .open").length;
+    for (let i = 0; count() === 3; i++) {
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "a", bubbles: true, cancelable: true }));
+      await new Promise(requestAnimationFrame);
+    }
+    for (let i = 0; i < 5; i++) document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "a", bubbles: true, cancelable: true }));
+  });
+  await page.until(() => document.querySelector("main.inbox .open") && !document.querySelector("main.inbox .open button:disabled"));
+  same(answers(page), 2, "calls answered:");
+  clean(page, server);
+  await page.close();
+});
+
+test("a card that has just come, or has moved, takes no answer", async ({ browser, server }) => {
+  const { page } = await fourCalls({ browser, server });
+  const waited = await page.eval(async () => {
+    const cards = () => [...document.querySelectorAll("main.inbox .open")], allow = () => [...cards()[0].querySelectorAll("button")].find((one) => one.innerText.startsWith("Allow"));
+    const box = allow().getBoundingClientRect(), x = box.x + box.width / 2, y = box.y + box.height / 2;
+    const press = () => document.elementFromPoint(x, y)?.closest("button")?.click();
+    let since;
+    press();
+    while (cards().length === 4) { // the next one slides under the pointer
+      since = performance.now();
+      press();
+      await new Promise(requestAnimationFrame);
+    }
+    while (cards()[0].querySelector("button:disabled")) {
+      press();
+      await new Promise(requestAnimationFrame);
+    }
+    return performance.now() - since;
+  });
+  same(answers(page), 1, "calls answered by clicks at one place:");
+  ok(waited >= 500, `it could be answered after ${waited} ms`);
+  // What grows above it moves it, without a word from the server.
+  const moved = await page.eval(async () => {
+    const cards = () => [...document.querySelectorAll("main.inbox .open")];
+    cards()[0].querySelector("summary").click();
+    for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
+    return [...cards()[1].querySelectorAll("button")].find((one) => one.innerText.startsWith("Allow")).disabled;
+  });
+  ok(moved, "a card that has moved can be answered");
+  await page.click("main.inbox .open:nth-of-type(2) button", "Allow");
+  await page.until(() => document.querySelectorAll("main.inbox .open").length === 2);
+  same(answers(page), 2, "calls answered:");
+  clean(page, server);
+  await page.close();
+});
+
+test("what cannot be undone is confirmed elsewhere than it was asked for", async ({ browser, server }) => {
+  const page = await enter({ browser, server });
+  const id = await server.begin("guide", "say it is done");
+  await server.state(id, "done");
+  await look(page, id);
+  const { x, y } = await page.place("main.run .run-head button", "Remove");
+  for (let clicks = 1; clicks <= 3; clicks++) {
+    for (const type of ["mousePressed", "mouseReleased"]) await page.send("Input.dispatchMouseEvent", { type, x, y, button: "left", clickCount: clicks });
+  }
+  await page.shows("Remove this run?", ".confirm");
+  ok(await page.eval((at) => !document.elementFromPoint(at.x, at.y)?.closest(".confirm"), { x, y }), "it is confirmed where it was asked for");
+  same((await server.ask("GET", `/api/runs/${id}`)).status, 200);
+  await page.key("Escape");
+  await page.until(() => !document.querySelector(".confirm"));
+  await page.click("main.run .run-head button", "Remove");
+  await page.click(".confirm button", "Remove the run");
+  await page.until(() => document.querySelector("main.runs"));
+  same((await server.ask("GET", `/api/runs/${id}`)).status, 404);
+  clean(page, server);
+  await page.close();
+});
+
 test("the document: its slider goes through the versions, by the mouse and by keys", async ({ browser, server }) => {
   const page = await enter({ browser, server });
   await look(page, planned, "document");
@@ -213,11 +315,9 @@ test("a run is put away and gone on with, and cancelled", async ({ browser, serv
   await page.click("main.run .actions button", "Resume");
   await page.until(() => !document.querySelector(".run-title .chip")?.innerText.includes("parked"));
   await page.shows("Still there?", "main.run form.answer");
-  await page.until(() => { // it asks once more, for some seconds
-    if (document.querySelector(".run-title .chip")?.innerText.includes("cancelled")) return true;
-    [...document.querySelectorAll("main.run .actions button")].find((one) => /Really|Cancel/.test(one.innerText))?.click();
-    return false;
-  });
+  await page.click("main.run .run-head button", "Cancel");
+  await page.click(".confirm button", "Cancel the run");
+  await page.until(() => document.querySelector(".run-title .chip")?.innerText.includes("cancelled"));
   clean(page, server);
   await page.close();
 });
