@@ -370,4 +370,10 @@ child=$("$HOCKET" runs --json | grep -oE '"id":"01[0-9A-Z]{24}"' | grep -oE '01[
 run "$HOCKET" workers; expect 0; grep "^$id" out | grep -q "  run $child (waiting in pool gpu)  question$" || fail "what it waits for, once"
 run "$HOCKET" answer "$id" q1 Oslo; expect 0
 run "$HOCKET" wait "$id"; expect 0; has out done
+# Under time limits both still give way, and wait for a person: no limit counts that, and each goes on with what was left of it.
+sed -i 's/^pool: gpu/pool: gpu\ntimeout: 600/' crew/curious.md
+run "$HOCKET" run --detach --timeout 600 crew "$(tell curious 'call ask_user {\"question\":\"Which city?\"}\nthen\nsay known')"; expect 0; id=$(id_in out)
+run "$HOCKET" wait --timeout 120 "$id"; expect 75; has err "q1  curious: Which city?"
+run "$HOCKET" answer "$id" q1 Oslo; expect 0
+run "$HOCKET" wait --timeout 120 "$id"; expect 0; has out done
 finish

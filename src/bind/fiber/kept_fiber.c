@@ -218,14 +218,22 @@ bool hocket__kept_rests(struct hocket__fiber *f, bool over)
 
 /* ---- Whether it may be put away ---------------------------------------------------------------- */
 
-/* Whether another process can let it wait on as it does. *some: for people, or a time of day. */
-static bool can_be_put_away(const struct hocket__fiber *f, bool *some)
+/* What fibers wait for that another process can let wait on as they do. */
+struct waits {
+    bool outside; /* people, another run, a time of day */
+    bool by_day;  /* a time of day alone */
+    bool limit;   /* the end of a fiber, under a time limit that is running */
+};
+
+static bool can_be_put_away(const struct hocket__fiber *f, struct waits *w)
 {
     if (f->state != HOCKET__WAITING)
         return f->state == HOCKET__CLOSING || f->state == HOCKET__DONE;
-    bool times = f->deadline.place > 0 && f->wall_due == 0;
-    *some = *some || f->for_program || f->wall_due != 0;
-    return !times && !f->outer && !f->in_effect;
+    bool set = f->deadline.place > 0;
+    w->outside |= f->for_program || f->wall_due != 0;
+    w->by_day |= f->wall_due != 0 && !f->for_program;
+    w->limit |= set && f->limit_due != 0;
+    return (!set || f->wall_due != 0 || f->limit_due != 0) && !f->outer && !f->in_effect;
 }
 
 bool hocket__kept_is_settled(const struct hocket__kept *k)
@@ -235,13 +243,13 @@ bool hocket__kept_is_settled(const struct hocket__kept *k)
 
 bool hocket__kept_waits_for_person(const struct hocket__kept *k)
 {
-    bool some = false;
+    struct waits w = { false, false, false };
     if (!hocket__kept_is_settled(k) || k->work->fibers[HOCKET__BUSY] > 0)
         return false;
     for (struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next)
-        if (!can_be_put_away(hocket__kept_fiber(l), &some))
+        if (!can_be_put_away(hocket__kept_fiber(l), &w))
             return false;
-    return some;
+    return w.outside && !(w.by_day && w.limit);
 }
 
 int64_t hocket__kept_wall_due(const struct hocket__kept *k)

@@ -9,7 +9,6 @@ local base64 = require "hocket.internal.base.base64"
 local called = require "hocket.internal.run.called"
 local caught = require "hocket.internal.base.caught"
 local fiber = require "hocket.internal.core.fiber"
-local kept = require "hocket.internal.core.kept"
 local labels = require "hocket.internal.base.labels"
 local mail = require "hocket.internal.run.mail"
 local orchestrate = require "hocket.orchestrate"
@@ -138,21 +137,6 @@ end
 function pool_call.target(call)
   local of = call.target or {}
   return { kind = "agent", path = of.path or "", dir = of.dir, call = true }
-end
-
---- Its options as they are when it begins: some of the time of its caller's limits has passed.
----@param options table
-function pool_call.prepare(options)
-  local call, budget = options.call, options.budget
-  if call.spent_ms and budget then budget.seconds = math.max(0, call.spent_ms / 1000 - kept.wall()) end
-end
-
---- The seconds that are left of the caller's patience; nil: it waits for ever.
----@param call table
----@return number?
-function pool_call.left(call)
-  if not call.due_ms then return nil end
-  return math.max(0.001, call.due_ms / 1000 - kept.wall())
 end
 
 local function find(call)

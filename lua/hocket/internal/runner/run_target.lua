@@ -338,7 +338,6 @@ return function(args, journal, id)
     policy.operator() -- what it is now, whenever that is asked for first
   end
   local target, err, state = find(args.target, options)
-  if options.call and target then pool_call.prepare(options) end
   local run = runs.new { journal = journal, id = id or system.run_id(), options = options }
   run.owns_scope, run.tell_delta, run.began_with = true, args.tell_delta or run.tell_delta, state
   if run.options.typed and not options.call then note_typed(run, args.input) end
@@ -355,7 +354,7 @@ return function(args, journal, id)
     if not counted then return nil, why end
     local ok, refused = let_in(run, target)
     if not ok then return nil, refused end
-    local seconds = run.call and pool_call.left(run.call) or not run.options.conversation and run.options.timeout
+    local seconds = run.call and run.call.seconds or not run.options.conversation and run.options.timeout
     return not_answered(in_time(seconds, function()
       return cassette.within(run.options, function(tape)
         if not tape or tape:replays() then return without_model(run, work(run, target, args.input)) end

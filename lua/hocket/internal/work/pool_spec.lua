@@ -4,7 +4,7 @@ local ask = require "hocket.ask"
 local base64 = require "hocket.internal.base.lazy" "hocket.internal.base.base64"
 local facts_of = require "hocket.internal.agents.facts"
 local json = require "hocket.json"
-local kept = require "hocket.internal.core.kept"
+local fiber = require "hocket.internal.core.fiber"
 local labels = require "hocket.internal.base.labels"
 local lent = require "hocket.internal.work.lent"
 local policy = require "hocket.internal.run.policy"
@@ -77,13 +77,14 @@ end
 --- Seconds after which a call ends by itself of which its caller has no more to hear: that one ends it in time, if it is there.
 local GRACE = 5
 
--- A time of day, the same in every replay.
-local function due_of(step)
+-- How many seconds its run may work, the same in every replay. While it waits for people its own clock stands still, as the caller's
+-- does.
+local function seconds_of(step)
   local run, seconds = step.run, step.opts.timeout or step.def.timeout
   local whole = not run.options.conversation and run.options.timeout
-  local left = whole and whole - run:seconds()
+  local left = whole and math.max(0, whole - (run:seconds() - fiber.still()))
   seconds = math.min(seconds or math.huge, left or math.huge)
-  return seconds < math.huge and math.floor((kept.wall() + seconds + GRACE) * 1000) or nil
+  return seconds < math.huge and seconds + GRACE or nil
 end
 
 -- The conversation that it goes on with, and whether it is to be had back.
@@ -109,7 +110,7 @@ function pool_spec.options(step, tools, share)
   options.call = {
     target = run.target and { path = run.target.path, dir = run.target.dir }, agent = def.name, source = agents.source_of(def), caller = run.id, op = step.op, depth = step.depth, deepest = step.deepest, opts = take(of_call, opts),
     last = opts.handoff == false, allowed = names_of(step.allowed), rules = rules_of(step), tools = lent.describe(tools), names = json.array(tools.names),
-    history = history, talks = talks, due_ms = due_of(step), spent_ms = share and share.seconds and math.floor((kept.wall() + share.seconds) * 1000), may_ask = ask.may_ask(run), named_hosts = names_of(run.named_hosts), always = #run.always > 0 and run.always or nil,
+    history = history, talks = talks, seconds = seconds_of(step), may_ask = ask.may_ask(run), named_hosts = names_of(run.named_hosts), always = #run.always > 0 and run.always or nil,
   }
   return options
 end
