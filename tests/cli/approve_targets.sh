@@ -91,4 +91,4 @@ what="a run of the other one"
 run curl -s -X POST "$url/v1/chat/completions" -H 'content-type: application/json' -d '{"model":"a","messages":[{"role":"user","content":"hello"}]}'
 has out 'You said: hello'
 kill -TERM $server; wait $server; code=$?; expect 0
-[ $failures = 0 ] || { echo "$failures failed"; exit 1; }
+finish
