@@ -114,6 +114,15 @@ function fiber.set_context(value) end
 ---@return number
 function fiber.now() end
 
+--- Seconds on the machine's clock, also in a run that is kept: never for what decides how it goes on.
+---@return number
+function fiber.real_now() end
+
+--- Whether now() has come to a time: for code that asks very often.
+---@param time number
+---@return boolean
+function fiber.has_come(time) end
+
 --- For programs whose main chunk is no fiber: turns the loop until `fn` has ended.
 ---@param fn function
 ---@return any ...

@@ -99,8 +99,8 @@ struct hocket__fiber *hocket__fiber_spawn(
 }
 
 /* Stack of L: … fn args | userdata */
-struct hocket__fiber *hocket__fiber_spawn_under(
-    lua_State *L, struct hocket__runtime *rt, int nargs, struct hocket__fiber *parent)
+static struct hocket__fiber *spawn(
+    lua_State *L, struct hocket__runtime *rt, int nargs, struct hocket__fiber *parent, bool outside)
 {
     hocket__need_stack(L, 6);
     struct hocket__fiber *f = lua_newuserdatauv(L, sizeof(*f), HOCKET__FIBER_VALUES);
@@ -140,8 +140,20 @@ struct hocket__fiber *hocket__fiber_spawn_under(
             hocket__work_clock_join(f, parent->work);
     }
     rt->n_roots += hocket__fiber_is_root(f);
-    if (rt->kept)
+    if (rt->kept && !outside)
         hocket__kept_adopt(f, parent);
     hocket__fiber_ready(f);
     return f;
+}
+
+struct hocket__fiber *hocket__fiber_spawn_under(
+    lua_State *L, struct hocket__runtime *rt, int nargs, struct hocket__fiber *parent)
+{
+    return spawn(L, rt, nargs, parent, false);
+}
+
+struct hocket__fiber *hocket__fiber_spawn_outside(
+    lua_State *L, struct hocket__runtime *rt, int nargs, struct hocket__fiber *parent)
+{
+    return spawn(L, rt, nargs, parent, true);
 }

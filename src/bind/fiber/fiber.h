@@ -144,6 +144,10 @@ struct hocket__fiber *hocket__fiber_spawn(
 struct hocket__fiber *hocket__fiber_spawn_under(
     lua_State *L, struct hocket__runtime *rt, int nargs, struct hocket__fiber *parent);
 
+/* The same, and it is no part of the kept run whose code runs now. */
+struct hocket__fiber *hocket__fiber_spawn_outside(
+    lua_State *L, struct hocket__runtime *rt, int nargs, struct hocket__fiber *parent);
+
 /* Puts what a fiber's function needs around it below the function and its nargs arguments, on top of
  * the stack, so that one argument more is to be passed: the function's close handlers can wait then,
  * and an error that ends it keeps its traceback. */
@@ -369,6 +373,8 @@ int64_t hocket__clock_ms(const struct hocket__clock *c);
 
 /* Bytes that are the same again in every replay. */
 void hocket__kept_random(struct hocket__kept *k, void *out, size_t n);
+/* The same of the run whose code runs now; of no run, from the system: 0, or an error's code. */
+int hocket__random_here(struct hocket__runtime *rt, void *out, size_t n);
 /* The same of a seed that somebody knows: for scripts, never for what is to be hard to guess. */
 uint64_t hocket__kept_chance(struct hocket__kept *k, uint64_t seed);
 

@@ -25,6 +25,15 @@ void hocket__kept_random(struct hocket__kept *k, void *out, size_t n)
     }
 }
 
+int hocket__random_here(struct hocket__runtime *rt, void *out, size_t n)
+{
+    struct hocket__kept *k = hocket__kept_here(rt);
+    if (!k)
+        return hocket__own_random(&rt->own, out, n);
+    hocket__kept_random(k, out, n);
+    return 0;
+}
+
 uint64_t hocket__kept_chance(struct hocket__kept *k, uint64_t seed)
 {
     const uint64_t key[2] = { seed, 0 };

@@ -80,7 +80,6 @@ static bool is_off(const struct hocket__fiber *f)
 /* The function is given whether the effect was begun before, by a process that did not see its end. */
 static void start(lua_State *L, struct hocket__fiber *f)
 {
-    struct hocket__kept *outer = f->rt->kept;
     if (!is_off(f) && !hocket__gate_is_open(&f->kept->gate, f->intent, f->world))
         luaL_error(L, "an effect starts when its intent is stored and the claim is confirmed, and "
                       "not before");
@@ -89,9 +88,7 @@ static void start(lua_State *L, struct hocket__fiber *f)
     lua_getiuservalue(L, -1, HOCKET__FIBER_EFFECT);
     lua_pushboolean(L, f->again);
     hocket__fiber_guard(L, 1);
-    f->rt->kept = NULL; /* the child is none of the run's */
-    struct hocket__fiber *child = hocket__fiber_spawn_under(L, f->rt, 2, f);
-    f->rt->kept = outer;
+    struct hocket__fiber *child = hocket__fiber_spawn_outside(L, f->rt, 2, f);
     if (f->shelters) {
         child->cancelled = false;
         child->sheltered = true;

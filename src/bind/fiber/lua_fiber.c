@@ -67,13 +67,9 @@ static int l_detach(lua_State *L)
 /* outside(fn, ...) -> fiber: without a parent, and no part of a run that is kept: for what serves several */
 static int l_outside(lua_State *L)
 {
-    struct hocket__runtime *rt = hocket__runtime(L);
-    struct hocket__kept *k = rt->kept;
     luaL_checktype(L, 1, LUA_TFUNCTION);
     hocket__fiber_guard(L, lua_gettop(L) - 1);
-    rt->kept = NULL;
-    hocket__fiber_spawn(L, rt, lua_gettop(L) - 1, true);
-    rt->kept = k;
+    hocket__fiber_spawn_outside(L, hocket__runtime(L), lua_gettop(L) - 1, NULL);
     return 1;
 }
 

@@ -168,18 +168,13 @@ static struct hocket__str push_about(lua_State *L, int first)
     return hocket__check_str(L, -1);
 }
 
-/* From the kernel's generator; in a run that is recorded or replayed, from the recording and
+/* Of the run that is kept, else from the kernel's generator; where something is recorded or replayed, from the recording and
  * from what the word is for, which the arguments from `first` on say. */
 static void fill_random(lua_State *L, int first, unsigned char *out, size_t n)
 {
     struct hocket__cassette *c = hocket__cassette_here(L);
-    struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
-    if (k) {
-        hocket__kept_random(k, out, n);
-        return;
-    }
     if (!c) {
-        if (hocket__own_random(&hocket__runtime(L)->own, out, n) < 0)
+        if (hocket__random_here(hocket__runtime(L), out, n) < 0)
             luaL_error(L, "the system gives no random numbers");
         return;
     }

@@ -25,13 +25,10 @@ static int begin_protected(lua_State *L)
 {
     struct hocket__stored *s = lua_touserdata(L, 1);
     struct hocket__runtime *rt = s->run->host->rt;
-    struct hocket__kept *here = rt->kept;
     hocket__require(L, "hocket.internal.host.entry");
     lua_getfield(L, -1, "end_called");
     lua_pushstring(L, s->claim.id);
-    rt->kept = NULL;
-    struct hocket__fiber *f = hocket__fiber_spawn(L, rt, 1, true);
-    rt->kept = here;
+    struct hocket__fiber *f = hocket__fiber_spawn_outside(L, rt, 1, NULL);
     f->on_done = on_done;
     f->on_done_ud = s;
     s->ending = f->id;

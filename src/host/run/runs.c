@@ -43,7 +43,7 @@ static int start_protected(lua_State *L)
     s->run->journal = j->journal;
     s->run->lua_journal = j;
     hocket__push_str(L, id);
-    struct hocket__fiber *f = hocket__fiber_spawn(L, h->rt, 4, true);
+    struct hocket__fiber *f = hocket__fiber_spawn_outside(L, h->rt, 4, NULL);
     f->on_done = on_fiber_done;
     f->on_done_ud = s->run;
     s->run->fiber = f->id;
