@@ -1,6 +1,7 @@
 #!/bin/sh
 # Who may say what about tool calls: the operator, the command line, the agents' files.
 . "$(dirname "$0")/lib.sh"
+export HOCKET_STORE=off # a run that is kept waits until somebody is there: see kept.sh
 
 mkdir -p team/agents
 cat >team/agents/main.md <<'TEXT'

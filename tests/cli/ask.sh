@@ -1,5 +1,6 @@
 # Questions and approvals: asked on a terminal, told and denied elsewhere.
 . "$(dirname "$0")/lib.sh"
+export HOCKET_STORE=off # a run that is kept waits until somebody is there: see kept.sh
 need_pty
 esc=$(printf '\033')
 pty() { "$PTY" "$@"; }

@@ -40,7 +40,9 @@ more
 chat 'ask\nleft\nmore' guide.md
 expect 0; same "$(cat out)" "So it is left.
 5: more"; has err "? guide: Which way?"; has err 'ask_user {"question":"Which way?"} → left'
-chat 'ask\n' guide.md
+chat 'ask\n' guide.md # it can wait for the answer, since it is kept
+expect 75; has err "q1  guide: Which way?"; has err "hocket answer 01"
+HOCKET_STORE=off chat 'ask\n' guide.md
 expect 0; has out "So it is error: nobody answers."
 chat 'two\n' guide.md one
 same "$(cat out)" "1: one

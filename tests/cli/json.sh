@@ -67,7 +67,12 @@ echo 'error({ code = "limit", message = "that is enough" })' >limit.lua
 run hocket run --json limit.lua
 expect 5; same "$(fields)" "false	limit	0	none"
 
-"$HOCKET" run --json slow.lua >out 2>err & pid=$!
-sleep 0.5; kill -INT $pid; wait $pid; code=$?
-expect 130; same "$(fields)" "false	cancelled	0	none"
+# What is kept can go on; what is not is over.
+for store in "$HOME/runs.db" off; do
+  rm -f begun; echo 'io.open("begun", "w"):close() require("hocket").flow.sleep(30)' >slow.lua
+  "$HOCKET" run --json --store "$store" slow.lua >out 2>err & pid=$!
+  until_true test -e begun; kill -INT $pid; wait $pid; code=$?
+  finish=parked; [ "$store" != off ] || finish=cancelled
+  expect 130; same "$(fields)" "false	$finish	0	none"
+done
 finish

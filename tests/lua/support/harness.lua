@@ -6,10 +6,14 @@
 ---
 --- Each case runs in a fiber of its own, at once and outside of any run. When it is over, no
 --- fiber and no HTTP request of it may be left. A failing case makes the script fail.
+local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local system = require "hocket.internal.core.system"
 
 local harness = {}
+
+--- Whether the file runs in a run that is kept. What differs there on purpose is in docs/runs.md.
+harness.kept = effects.here() ~= nil
 
 --- Seconds that one case may take.
 harness.limit = 60
@@ -152,9 +156,12 @@ function harness.left_over(before)
   return "left behind: " .. table.concat(left, ", ")
 end
 
-local function run(fn)
-  require("hocket.broker").shared() -- its fiber lives as long as the host
+local function run(fn, stay)
+  local shared = require("hocket.broker").shared -- its fiber lives as long as the host
+  shared()
+  effects.aside(shared) -- of what is no part of the run, where that is kept
   local before = system.open()
+  before.fibers = before.fibers + (stay or 0)
   local one = fiber.detach(xpcall, fn, function(err)
     return type(err) == "string" and debug.traceback(err, 2) or err
   end)
@@ -169,10 +176,10 @@ local function run(fn)
   return harness.left_over(before)
 end
 
---- Runs a case.
+--- Runs a case. `stay`: so many of its fibers live as long as the host, as they have to.
 ---@async
-function harness.test(name, fn)
-  local wrong = run(fn)
+function harness.test(name, fn, stay)
+  local wrong = run(fn, stay)
   if wrong then
     failed = failed + 1
     print(("FAILED  %s\n        %s"):format(name, (wrong:gsub("\n", "\n        "))))
