@@ -31,7 +31,7 @@ Observer.__index = Observer
 function observer.new(run, config, context)
   return setmetatable({
     run = run, config = config, context = context, notes = {}, first = 1, last = 0, dropped = 0, agents = {}, counts = {}, at = setmetatable({}, { __mode = "k" }),
-    base = kept.here() and 0 or system.wall() - fiber.real_now(),
+    kept = kept.here() ~= nil, base = kept.here() and 0 or system.wall() - fiber.real_now(),
   }, Observer)
 end
 
