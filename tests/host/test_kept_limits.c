@@ -14,6 +14,7 @@ static const struct workflow waits[] = {
     { .name = "approval", SCRIPT, "approval", OPEN, .answers = { "allow", "this" }, .loose = true },
     { .name = "tool", SCRIPT, "tool", OPEN, .answers = { "this" }, .loose = true },
     { .name = "job", SCRIPT, "job", OPEN, .answers = { "this" } },
+    { .name = "deadline", SCRIPT, "deadline", OPEN, .answers = { "this" } },
     { .name = "fiber", SCRIPT, "fiber", OPEN, .answers = { "this" } },
     { .name = "signal", SCRIPT, "signal", OPEN, .signals = { "\"this\"" } },
     { .name = "deep", SCRIPT, "deep", OPEN, .answers = { "this" }, .loose = true },
@@ -112,11 +113,10 @@ static void let_pass(struct kept_log *log, bool waited)
     assert_int_equal(log_append(log, &e, NULL), 0);
 }
 
-static void test_left(void **state)
+static void check_left(const char *way)
 {
-    struct workflow w = { .name = "twice", SCRIPT, "twice", OPEN, .answers = { "one ", "two" } };
+    struct workflow w = { .name = way, SCRIPT, way, OPEN, .answers = { "one ", "two" } };
     struct kept_log log, worked;
-    (void) state;
     ask(&w, &log);
     log_copy(&log, log.n, &worked);
     let_pass(&log, true);
@@ -125,6 +125,13 @@ static void test_left(void **state)
     check_answer(&w, &worked, "timeout");
     log_free(&worked);
     log_free(&log);
+}
+
+static void test_left(void **state)
+{
+    (void) state;
+    check_left("twice");
+    check_left("late");
 }
 
 /* Whoever goes on from a checkpoint knows it, too. */

@@ -42,10 +42,10 @@ struct hocket__lua_broker {
     bool lost;                /* an event could not be noted: memory was out */
 };
 
-/* The time by which its jobs go. */
+/* The time by which its jobs go. Their deadlines count work, where the run is kept. */
 static inline int64_t hocket__broker_now(const struct hocket__lua_broker *b)
 {
-    return hocket__clock_ms(b->clock);
+    return hocket__clock_work_ms(b->clock);
 }
 
 /* User values of a broker: its jobs by address, their homes by run, the function of their fibers. */

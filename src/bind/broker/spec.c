@@ -81,7 +81,7 @@ static void read_backoff_max(lua_State *L, int idx, struct hocket__job_reading *
 /* Seconds from now; jobs have the time itself, so that a job that waits does not get more of it. */
 static void read_deadline(lua_State *L, int idx, struct hocket__job_reading *r)
 {
-    r->spec->deadline_ms = hocket__clock_ms(r->clock) + milliseconds(L, idx, "deadline");
+    r->spec->deadline_ms = hocket__clock_work_ms(r->clock) + milliseconds(L, idx, "deadline");
 }
 
 static void read_on_dependency(lua_State *L, int idx, struct hocket__job_reading *r)

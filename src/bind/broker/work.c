@@ -159,10 +159,19 @@ static bool next(lua_State *L, struct hocket__lua_broker *b)
     return true;
 }
 
-static int64_t until_due(const struct hocket__lua_broker *b)
+static int go_on(lua_State *L, int status, lua_KContext ctx);
+
+/* A job that is to be tried again goes on by itself; a deadline is a time limit. */
+static int await_due(lua_State *L, const struct hocket__lua_broker *b)
 {
-    int64_t at = hocket__broker_next_wakeup(b->broker), now = hocket__broker_now(b);
-    return at == HOCKET__NEVER ? -1 : at > now ? at - now : 0;
+    int64_t at = hocket__broker_next_wakeup(b->broker);
+    if (at == HOCKET__NEVER)
+        return hocket__await_inside(L, -1, 0, go_on);
+    int64_t left = at - hocket__broker_now(b);
+    left = left > 0 ? left : 0;
+    if (hocket__broker_counts(b->broker, 0).of[HOCKET__JOB_DELAYED] > 0)
+        return hocket__await_inside(L, left, 0, go_on);
+    return hocket__await_limit(L, hocket__work_ms(b->rt) + left, 0, go_on);
 }
 
 static int go_on(lua_State *L, int status, lua_KContext ctx)
@@ -174,7 +183,7 @@ static int go_on(lua_State *L, int status, lua_KContext ctx)
     while (!b->lost && hocket__list_empty(&b->told)) {
         if (!next(L, b)) {
             b->nudged = false;
-            return hocket__await_inside(L, until_due(b), 0, go_on);
+            return await_due(L, b);
         }
         if (hocket__has_to_pause(b->rt))
             return hocket__await_inside(L, 0, 0, go_on); /* the rest in the next round */

@@ -370,6 +370,8 @@ struct hocket__clock;
 struct hocket__clock *hocket__clock_here(const struct hocket__runtime *rt);
 void hocket__clock_unref(struct hocket__clock *c); /* NULL is fine */
 int64_t hocket__clock_ms(const struct hocket__clock *c);
+/* The same without the time for which the run waited for people alone: for time limits of what the object keeps. */
+int64_t hocket__clock_work_ms(const struct hocket__clock *c);
 
 /* Bytes that are the same again in every replay. */
 void hocket__kept_random(struct hocket__kept *k, void *out, size_t n);

@@ -128,6 +128,7 @@ struct hocket__clock {
     const struct hocket_allocator *a;
     struct hocket__kept *kept; /* NULL: the run is gone */
     int64_t stopped_ms;        /* what it showed then */
+    int64_t still_ms;          /* for how much of that the run had waited for people */
     size_t refs;
 };
 
@@ -135,13 +136,14 @@ struct hocket__clock *hocket__clock_new(struct hocket__kept *k)
 {
     struct hocket__clock *c = hocket__zero(k->rt->alloc, sizeof(*c));
     if (c)
-        *c = (struct hocket__clock){ k->rt->alloc, k, 0, 1 };
+        *c = (struct hocket__clock){ .a = k->rt->alloc, .kept = k, .refs = 1 };
     return c;
 }
 
 void hocket__clock_leave(struct hocket__clock *c)
 {
     c->stopped_ms = hocket__kept_real_ms(c->kept);
+    c->still_ms = c->kept->still_ms;
     c->kept = NULL;
     hocket__clock_unref(c);
 }
@@ -167,4 +169,10 @@ int64_t hocket__clock_ms(const struct hocket__clock *c)
     if (!c->kept)
         return c->stopped_ms;
     return c->kept->rt->kept == c->kept ? script_ms(c->kept) : hocket__kept_real_ms(c->kept);
+}
+
+int64_t hocket__clock_work_ms(const struct hocket__clock *c)
+{
+    int64_t ms = hocket__clock_ms(c);
+    return c ? ms - (c->kept ? c->kept->still_ms : c->still_ms) : ms;
 }

@@ -46,6 +46,23 @@ function ways.job()
   return jobs:result(id)
 end
 
+-- The dispatcher waits for its deadline.
+function ways.deadline()
+  local jobs = hocket.broker()
+  return assert(jobs:wait(assert(jobs:submit { deadline = 3600, run = function() return hocket.ask "Which?" end })))
+end
+
+-- A deadline counts what is done before and behind its questions.
+function ways.late()
+  local jobs = hocket.broker()
+  local answer, err = jobs:wait(assert(jobs:submit { deadline = 1000, run = function()
+    local words = assert(hocket.ask "One?") .. assert(hocket.ask "Two?")
+    flow.sleep(0.05)
+    return words
+  end }))
+  return answer or err.code
+end
+
 function ways.fiber()
   return (assert(flow.spawn(function() return hocket.ask "Which?" end):wait(3600)))
 end
