@@ -3,6 +3,7 @@
 
 #include <hocket/hocket.h>
 
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -352,6 +353,72 @@ static void test_asleep(void **state)
     life_free(&l);
 }
 
+/* ---- What older versions saved -------------------------------------------------------------------- */
+
+/* What a file of tests/versions holds. */
+static void read_file(const char *path, struct hocket__buf *out)
+{
+    char piece[4096];
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        fail_msg("cannot read %s", path);
+    for (size_t n; (n = fread(piece, 1, sizeof(piece), f)) > 0;)
+        hocket__buf_add(out, piece, n);
+    fclose(f);
+}
+
+static void write_file(const char *stem, const char *ending, const struct hocket__buf *b)
+{
+    char path[4096];
+    snprintf(path, sizeof(path), "%s.%s", stem, ending);
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(b->data, 1, b->len, f) != b->len || fclose(f) != 0) {
+        fprintf(stderr, "cannot write %s\n", path);
+        exit(1);
+    }
+}
+
+/* For tests/versions/make.sh: a conversation that waits, and what it says when it ends. */
+static int write_version(const char *stem)
+{
+    struct life l, other;
+    hocket_host *h = talk(&l);
+    save(h, l.run, &l);
+    hocket_close(h, NULL, NULL);
+    live_on(&l, NULL, "", 1, &other);
+    write_file(stem, "save", &l.saved);
+    write_file(stem, "text", &other.text);
+    life_free(&other);
+    life_free(&l);
+    return 0;
+}
+
+static void test_versions(void **state)
+{
+    glob_t found;
+    (void) state;
+    assert_int_equal(glob(VERSIONS "/*/game.save", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char *path = found.gl_pathv[i];
+        struct life l, other;
+        struct hocket__buf text;
+        life_init(&l);
+        hocket__buf_init(&text, &hocket__malloc, 0);
+        read_file(path, &l.saved);
+        live_on(&l, NULL, "", 1, &other);
+        if (other.status != 0)
+            fail_msg("%s: %s", path, other.error);
+        memcpy(path + strlen(path) - 4, "text", 4);
+        read_file(path, &text);
+        assert_int_equal(other.text.len, text.len);
+        assert_memory_equal(other.text.data, text.data, text.len);
+        hocket__buf_deinit(&text);
+        life_free(&other);
+        life_free(&l);
+    }
+    globfree(&found);
+}
+
 /* ---- When ---------------------------------------------------------------------------------------- */
 
 static void test_several(void **state)
@@ -640,14 +707,16 @@ static void test_memory(void **state)
     life_free(&l);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc == 3 && strcmp(argv[1], "--write") == 0)
+        return write_version(argv[2]);
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_conversation),
         cmocka_unit_test(test_twice), cmocka_unit_test(test_anywhere), cmocka_unit_test(test_many),
-        cmocka_unit_test(test_asleep), cmocka_unit_test(test_several),
-        cmocka_unit_test(test_closing), cmocka_unit_test(test_close_inside),
-        cmocka_unit_test(test_ending), cmocka_unit_test(test_no_store),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_whole_or_not),
-        cmocka_unit_test(test_memory) };
+        cmocka_unit_test(test_asleep), cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_several), cmocka_unit_test(test_closing),
+        cmocka_unit_test(test_close_inside), cmocka_unit_test(test_ending),
+        cmocka_unit_test(test_no_store), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_whole_or_not), cmocka_unit_test(test_memory) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
