@@ -8,6 +8,7 @@
 ---
 --- So limits, order, retries, dependencies, waiting, events and cancelling exist once. A job that waits for others holds
 --- no slot, so that waits inside waits go on under any limit.
+local caught = require "hocket.internal.base.caught"
 local batch = require "hocket.internal.base.lazy" "hocket.internal.run.batch"
 local core = require "hocket.internal.core.broker"
 local fiber = require "hocket.internal.core.fiber"
@@ -164,14 +165,15 @@ function Broker:stream(id)
   end
 end
 
--- Fibers that the running one has begun for a run, also those of its jobs.
-local function begun_for(run)
+-- Ends what the running fiber has begun for a run, also fibers of its jobs, and waits for that.
+local function end_begun(run)
   local list = {}
   for _, child in ipairs(fiber.children()) do
     local context = child:context()
     if type(context) == "table" and context.run == run then list[#list + 1] = child end
   end
-  return list
+  for _, child in ipairs(list) do child:cancel() end
+  for _, child in ipairs(list) do child:outlast() end
 end
 
 --- Ends all that a run has started, waits for that, and drops what is known of it: the run is over. So what was cancelled has been
@@ -181,10 +183,9 @@ end
 ---@internal
 function Broker:close_run(run)
   self:cancel_all(run.number)
-  local begun = begun_for(run)
-  for _, child in ipairs(begun) do child:cancel() end
-  for _, child in ipairs(begun) do child:outlast() end
-  self:forget_run(run.number)
+  local ok, err = pcall(end_begun, run)
+  self:forget_run(run.number) -- also where memory is out: then nobody is waited for
+  if not ok and not caught.no_memory(err) then error(err, 0) end
 end
 
 return setmetatable(broker, { __call = function() return broker.shared() end })
