@@ -123,3 +123,9 @@ void hocket__buf_cut(struct hocket__buf *b, size_t n)
     if (b->data)
         b->data[b->len] = 0;
 }
+
+void hocket__buf_rewind(struct hocket__buf *b, size_t n)
+{
+    hocket__buf_cut(b, n);
+    b->status = 0;
+}

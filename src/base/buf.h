@@ -42,6 +42,8 @@ int hocket__buf_vaddf(struct hocket__buf *b, const char *fmt, va_list ap)
 void hocket__buf_drop(struct hocket__buf *b, size_t n);
 /* Cuts to n bytes. */
 void hocket__buf_cut(struct hocket__buf *b, size_t n);
+/* The same for appends of which one has failed: it is as before them. */
+void hocket__buf_rewind(struct hocket__buf *b, size_t n);
 
 /* Whether n bytes and the NUL go in as it is: what most appends find, so that these stand here.
  * Memory is never more than the limit and the NUL. */

@@ -5,15 +5,6 @@
 
 #include "base/pack.h"
 
-static int cut(struct hocket__buf *b, size_t len)
-{
-    int status = b->status;
-    b->status = 0;
-    if (b->data)
-        hocket__buf_cut(b, len);
-    return status;
-}
-
 int hocket__store_command_pack(struct hocket__buf *b, const struct hocket__store_command *c)
 {
     size_t len = b->len;
@@ -28,7 +19,10 @@ int hocket__store_command_pack(struct hocket__buf *b, const struct hocket__store
         hocket__pack_str(b, c->message_id);
     if (c->row.kind)
         hocket__store_pack(b, &c->row);
-    return b->status < 0 ? cut(b, len) : 0;
+    int status = b->status;
+    if (status < 0)
+        hocket__buf_rewind(b, len);
+    return status;
 }
 
 static bool has_row(enum hocket__store_command_kind kind)

@@ -13,13 +13,14 @@
  * - A read sees all that was handed over before it.
  * - Kept means: after the end of this process, however that comes (WRITTEN), or after a loss of
  *   power as well (SYNCED). The memory store keeps for its own life.
- * - A write that fails (disk full, I/O) is tried again until it succeeds: `on_news` says PAUSED with
- *   the reason, then GOING. Meanwhile no commit is acknowledged, and what is handed over is held up
+ * - A write that fails (disk full, I/O, out of memory) is tried again until it succeeds: `on_news` says PAUSED with
+ *   the reason, then GOING. Memory that is out breaks no store, and letting go of a claim needs none. Meanwhile no commit is acknowledged, and what is handed over is held up
  *   to max_pending bytes; then appends answer ELIMIT. Nothing acknowledged is lost.
  * - A run is written by whoever has claimed it last. Who has lost a claim writes nothing any more:
  *   REFUSED is told once, with ESTATE, and commits for this run end with it. Other runs do not notice.
  * - A store that cannot be used (no file, a damaged one, one of a newer version) says BROKEN, and
- *   everything that was asked and will be asked ends with that error. Nothing is written to it.
+ *   everything that was asked and will be asked ends with that error. Nothing is written to it. One that could not be
+ *   opened is opened again when it is needed, a moment later at the earliest: READY says that it could.
  *
  * One thread uses a store; two stores share nothing, and may be of one file, also in two processes. */
 #pragma once
@@ -37,7 +38,7 @@ struct hocket__store;
 
 enum hocket__store_news {
     HOCKET__STORE_READY,   /* it is open; id NULL */
-    HOCKET__STORE_BROKEN,  /* it cannot be used, and will not be; err says why, and what to do */
+    HOCKET__STORE_BROKEN,  /* it cannot be used; err says why, and what to do */
     HOCKET__STORE_PAUSED,  /* writing fails and is tried again; err says why */
     HOCKET__STORE_GOING,   /* writing goes on */
     HOCKET__STORE_REFUSED, /* this run's writes are refused: ESTATE, another has claimed it */

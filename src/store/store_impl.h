@@ -3,6 +3,7 @@
  *
  *   front, on the loop's thread                     backend
  *   submit(batch, seq)  ───────────────────────>    … kept: hocket__store_kept(written, synced)
+ *                                                   no memory: the same again, a moment later
  *   want(seq, kept)     ───────────────────────>    hurries
  *   ask(call)           ───────────────────────>    rows into call->rows; hocket__store_answer
  *   close()             ───────────────────────>    hocket__store_closed
@@ -79,13 +80,16 @@ struct hocket__store_backend;
 
 struct hocket__store_backend_ops {
     const char *name;
-    /* Takes the batch's bytes (and leaves it empty); `seq` is reached when they are kept. */
-    void (*submit)(struct hocket__store_backend *b, struct hocket__buf *batch, uint64_t seq);
+    /* Takes the batch's bytes; `seq` is reached when they are kept. 0, or ENOMEM: what is left in the batch then was
+     * not taken, and comes again before all that is handed over later. */
+    int (*submit)(struct hocket__store_backend *b, struct hocket__buf *batch, uint64_t seq);
     void (*want)(struct hocket__store_backend *b, uint64_t seq, enum hocket__store_kept kept);
     void (*ask)(struct hocket__store_backend *b, struct hocket__store_call *call);
     /* NULL, or: whether this, and all that was submitted before it, survives the process now; it ends at `seq`,
      * and is submitted later. */
     bool (*secure)(struct hocket__store_backend *b, struct hocket__str batch, uint64_t seq);
+    /* NULL, or: one that could not be opened is opened again; all that was handed over ended at `seq`, and is forgotten. */
+    void (*again)(struct hocket__store_backend *b, uint64_t seq);
     /* Whether somebody waits, for whom the loop has to stay alive. */
     void (*hold)(struct hocket__store_backend *b, bool on);
     void (*watch)(struct hocket__store_backend *b, bool on);
@@ -97,11 +101,29 @@ struct hocket__store_backend {
     struct hocket__store *store;
 };
 
+/* A run whose writes were refused. The backend makes it, and the front frees it. */
+struct hocket__store_refused {
+    struct hocket__list link;
+    const struct hocket_allocator *a;
+    char id[HOCKET__STORE_ID + 1];
+    uint64_t left; /* nobody asks for it any more once this is written; 0: he may */
+    struct hocket_error error;
+};
+
+/* Why writing waits: the backend says so, or there is no memory to hand over to it. */
+enum { HOCKET__STORE_PAUSE_BACKEND = 1, HOCKET__STORE_PAUSE_MEMORY = 2 };
+
 struct hocket__store {
     struct hocket__store_options o; /* with the defaults in place */
     struct hocket__store_backend *backend;
     uv_idle_t turn; /* active while something is to be handed over */
+    uv_timer_t again;
+    int open_handles;
     struct hocket__buf batch;
+    struct hocket__buf
+        unsent; /* of an earlier turn: what the backend had no memory for; its end is at unsent_to */
+    uint64_t unsent_to;
+    size_t owed; /* claims of this store: there is room in the batch to let go of each */
     uint64_t handed, written, synced; /* seq */
     struct hocket__list waits;        /* by seq */
     struct hocket__list calls, asked; /* not yet given to the backend; given */
@@ -110,7 +132,9 @@ struct hocket__store {
     size_t max_key; /* bytes of a name that the backend has an index of; 0: any */
     bool unlimited; /* what is handed over now belongs together, however much it is */
     int watchers;
-    bool paused;                      /* writing fails, and is tried again */
+    int64_t begun_ms,
+        broken_ms;   /* when it began to be opened, and when it was told that it cannot be */
+    unsigned paused; /* writing fails, and is tried again */
     struct hocket_error error, pause; /* when broken; when paused */
     void (*on_closed)(void *ud);
     void *ud;
@@ -124,8 +148,14 @@ int hocket__store_new(
 void hocket__store_next_turn(struct hocket__store *s);
 /* Takes back what this turn has handed over since the batch had this length. */
 void hocket__store_rewind(struct hocket__store *s, size_t len);
+/* A claim was made. Room to let go of it comes with what is handed over next. */
+void hocket__store_owe(struct hocket__store *s);
+/* Room for all of them, in a batch: what ends a claim needs no memory. 0 or ENOMEM. */
+int hocket__store_reserve(const struct hocket__store *s, struct hocket__buf *batch);
 /* Whether a backend that has an index of such names takes this one. */
 bool hocket__store_is_fair(const struct hocket__store *s, struct hocket__str name);
+/* Somebody needs it: one that could not be opened, some time ago, is opened again. */
+void hocket__store_mend(struct hocket__store *s);
 /* A call for the next turn. */
 void hocket__store_enqueue(struct hocket__store *s, struct hocket__store_call *c);
 
@@ -136,6 +166,11 @@ void hocket__store_kept(struct hocket__store *s, uint64_t written, uint64_t sync
 void hocket__store_answer(struct hocket__store *s, struct hocket__store_call *call);
 void hocket__store_tell(struct hocket__store *s, enum hocket__store_news news, const char *id,
     const struct hocket_error *err);
+/* REFUSED: of a claim of this store. The front's from here on; once for each claim. */
+void hocket__store_refuse(struct hocket__store *s, struct hocket__store_refused *r);
+/* NULL: out of memory. */
+struct hocket__store_refused *hocket__store_refused_new(
+    const struct hocket_allocator *a, const char *id);
 /* Who had this run, which was refused, has let go of it: once all that was handed over is kept, that is forgotten. */
 void hocket__store_left(struct hocket__store *s, const char *id);
 void hocket__store_closed(struct hocket__store *s);

@@ -15,6 +15,23 @@ bool hocket__store_is_fair(const struct hocket__store *s, struct hocket__str nam
     return s->max_key == 0 || name.n <= s->max_key;
 }
 
+/* Kind, id and fence. */
+#define RELEASE_BYTES (1 + HOCKET__STORE_ID + 10)
+
+void hocket__store_owe(struct hocket__store *s)
+{
+    s->owed++;
+}
+
+int hocket__store_reserve(const struct hocket__store *s, struct hocket__buf *batch)
+{
+    size_t before = batch->len;
+    int rc = hocket__buf_reserve(batch, s->owed * RELEASE_BYTES);
+    if (rc < 0)
+        hocket__buf_rewind(batch, before);
+    return rc;
+}
+
 /* A name that is longer than the backend's index takes would fail the transaction that it is in, with all that others say. */
 static bool has_fair_names(const struct hocket__store *s, const struct hocket__store_command *c)
 {
@@ -49,6 +66,7 @@ static int hand_over(struct hocket__store *s, const struct hocket__store_command
 {
     if (s->closing)
         return HOCKET_ECLOSED;
+    hocket__store_mend(s);
     if (s->broken)
         return s->error.status;
     bool limited = !s->unlimited && !is_last_word(c);
@@ -59,12 +77,15 @@ static int hand_over(struct hocket__store *s, const struct hocket__store_command
     if (rc < 0)
         return rc;
     s->handed += s->batch.len - before;
-    if (s->batch.len - before > HOCKET__STORE_MAX_ROW) {
+    if (s->batch.len - before > HOCKET__STORE_MAX_ROW)
+        rc = HOCKET_ELIMIT;
+    else if (c->kind != HOCKET__STORE_RELEASE)
+        rc = hocket__store_reserve(s, &s->batch);
+    if (rc < 0)
         hocket__store_rewind(s, before);
-        return HOCKET_ELIMIT;
-    }
-    hocket__store_next_turn(s);
-    return 0;
+    else
+        hocket__store_next_turn(s);
+    return rc;
 }
 
 static struct hocket__store_command command(
@@ -95,7 +116,10 @@ int hocket__store_put(
     c.row.run.fence = 1;
     c.row.run.attempts = 0;
     c.row.run.owner = (struct hocket__store_owner){ .host = HOCKET__STR("") };
-    return hand_over(s, &c);
+    hocket__store_owe(s);
+    int rc = hand_over(s, &c);
+    s->owed -= rc < 0;
+    return rc;
 }
 
 /* Only the fields that `set` names are handed over; the others would cost their bytes in every
@@ -167,7 +191,9 @@ int hocket__store_release(struct hocket__store *s, const struct hocket__store_cl
 {
     struct hocket__store_command c = command(HOCKET__STORE_RELEASE, claim);
     int rc = hand_over(s, &c);
-    if (rc == 0)
-        hocket__store_left(s, claim->id);
-    return rc;
+    if (rc < 0)
+        return rc;
+    s->owed -= s->owed > 0;
+    hocket__store_left(s, claim->id);
+    return 0;
 }

@@ -1253,22 +1253,46 @@ static void notes_survive_their_store(void **state)
     assert_string_equal(notes(f, "m", "", "after"), "b");
 }
 
+/* What failed half-way is there still, where the store lasts. */
+static struct hocket__store_claim put_another(struct fixture *f, char id[HOCKET__STORE_ID + 1])
+{
+    static int lives;
+    struct hocket__store_claim claim;
+    snprintf(id, HOCKET__STORE_ID + 1, "01KANC3V0QZJ9E4W2X6T%06d", lives++);
+    struct hocket__store_run r = fixture_run(id);
+    return hocket__store_put(f->s, &r, &claim) == 0 ? claim : (struct hocket__store_claim){ 0 };
+}
+
+/* Memory is there again, and nothing is left of that it was out: what could not be written is written. */
+static void check_that_it_works(struct fixture *f)
+{
+    char id[HOCKET__STORE_ID + 1];
+    struct hocket__store_claim claim = put_another(f, id);
+    assert_string_equal(claim.id, id);
+    fixture_append(f, &claim, 1);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(entries(f, id, 1), 0);
+    assert_int_equal(f->count, 1);
+    assert_int_equal(hocket__store_release(f->s, &claim), 0);
+    assert_int_equal(f->news[HOCKET__STORE_BROKEN], 0);
+    assert_int_equal(f->news[HOCKET__STORE_PAUSED], f->news[HOCKET__STORE_GOING]);
+}
+
 static void whole_life(struct test_alloc *t, void *ud)
 {
     struct fixture *f = ud;
     struct hocket_error err;
-    static int lives;
-    char id[HOCKET__STORE_ID + 1]; /* what failed half-way is there still, where the store lasts */
-    snprintf(id, sizeof(id), "01KANC3V0QZJ9E4W2X6T%06d", lives++);
-    struct hocket__store_run r = fixture_run(id);
-    struct hocket__store_claim claim;
+    char id[HOCKET__STORE_ID + 1];
+    f->impatient = t->fail_rest;
+    memset(f->news, 0, sizeof(f->news));
     f->o.alloc = &t->a;
     if (the_kind->open(&f->o, &f->s, &err) < 0) {
         uv_run(&f->loop, UV_RUN_DEFAULT);
         assert_true(t->failed);
         return;
     }
-    int rc = hocket__store_put(f->s, &r, &claim);
+    struct hocket__store_claim claim = put_another(f, id);
+    int rc = claim.id[0] ? 0 : HOCKET_ENOMEM;
     for (uint64_t n = 1; rc == 0 && n <= 3; n++) {
         struct hocket__store_entry e = fixture_entry(n, "a value");
         rc = hocket__store_append(f->s, &claim, &e);
@@ -1279,6 +1303,9 @@ static void whole_life(struct test_alloc *t, void *ud)
     rc = rc == 0 ? remove_run(f, id) : rc;
     rc = rc == 0 ? note_put(f, "m", "a", "a note") : rc;
     rc = rc == 0 ? note_del(f, "m", "a") : rc;
+    t->fail_at = 0;
+    f->impatient = false;
+    check_that_it_works(f);
     fixture_close(f);
     assert_true(rc == 0 || t->failed);
     assert_true(rc == 0 || rc == HOCKET_ENOMEM || rc == HOCKET_ESTATE);
@@ -1290,6 +1317,7 @@ static void any_allocation_may_fail(void **state)
     fixture_close(f);
     test_alloc_each(whole_life, f);
     f->o.alloc = &f->t.a;
+    f->impatient = false;
 }
 
 int conformance(const struct store_kind *kind)

@@ -710,6 +710,7 @@ static void life_of_three(struct test_alloc *t, void *ud)
     char pool[16];
     snprintf(pool, sizeof(pool), "life %d", life++);
     f->o.alloc = &t->a;
+    f->impatient = t->fail_rest;
     if (the_kind->open(&f->o, &f->s, &err) < 0) {
         uv_run(&f->loop, UV_RUN_DEFAULT);
         assert_true(t->failed);
@@ -737,6 +738,7 @@ static void any_allocation_may_fail(void **state)
     fixture_close(f);
     test_alloc_each(life_of_three, f);
     f->o.alloc = &f->t.a;
+    f->impatient = false;
 }
 
 /* ---- Several processes ------------------------------------------------------------------------- */

@@ -33,12 +33,17 @@ void fixture_init(struct fixture *f, const struct store_kind *kind)
     hocket__buf_init(&f->rows, &hocket__malloc, 0);
 }
 
+int fixture_try(struct fixture *f, struct hocket_error *err)
+{
+    if (f->now)
+        f->o.wall_ms = wall_ms;
+    return f->kind->open(&f->o, &f->s, err);
+}
+
 void fixture_open(struct fixture *f)
 {
     struct hocket_error err = { 0 };
-    if (f->now)
-        f->o.wall_ms = wall_ms;
-    int rc = f->kind->open(&f->o, &f->s, &err);
+    int rc = fixture_try(f, &err);
     if (rc < 0)
         fail_msg("%s: %s", f->kind->name, err.message);
 }
@@ -113,7 +118,7 @@ static void on_kept(struct hocket__store_wait *w, int status, const struct hocke
 int fixture_commit(
     struct fixture *f, const struct hocket__store_claim *claim, enum hocket__store_kept kept)
 {
-    struct commit c = { .wait.done = on_kept, .f = f };
+    struct commit c = { .wait.done = on_kept, .wait.no_pause = f->impatient, .f = f };
     hocket__store_commit(f->s, claim, kept, &c.wait);
     assert_false(c.done);
     fixture_until(f, &c.done);

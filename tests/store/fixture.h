@@ -47,10 +47,12 @@ struct fixture {
     struct hocket__buf rows; /* packed */
     size_t count;
     size_t stop_after; /* the row callback ends it then */
+    bool impatient;    /* a commit ends with why it waits, where writing is paused */
 };
 
 void fixture_init(struct fixture *f, const struct store_kind *kind);
-void fixture_open(struct fixture *f);  /* fails the test */
+void fixture_open(struct fixture *f); /* fails the test */
+int fixture_try(struct fixture *f, struct hocket_error *err);
 void fixture_close(struct fixture *f); /* the store alone */
 void fixture_deinit(struct fixture *f);
 

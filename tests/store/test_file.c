@@ -369,6 +369,54 @@ static void what_is_no_file_is_refused(void **state)
     f->o.path = path;
 }
 
+/* A folder stands in its place, and then no more: the second run that needs the store finds it; what the first one said is not in it. */
+static void what_stood_in_the_way_may_go(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim first, second;
+    struct hocket__store_run one = fixture_run(RUN_1), other = fixture_run(RUN_2);
+    make_directory(f);
+    assert_int_equal(mkdir(f->path, 0700), 0);
+    f->now = 1000000;
+    fixture_open(f);
+    assert_int_equal(hocket__store_put(f->s, &one, &first), 0);
+    assert_true(fixture_commit(f, &first, HOCKET__STORE_WRITTEN) < 0);
+    assert_int_equal(f->news[HOCKET__STORE_BROKEN], 1);
+    assert_int_equal(rmdir(f->path), 0);
+    assert_int_equal(hocket__store_put(f->s, &other, &second), 0);
+    assert_int_equal(fixture_commit(f, &second, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(f->news[HOCKET__STORE_READY], 1);
+    assert_int_equal(find(f, RUN_2), 0);
+    assert_int_equal(find(f, RUN_1), HOCKET_ENOTFOUND);
+    assert_int_equal(hocket__store_release(f->s, &second), 0);
+}
+
+/* And where it stays everything ends with it again, told anew. */
+static void what_stands_in_the_way_is_told_again(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_run run = fixture_run(RUN_1);
+    struct hocket__store_claim claim;
+    make_directory(f);
+    assert_int_equal(mkdir(f->path, 0700), 0);
+    f->now = 1000000;
+    fixture_open(f);
+    for (size_t i = 1; i <= 3; i++) {
+        struct hocket__store_reply r = fixture_reply(f);
+        assert_true(fixture_answer(f, hocket__store_find(f->s, HOCKET__STR("0"), &r, NULL)) < 0);
+        assert_int_equal(f->news[HOCKET__STORE_BROKEN], i);
+    }
+    f->now += 1000; /* it took a second to say so: it is not asked at each call */
+    assert_int_equal(hocket__store_put(f->s, &run, &claim), 0);
+    f->now += 1000;
+    assert_true(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN) < 0);
+    assert_int_equal(rmdir(f->path), 0);
+    assert_true(hocket__store_put(f->s, &run, &claim) < 0);
+    f->now += 3000;
+    assert_int_equal(hocket__store_put(f->s, &run, &claim), 0);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
+}
+
 static void networks_are_known(void **state)
 {
     (void) state;
@@ -1022,6 +1070,8 @@ int main(void)
         TEST(what_stands_in_a_wal_is_looked_at),
         TEST(what_may_only_be_read_is_of_this_version),
         TEST(what_is_no_file_is_refused),
+        TEST(what_stood_in_the_way_may_go),
+        TEST(what_stands_in_the_way_is_told_again),
         TEST(networks_are_known),
         TEST(another_kind_of_file_is_refused),
         TEST(a_newer_one_is_refused),

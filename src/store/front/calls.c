@@ -58,8 +58,10 @@ static int hand_rows(
     struct hocket__store_row row;
     int rc = 0;
     while (rc == 0 && !c->cancelled && hocket__store_unpack(rows, &row) == 1) {
-        if (is_taking(c) && c->status == 0)
+        if (is_taking(c) && c->status == 0) {
             hocket__front_forgive(s, row.run.id);
+            hocket__store_owe(s);
+        }
         rc = c->reply.row ? c->reply.row(c->reply.ud, &row) : 0;
     }
     return rc;
@@ -99,6 +101,7 @@ void hocket__store_answer(struct hocket__store *s, struct hocket__store_call *c)
 
 void hocket__store_enqueue(struct hocket__store *s, struct hocket__store_call *c)
 {
+    hocket__store_mend(s);
     hocket__list_add(&s->calls, &c->link);
     hocket__store_next_turn(s);
 }
@@ -125,6 +128,15 @@ void hocket__front_give_calls(struct hocket__store *s, struct hocket__list *give
             finish_call(s, c, s->error.status, &s->error);
         else
             s->backend->ops->ask(s->backend, c);
+    }
+}
+
+void hocket__front_put_back_calls(struct hocket__store *s, struct hocket__list *given)
+{
+    while (!hocket__list_empty(given)) {
+        struct hocket__list *last = given->prev;
+        hocket__list_del(last);
+        hocket__list_add(s->calls.next, last);
     }
 }
 

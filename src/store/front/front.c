@@ -7,7 +7,9 @@
  *
  * `handed`, `written` and `synced` count bytes of batches since the store was opened: a wait is due
  * when what was handed over before it lies below one of the other two. A store that breaks stays
- * broken: what could not be kept is not forgotten by going on.
+ * broken: what could not be kept is not forgotten by going on. But one that could not be opened has kept nothing, and is opened
+ * again when it is needed. Where only memory is out nothing breaks: what could not be handed
+ * to the backend is handed over again, and what comes meanwhile waits behind it.
  *
  * Lists: `waits` in the order of their commits; `calls` that the backend has not seen; `asked` that
  * it has, and owns until it answers. */
@@ -18,6 +20,9 @@
 #define MAX_PENDING ((size_t) 64 * 1024 * 1024)
 #define LEASE_MS    60000
 #define LINGER_MS   10
+#define MEND_SHARE                                                                                 \
+    3 /* what the last try to open it took, so many times over there is no other one */
+#define AGAIN_MS 20 /* until what there was no memory for is handed over again */
 
 static void on_turn(uv_idle_t *turn);
 static void close_now(struct hocket__store *s);
@@ -46,32 +51,76 @@ static void tell(struct hocket__store *s, enum hocket__store_news news, const ch
 
 /* ---- Turns --------------------------------------------------------------------------------- */
 
-/* A backend that does it at once tells of it at once, and those who hear it hand over more: that is the next batch, with
- * memory of its own. Where there is none, this one's is used again. */
-static void submit(struct hocket__store *s)
+/* Told when it changes, whoever it is that cannot go on; err NULL: he can. */
+static void set_pause(struct hocket__store *s, unsigned who, const struct hocket_error *err)
 {
-    struct hocket__buf batch = s->batch;
-    if (batch.len == 0)
-        return;
-    hocket__buf_init(&s->batch, batch.a, batch.max);
-    if (!s->broken)
-        s->backend->ops->submit(s->backend, &batch, s->handed);
-    if (s->batch.data) {
-        hocket__buf_deinit(&batch);
-        return;
-    }
-    hocket__buf_reset(&batch);
-    s->batch = batch;
+    bool was = s->paused != 0;
+    s->paused = err ? s->paused | who : s->paused & ~who;
+    if (err)
+        s->pause = *err;
+    if (was != (s->paused != 0))
+        tell(s, err ? HOCKET__STORE_PAUSED : HOCKET__STORE_GOING, NULL, err);
+    if (err)
+        hocket__front_finish_waits(s);
 }
 
-/* All that was handed over and asked, in that order. */
+static void on_again(uv_timer_t *again)
+{
+    hocket__store_next_turn(again->data);
+}
+
+static void note_memory(struct hocket__store *s, int rc)
+{
+    struct hocket_error err;
+    if (rc == 0 && !(s->paused & HOCKET__STORE_PAUSE_MEMORY))
+        return;
+    if (rc < 0 && !s->closing)
+        uv_timer_start(&s->again, on_again, AGAIN_MS, 0);
+    hocket__error_nomem(&err);
+    set_pause(s, HOCKET__STORE_PAUSE_MEMORY, rc < 0 ? &err : NULL);
+}
+
+/* 0, or ENOMEM: then it stays where it is. */
+static int take_batch(struct hocket__store *s)
+{
+    int rc = s->batch.len > 0 ? hocket__store_reserve(s, &s->unsent) : 0;
+    if (rc < 0 || s->batch.len == 0)
+        return rc;
+    struct hocket__buf empty = s->unsent;
+    s->unsent = s->batch;
+    s->unsent_to = s->handed;
+    s->batch = empty;
+    return 0;
+}
+
+/* A backend that does it at once tells of it at once, and those who hear it hand over more: that is the next batch, in the
+ * other buffer. */
+static int submit(struct hocket__store *s)
+{
+    int rc = s->unsent.len == 0 ? take_batch(s) : 0;
+    if (rc == 0 && s->unsent.len > 0 && !s->broken)
+        rc = s->backend->ops->submit(s->backend, &s->unsent, s->unsent_to);
+    if (rc == 0)
+        hocket__buf_reset(&s->unsent);
+    note_memory(s, rc);
+    return rc;
+}
+
+/* All that was handed over and asked, in that order. What could not be handed over in an earlier turn is a turn of its own. */
 static void hand_on(struct hocket__store *s)
 {
     struct hocket__list given;
+    bool behind = s->unsent.len > 0;
     hocket__front_take_calls(s, &given);
-    submit(s);
-    hocket__front_want(s);
-    hocket__front_give_calls(s, &given);
+    int rc = submit(s);
+    if (rc == 0 && !behind) {
+        hocket__front_want(s);
+        hocket__front_give_calls(s, &given);
+        return;
+    }
+    hocket__front_put_back_calls(s, &given);
+    if (rc == 0)
+        hocket__store_next_turn(s);
 }
 
 static void on_turn(uv_idle_t *turn)
@@ -98,9 +147,33 @@ static void break_store(struct hocket__store *s, const struct hocket_error *err)
     if (s->broken)
         return;
     s->broken = true;
+    s->broken_ms = hocket__store_wall_ms(&s->o);
     s->error = *err;
     tell(s, HOCKET__STORE_BROKEN, NULL, &s->error);
     hocket__store_next_turn(s);
+}
+
+/* A file is asked for at once, a server that lets everybody wait only now and then. A clock that was put back keeps nobody from it. */
+static bool may_mend(const struct hocket__store *s)
+{
+    int64_t ms = hocket__store_wall_ms(&s->o) - s->broken_ms;
+    return s->broken && !s->ready && !s->closing && s->backend->ops->again
+           && (ms < 0 || ms >= MEND_SHARE * (s->broken_ms - s->begun_ms));
+}
+
+/* Whoever had handed something over was told that it is not kept. */
+void hocket__store_mend(struct hocket__store *s)
+{
+    if (!s->broken || !may_mend(s))
+        return;
+    s->broken = false;
+    s->owed = 0;
+    hocket__buf_reset(&s->batch);
+    hocket__buf_reset(&s->unsent);
+    hocket__front_forgive_all(s);
+    s->written = s->synced = s->handed;
+    s->begun_ms = hocket__store_wall_ms(&s->o);
+    s->backend->ops->again(s->backend, s->handed);
 }
 
 void hocket__store_opened(struct hocket__store *s)
@@ -109,32 +182,26 @@ void hocket__store_opened(struct hocket__store *s)
     hocket__store_next_turn(s);
 }
 
-static void note_pause(
-    struct hocket__store *s, enum hocket__store_news news, const struct hocket_error *err)
-{
-    if (news == HOCKET__STORE_PAUSED)
-        s->pause = *err;
-    if (news == HOCKET__STORE_PAUSED || news == HOCKET__STORE_GOING)
-        s->paused = news == HOCKET__STORE_PAUSED;
-}
-
 void hocket__store_tell(struct hocket__store *s, enum hocket__store_news news, const char *id,
     const struct hocket_error *err)
 {
-    int rc = news == HOCKET__STORE_REFUSED ? hocket__front_refuse(s, id, err) : 0;
-    struct hocket_error nomem;
-    if (rc == HOCKET_ENOMEM) {
-        hocket__error_nomem(&nomem);
-        break_store(s, &nomem);
-    } else if (news == HOCKET__STORE_BROKEN) {
-        break_store(s, err);
-    } else if (rc == 0) {
-        s->ready |= news == HOCKET__STORE_READY;
-        note_pause(s, news, err);
-        tell(s, news, id, err);
-        if (news == HOCKET__STORE_READY || news == HOCKET__STORE_PAUSED)
-            hocket__front_finish_waits(s);
+    switch (news) {
+    case HOCKET__STORE_BROKEN: break_store(s, err); return;
+    case HOCKET__STORE_PAUSED: set_pause(s, HOCKET__STORE_PAUSE_BACKEND, err); return;
+    case HOCKET__STORE_GOING: set_pause(s, HOCKET__STORE_PAUSE_BACKEND, NULL); return;
+    default: break;
     }
+    s->ready |= news == HOCKET__STORE_READY;
+    tell(s, news, id, err);
+    if (news == HOCKET__STORE_READY)
+        hocket__front_finish_waits(s);
+}
+
+void hocket__store_refuse(struct hocket__store *s, struct hocket__store_refused *r)
+{
+    struct hocket__store_refused said = *r; /* who hears it may let go of it */
+    if (hocket__front_refuse(s, r))
+        tell(s, HOCKET__STORE_REFUSED, said.id, &said.error);
 }
 
 bool hocket__store_secure(struct hocket__store *s, const struct hocket__store_claim *claim)
@@ -197,9 +264,13 @@ int hocket__store_new(
         return hocket__error_nomem(err);
     s->o = *o;
     set_defaults(&s->o);
+    s->begun_ms = hocket__store_wall_ms(o);
     uv_idle_init(o->loop, &s->turn);
-    s->turn.data = s;
+    uv_timer_init(o->loop, &s->again);
+    s->turn.data = s->again.data = s;
+    s->open_handles = 2;
     hocket__buf_init(&s->batch, o->alloc, 0);
+    hocket__buf_init(&s->unsent, o->alloc, 0);
     hocket__list_init(&s->waits);
     hocket__list_init(&s->calls);
     hocket__list_init(&s->asked);
@@ -208,13 +279,16 @@ int hocket__store_new(
     return 0;
 }
 
-static void on_turn_closed(uv_handle_t *handle)
+static void on_handle_closed(uv_handle_t *handle)
 {
     struct hocket__store *s = handle->data;
     void (*on_closed)(void *ud) = s->on_closed;
     void *ud = s->ud;
+    if (--s->open_handles > 0)
+        return;
     hocket__front_forgive_all(s);
     hocket__buf_deinit(&s->batch);
+    hocket__buf_deinit(&s->unsent);
     hocket__free(s->o.alloc, s, sizeof(*s));
     if (on_closed)
         on_closed(ud);
@@ -236,7 +310,8 @@ void hocket__store_closed(struct hocket__store *s)
 {
     s->backend = NULL;
     end_all(s);
-    uv_close((uv_handle_t *) &s->turn, on_turn_closed);
+    uv_close((uv_handle_t *) &s->turn, on_handle_closed);
+    uv_close((uv_handle_t *) &s->again, on_handle_closed);
 }
 
 /* The last batch goes out before the backend is closed, which keeps it before it says that it is
@@ -244,7 +319,10 @@ void hocket__store_closed(struct hocket__store *s)
 static void close_now(struct hocket__store *s)
 {
     uv_idle_stop(&s->turn);
+    uv_timer_stop(&s->again);
     hand_on(s);
+    if (s->unsent.len > 0 || s->batch.len > 0)
+        hand_on(s);
     hocket__front_hold(s);
     s->backend->ops->close(s->backend);
 }

@@ -8,8 +8,8 @@ void hocket__front_hold(struct hocket__store *s);
 
 /* ---- waits.c ---- */
 
-/* 0, EEXIST (it was told before) or ENOMEM. */
-int hocket__front_refuse(struct hocket__store *s, const char *id, const struct hocket_error *err);
+/* False: it was told before, and r is gone. */
+bool hocket__front_refuse(struct hocket__store *s, struct hocket__store_refused *r);
 bool hocket__front_is_refused(struct hocket__store *s, const char *id);
 /* The run was claimed anew: what was refused under an older claim is settled. */
 void hocket__front_forgive(struct hocket__store *s, const char *id);
@@ -27,5 +27,7 @@ void hocket__front_end_waits(struct hocket__store *s);
 /* Those that were asked up to now, out of the store's list. */
 void hocket__front_take_calls(struct hocket__store *s, struct hocket__list *given);
 void hocket__front_give_calls(struct hocket__store *s, struct hocket__list *given);
+/* Back into it, before those that were asked since. */
+void hocket__front_put_back_calls(struct hocket__store *s, struct hocket__list *given);
 /* Those that no backend has seen, with the store's error. */
 void hocket__front_end_calls(struct hocket__store *s);

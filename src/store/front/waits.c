@@ -1,44 +1,37 @@
 /* Who waits until something is kept, and the runs whose writes were refused: their waits fail, and no others. */
 #include "store/front/front_impl.h"
 
-/* A run that others write now, or whose writes made no sense. */
-struct refused {
-    struct hocket__list link;
-    char id[HOCKET__STORE_ID + 1];
-    uint64_t left; /* nobody asks for it any more once this is written; 0: he may */
-    struct hocket_error error;
-};
-
 /* ---- Refused runs ------------------------------------------------------------------------ */
 
-static struct refused *refused_of(struct hocket__store *s, const char *id)
+static struct hocket__store_refused *refused_of(struct hocket__store *s, const char *id)
 {
     for (struct hocket__list *l = s->refused.next; l != &s->refused; l = l->next) {
-        struct refused *r = hocket__container_of(l, struct refused, link);
+        struct hocket__store_refused *r =
+            hocket__container_of(l, struct hocket__store_refused, link);
         if (memcmp(r->id, id, HOCKET__STORE_ID) == 0)
             return r;
     }
     return NULL;
 }
 
-static void drop(struct hocket__store *s, struct refused *r)
+static void drop(struct hocket__store_refused *r)
 {
     hocket__list_del(&r->link);
-    hocket__free(s->o.alloc, r, sizeof(*r));
+    hocket__free(r->a, r, sizeof(*r));
 }
 
 /* The run was claimed anew: what was refused under an older claim is settled. */
 void hocket__front_forgive(struct hocket__store *s, const char *id)
 {
-    struct refused *r = refused_of(s, id);
+    struct hocket__store_refused *r = refused_of(s, id);
     if (r)
-        drop(s, r);
+        drop(r);
 }
 
 /* Waits that were begun before may be under way. */
 void hocket__store_left(struct hocket__store *s, const char *id)
 {
-    struct refused *r = refused_of(s, id);
+    struct hocket__store_refused *r = refused_of(s, id);
     if (r)
         r->left = s->handed;
 }
@@ -46,25 +39,34 @@ void hocket__store_left(struct hocket__store *s, const char *id)
 static void drop_left(struct hocket__store *s)
 {
     for (struct hocket__list *l = s->refused.next, *next; l != &s->refused; l = next) {
-        struct refused *r = hocket__container_of(l, struct refused, link);
+        struct hocket__store_refused *r =
+            hocket__container_of(l, struct hocket__store_refused, link);
         next = l->next;
         if (r->left && r->left <= s->written)
-            drop(s, r);
+            drop(r);
     }
 }
 
-/* Out of memory it is not remembered: then the store as a whole is of no use any more. */
-int hocket__front_refuse(struct hocket__store *s, const char *id, const struct hocket_error *err)
+struct hocket__store_refused *hocket__store_refused_new(
+    const struct hocket_allocator *a, const char *id)
 {
-    if (refused_of(s, id))
-        return HOCKET_EEXIST;
-    struct refused *r = hocket__zero(s->o.alloc, sizeof(*r));
+    struct hocket__store_refused *r = hocket__zero(a, sizeof(*r));
     if (!r)
-        return HOCKET_ENOMEM;
+        return NULL;
+    r->a = a;
+    hocket__list_init(&r->link);
     memcpy(r->id, id, HOCKET__STORE_ID);
-    r->error = *err;
-    hocket__list_add(&s->refused, &r->link);
-    return 0;
+    return r;
+}
+
+bool hocket__front_refuse(struct hocket__store *s, struct hocket__store_refused *r)
+{
+    bool news = !refused_of(s, r->id);
+    if (news)
+        hocket__list_add(&s->refused, &r->link);
+    else
+        drop(r);
+    return news;
 }
 
 bool hocket__front_is_refused(struct hocket__store *s, const char *id)
@@ -75,7 +77,7 @@ bool hocket__front_is_refused(struct hocket__store *s, const char *id)
 void hocket__front_forgive_all(struct hocket__store *s)
 {
     while (!hocket__list_empty(&s->refused))
-        drop(s, hocket__container_of(s->refused.next, struct refused, link));
+        drop(hocket__container_of(s->refused.next, struct hocket__store_refused, link));
 }
 
 /* ---- Waits ------------------------------------------------------------------------------- */
@@ -132,7 +134,7 @@ static const struct hocket_error *reason(
  * it. */
 static void finish_wait(struct hocket__store *s, struct hocket__store_wait *w)
 {
-    struct refused *r = w->id[0] ? refused_of(s, w->id) : NULL;
+    struct hocket__store_refused *r = w->id[0] ? refused_of(s, w->id) : NULL;
     hocket__list_del(&w->link);
     const struct hocket_error *why = r ? &r->error : reason(s, w);
     w->done(w, why ? why->status : 0, why);

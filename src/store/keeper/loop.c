@@ -82,7 +82,7 @@ static void tell_refusals(struct hocket__keeper_store *q)
             hocket__container_of(l, struct hocket__keeper_refusal, link);
         tell_kept(q, r->written, r->synced);
         tell_answers(q, r->answered);
-        hocket__store_tell(q->base.store, HOCKET__STORE_REFUSED, r->id, &r->error);
+        hocket__store_refuse(q->base.store, r->refused);
         if (r->over)
             hocket__store_left(q->base.store, r->id);
         hocket__free(&hocket__malloc, r, sizeof(*r));
@@ -147,25 +147,26 @@ static void wake(struct hocket__keeper_store *q)
 
 /* Signalled when it was empty only, and sleeps: a thread that has something to do looks at all of it when it
  * takes the next round, and one that is awake sees it in time. */
-static void keeper_submit(struct hocket__store_backend *b, struct hocket__buf *batch, uint64_t seq)
+static int keeper_submit(struct hocket__store_backend *b, struct hocket__buf *batch, uint64_t seq)
 {
     struct hocket__keeper_store *q = of(b);
     hocket__keeper_lock(q);
-    bool was_empty = q->incoming.len == 0, asleep = q->asleep;
-    hocket__ahead_gather(&q->ahead, hocket__buf_str(batch), seq, q->written);
+    size_t before = q->incoming.len;
+    bool wakes = before == 0 && q->asleep;
     int rc = hocket__buf_add(&q->incoming, batch->data, batch->len);
-    if (was_empty)
-        q->incoming_ms = hocket__keeper_clock();
-    if (rc == 0)
-        q->incoming_seq = seq;
-    hocket__keeper_unlock(q);
-    if (rc < 0) { /* half of what was handed over is not to be kept */
-        struct hocket_error e;
-        hocket__error_nomem(&e);
-        hocket__store_tell(b->store, HOCKET__STORE_BROKEN, NULL, &e);
-    } else if (was_empty && asleep) {
-        wake(q);
+    if (rc < 0) {
+        hocket__buf_rewind(&q->incoming, before);
+        hocket__keeper_unlock(q);
+        return rc;
     }
+    hocket__ahead_gather(&q->ahead, hocket__buf_str(batch), seq, q->written);
+    if (before == 0)
+        q->incoming_ms = hocket__keeper_clock();
+    q->incoming_seq = seq;
+    hocket__keeper_unlock(q);
+    if (wakes)
+        wake(q);
+    return 0;
 }
 
 static void keeper_want(struct hocket__store_backend *b, uint64_t seq, enum hocket__store_kept kept)
@@ -202,6 +203,19 @@ static void keeper_ask(struct hocket__store_backend *b, struct hocket__store_cal
     struct hocket__keeper_store *q = of(b);
     hocket__keeper_lock(q);
     hocket__list_add(&q->questions, &call->backend_link);
+    hocket__keeper_unlock(q);
+    wake(q);
+}
+
+/* What was handed over before counts as over: whoever waited for it was told. */
+static void keeper_again(struct hocket__store_backend *b, uint64_t seq)
+{
+    struct hocket__keeper_store *q = of(b);
+    hocket__keeper_lock(q);
+    hocket__buf_reset(&q->incoming);
+    q->written = q->synced = q->told_written = q->told_synced = q->incoming_seq = seq;
+    q->broken = q->told_broken = false;
+    q->again = true;
     hocket__keeper_unlock(q);
     wake(q);
 }
@@ -249,6 +263,7 @@ static const struct hocket__store_backend_ops keeper_ops = {
     .want = keeper_want,
     .secure = keeper_secure,
     .ask = keeper_ask,
+    .again = keeper_again,
     .hold = keeper_hold,
     .watch = keeper_watch,
     .close = keeper_close,

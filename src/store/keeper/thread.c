@@ -5,7 +5,9 @@
  *    wait until due ─> take the round ─> write (again and again while the disk is full) ─> answer ─> chores ─┐
  *          ^                               │ the database is no longer what it was                               │
  *          └───────────────────────────────┼─────────────────────────────────────────────────────────────────┘
- *                                          └─> broken: everything ends with the reason, until it is closed */
+ *                                          └─> broken: everything ends with the reason, until it is closed
+ *
+ * One that cannot be opened is broken, too, until somebody needs it again: then it is opened anew. */
 #include "store/keeper/thread.h"
 
 #include <stdlib.h>
@@ -54,6 +56,36 @@ static void tell_paused(struct hocket__keeper_store *q, bool paused)
         uv_async_send(&q->out);
 }
 
+static struct hocket__keeper_refusal *refusal_of(
+    const struct hocket__keeper *k, const struct hocket__claimed *c)
+{
+    struct hocket__keeper_refusal *r = hocket__zero(&hocket__malloc, sizeof(*r));
+    struct hocket__store_refused *refused =
+        r ? hocket__store_refused_new(&hocket__malloc, c->id) : NULL;
+    if (!refused) {
+        hocket__free(&hocket__malloc, r, sizeof(*r));
+        return NULL;
+    }
+    r->refused = refused;
+    memcpy(r->id, c->id, sizeof(r->id));
+    hocket__store_refusal(c->refused_kind, c->id, c->refusal, &refused->error);
+    if (c->refusal == HOCKET_EDENIED && k->denied)
+        hocket__error(&refused->error, HOCKET_EDENIED, "%s cannot be kept: %s", c->id, k->denied);
+    r->over = c->released && c->transaction == k->transaction;
+    return r;
+}
+
+static void tell_refusal(struct hocket__keeper_store *q, struct hocket__keeper_refusal *r)
+{
+    hocket__keeper_lock(q);
+    r->written = q->written;
+    r->synced = q->synced;
+    r->answered = q->answered;
+    hocket__list_add(&q->refusals, &r->link);
+    hocket__keeper_unlock(q);
+    uv_async_send(&q->out);
+}
+
 int hocket__keeper_tell_refusals(struct hocket__keeper_store *q)
 {
     struct hocket__keeper *k = q->k;
@@ -61,24 +93,12 @@ int hocket__keeper_tell_refusals(struct hocket__keeper_store *q)
         return 0;
     for (struct hocket__list *l = k->claims.next; l != &k->claims; l = l->next) {
         struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);
-        if (!c->refusal || c->told)
-            continue;
-        struct hocket__keeper_refusal *r = hocket__zero(&hocket__malloc, sizeof(*r));
-        if (!r)
+        struct hocket__keeper_refusal *r = c->refusal && !c->told ? refusal_of(k, c) : NULL;
+        if (c->refusal && !c->told && !r)
             return hocket__error_nomem(k->error);
-        memcpy(r->id, c->id, sizeof(r->id));
-        hocket__store_refusal(c->refused_kind, c->id, c->refusal, &r->error);
-        if (c->refusal == HOCKET_EDENIED && k->denied)
-            hocket__error(&r->error, HOCKET_EDENIED, "%s cannot be kept: %s", c->id, k->denied);
-        c->told = true;
-        r->over = c->released && c->transaction == k->transaction;
-        hocket__keeper_lock(q);
-        r->written = q->written;
-        r->synced = q->synced;
-        r->answered = q->answered;
-        hocket__list_add(&q->refusals, &r->link);
-        hocket__keeper_unlock(q);
-        uv_async_send(&q->out);
+        c->told |= r != NULL;
+        if (r)
+            tell_refusal(q, r);
     }
     k->has_refusals = false; /* all are told: where memory was short it is tried again */
     return 0;
@@ -114,10 +134,10 @@ static void tell_answer(struct hocket__keeper_store *q, struct hocket__store_cal
     uv_async_send(&q->out);
 }
 
-/* Another attempt would end as this one did. */
+/* Another attempt would end as this one did. Memory that is out may be there again. */
 static bool is_fatal(const struct hocket_error *err)
 {
-    return !err->retryable;
+    return !err->retryable && err->status != HOCKET_ENOMEM;
 }
 
 /* ---- The thread: waiting ------------------------------------------------------------------------- */
@@ -187,6 +207,17 @@ static int write_once(struct hocket__keeper *k, struct hocket__str work, bool sy
     return rc;
 }
 
+/* What was refused is told before the commits that it spoils, which wait for the memory to do so. */
+static int tell_refusals(struct hocket__keeper_store *q)
+{
+    int rc;
+    while ((rc = hocket__keeper_tell_refusals(q)) < 0 && !atomic_load(&q->k->closing)) {
+        tell_paused(q, true);
+        pause_for(q, RETRY_MIN_MS);
+    }
+    return rc;
+}
+
 /* Tries until it is written, or will not be: while it fails, with growing gaps; at the end a few times more.
  * The work is written again as a whole, since nothing of a transaction that failed is there.
  * Meanwhile questions wait, too: an answer could show a run without what was said about it before. Leases do not: what fails
@@ -210,9 +241,9 @@ static int write_all(struct hocket__keeper_store *q, struct hocket__str work, bo
             uv_sleep(RETRY_MIN_MS);
         gap = gap * 2 < RETRY_MAX_MS ? gap * 2 : RETRY_MAX_MS;
     }
-    tell_paused(q, false);
     if (rc == 0)
-        rc = hocket__keeper_tell_refusals(q);
+        rc = tell_refusals(q);
+    tell_paused(q, false);
     if (rc == 0)
         hocket__keeper_forget(q->k);
     return rc;
@@ -393,25 +424,35 @@ static bool serve(struct hocket__keeper_store *q, struct round *r)
     return !q->k->gone;
 }
 
-/* Nothing more is kept: everything ends with the reason, until the store is closed. */
-static void be_broken(
+/* Questions come, or it is to be closed, or opened again. */
+static bool take_broken_round(struct hocket__keeper_store *q, struct round *r)
+{
+    hocket__keeper_lock(q);
+    while (!q->closing && !q->again && hocket__list_empty(&q->questions))
+        wait_until(q, hocket__keeper_clock() + SWEEP_MS);
+    r->closing = q->closing;
+    bool again = q->again && !q->closing;
+    q->again = false;
+    if (!again) {
+        move_list(&q->questions, &r->questions);
+        hocket__buf_reset(&q->incoming);
+    }
+    hocket__keeper_unlock(q);
+    return !again;
+}
+
+/* Nothing more is kept: everything ends with the reason, until the store is closed, or somebody needs one that could not be
+ * opened. Whether it is that. */
+static bool be_broken(
     struct hocket__keeper_store *q, struct round *r, const struct hocket_error *err)
 {
     struct hocket_error error = *err;
     error.retryable = false; /* whoever waits for a store that is away would wait for ever */
     tell_broken(q, &error);
     hocket__keeper_fail_all(q, &r->questions, &error);
-    for (bool closing = r->closing; !closing;) {
-        struct hocket__list questions;
-        hocket__keeper_lock(q);
-        while (!q->closing && hocket__list_empty(&q->questions))
-            wait_until(q, hocket__keeper_clock() + SWEEP_MS);
-        move_list(&q->questions, &questions);
-        hocket__buf_reset(&q->incoming);
-        closing = q->closing;
-        hocket__keeper_unlock(q);
-        hocket__keeper_fail_all(q, &questions, &error);
-    }
+    while (!r->closing && take_broken_round(q, r))
+        hocket__keeper_fail_all(q, &r->questions, &error);
+    return !r->closing;
 }
 
 static void keep(struct hocket__keeper_store *q, struct round *r)
@@ -460,6 +501,15 @@ static int open_database(struct hocket__keeper_store *q)
     return rc;
 }
 
+/* False: it is closed without. */
+static bool open_at_last(struct hocket__keeper_store *q, struct round *r)
+{
+    while (open_database(q) < 0)
+        if (!be_broken(q, r, q->k->error))
+            return false;
+    return true;
+}
+
 void *hocket__keeper_work(void *ud)
 {
     struct hocket__keeper_store *q = ud;
@@ -469,9 +519,7 @@ void *hocket__keeper_work(void *ud)
     hocket__list_init(&r.questions);
     wait_to_open(q);
     hocket__self_init(&k->self);
-    if (open_database(q) < 0) {
-        be_broken(q, &r, k->error);
-    } else {
+    if (open_at_last(q, &r)) {
         hocket__leases_init(k);
         k->next_sweep_ms = hocket__keeper_clock() + WATCH_MS;
         hocket__keeper_lock(q);

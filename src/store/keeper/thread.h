@@ -9,7 +9,7 @@
 struct hocket__keeper_refusal {
     struct hocket__list link;
     char id[HOCKET__STORE_ID + 1];
-    struct hocket_error error;
+    struct hocket__store_refused *refused;
     bool over;                          /* it was let go of: nobody will ask again */
     uint64_t written, synced, answered; /* what was told before it */
 };
@@ -28,6 +28,7 @@ struct hocket__keeper_store {
     uint64_t wanted[2];
     struct hocket__list questions;
     bool closing, watching, ahead_on;
+    bool again; /* it could not be opened, and is to be */
     bool
         asleep; /* the thread's: it looks at nothing before somebody wakes it, or its own time comes */
     /* … and back. */

@@ -1,6 +1,6 @@
 /* The memory store: rows as the bytes that were handed over, in order. It takes a batch at once, so
- * what was handed over is kept at the end of the turn. Out of memory it breaks: what it would have to
- * hold on to has no place. Here is what a backend is asked for; the rows are in rows.c, what is done to
+ * what was handed over is kept at the end of the turn; out of memory it takes a part of it, and the rest when it is given again.
+ * Here is what a backend is asked for; the rows are in rows.c, what is done to
  * them in apply.c, questions about them in ask.c. */
 #include "store/memory/memory_impl.h"
 
@@ -20,31 +20,40 @@ static void give_hint(struct hocket__memory *m)
         hocket__store_tell(m->base.store, HOCKET__STORE_CHANGED, NULL, NULL);
 }
 
+/* A command that had no memory has done nothing, and is done again: so what its refusal takes is there before. */
+static int apply(struct hocket__memory *m, const struct hocket__store_command *c)
+{
+    if (!m->spare)
+        m->spare = hocket__store_refused_new(m->a, "");
+    int rc = m->spare ? hocket__memory_apply(m, c) : HOCKET_ENOMEM;
+    struct hocket__store_refused *r = m->spare;
+    if (rc == 0 || rc == HOCKET_ENOMEM)
+        return rc;
+    m->spare = NULL;
+    memcpy(r->id, c->id, sizeof(r->id));
+    hocket__store_refusal(c->kind, c->id, rc, &r->error);
+    hocket__store_refuse(m->base.store, r);
+    if (c->kind == HOCKET__STORE_RELEASE)
+        hocket__store_left(m->base.store, c->id);
+    return 0;
+}
+
 /* What was refused is said before that the batch is kept, as other stores do: whoever waits for the
  * batch sees the refusal first. */
-static void memory_submit(struct hocket__store_backend *b, struct hocket__buf *batch, uint64_t seq)
+static int memory_submit(struct hocket__store_backend *b, struct hocket__buf *batch, uint64_t seq)
 {
     struct hocket__memory *m = of(b);
-    struct hocket__str in = hocket__buf_str(batch);
+    struct hocket__str in = hocket__buf_str(batch), rest = in;
     struct hocket__store_command c;
-    struct hocket_error e;
-    while (hocket__store_command_next(&in, &c)) {
-        int rc = hocket__memory_apply(m, &c);
-        if (rc == HOCKET_ENOMEM) {
-            hocket__error_nomem(&e);
-            hocket__store_tell(b->store, HOCKET__STORE_BROKEN, NULL, &e);
-            return;
+    for (; hocket__store_command_next(&in, &c); rest = in)
+        if (apply(m, &c) < 0) {
+            hocket__buf_drop(batch, batch->len - rest.n);
+            return HOCKET_ENOMEM;
         }
-        if (rc < 0) {
-            hocket__store_refusal(c.kind, c.id, rc, &e);
-            hocket__store_tell(b->store, HOCKET__STORE_REFUSED, c.id, &e);
-            if (c.kind == HOCKET__STORE_RELEASE)
-                hocket__store_left(b->store, c.id);
-        }
-    }
     m->commits++;
     hocket__store_kept(b->store, seq, seq);
     give_hint(m);
+    return 0;
 }
 
 static void memory_ask(struct hocket__store_backend *b, struct hocket__store_call *c)
@@ -78,6 +87,7 @@ static void memory_close(struct hocket__store_backend *b)
     hocket__memory_free_blocks(m, &m->items);
     hocket__memory_free_blocks(m, &m->notes);
     hocket__memory_free_limits(m);
+    hocket__free(m->a, m->spare, sizeof(*m->spare));
     hocket__free(m->a, m, sizeof(*m));
     hocket__store_closed(s);
 }

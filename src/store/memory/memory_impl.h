@@ -40,7 +40,8 @@ struct hocket__memory {
     struct hocket__memory_lease *leases;
     struct hocket__blocks notes; /* the one that was written last is the last */
     uint64_t commits;
-    bool hint; /* a run was queued, or spoken to: who watches is told */
+    struct hocket__store_refused *spare; /* for the next refusal; NULL: none yet */
+    bool hint;                           /* a run was queued, or spoken to: who watches is told */
     char host[256];
 };
 
@@ -77,7 +78,7 @@ void hocket__memory_own(struct hocket__memory *m, struct hocket__memory_run *r);
 
 /* ---- apply.c ---- */
 
-/* Does one command: 0, ENOMEM, or what is wrong with it: then its run is refused. */
+/* Does one command: 0, ENOMEM, and it may be done again, or what is wrong with it: then its run is refused. */
 int hocket__memory_apply(struct hocket__memory *m, const struct hocket__store_command *c);
 /* Where a file stands, or would. `found` may be NULL. */
 size_t hocket__memory_file(

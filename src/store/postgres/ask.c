@@ -74,6 +74,7 @@ static int attempt(struct hocket__pg_keeper *k, struct hocket__store_call *c, bo
     hocket__buf_reset(&c->rows);
     c->status = 0;
     c->more = false;
+    k->db.out_of_memory = false;
     int rc = hocket__pg_connect(&k->db);
     if (rc == 0 && atomic_load(&c->given_up)) /* while it was connected */
         return c->status = hocket__error(&c->error, HOCKET_ECLOSED, "it was given up"), 0;
@@ -124,6 +125,5 @@ int hocket__pg_answer(struct hocket__keeper *base, struct hocket__store_call *c)
     }
     if (rc == 0 && k->db.out_of_memory)
         c->status = hocket__error_nomem(&c->error);
-    k->db.out_of_memory = false;
     return rc;
 }

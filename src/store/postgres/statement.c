@@ -109,7 +109,16 @@ static int prepare(struct hocket__pg *d, unsigned slot, const char *name, const 
     if (!d->lib->PQsendPrepare(d->conn, name, sql, d->args.n, d->args.types))
         return hocket__pg_lose(d, d->lib->PQerrorMessage(d->conn));
     d->prepared[slot] = true;
-    return hocket__buf_addc(&d->sent, 'p');
+    hocket__buf_addc(&d->sent, 'p');
+    return 0;
+}
+
+/* For both of what a statement may send: what was sent and not noted would be taken for the answer of another. */
+static int make_room(struct hocket__pg *d)
+{
+    int rc = hocket__buf_reserve(&d->sent, 2);
+    hocket__buf_rewind(&d->sent, d->sent.len);
+    return rc < 0 ? hocket__error_nomem(&d->error) : 0;
 }
 
 int hocket__pg_send(struct hocket__pg *d, unsigned slot, const char *sql)
@@ -122,17 +131,20 @@ int hocket__pg_send(struct hocket__pg *d, unsigned slot, const char *sql)
             d, HOCKET_ELIMIT, false, "a text of more than 256 MiB cannot be kept there");
     if (d->args.texts.status < 0)
         return hocket__error_nomem(&d->error);
+    if (make_room(d) < 0)
+        return HOCKET_ENOMEM;
     for (int i = 0; i < d->args.n; i++)
         if (d->args.escaped[i])
             d->args.values[i] = d->args.texts.data + d->args.escaped[i] - 1;
     if (slot > 0)
         snprintf(name, sizeof(name), "s%u", slot);
     if (prepare(d, slot, name, sql) < 0)
-        return d->sent.status < 0 ? hocket__error_nomem(&d->error) : d->error.status;
+        return d->error.status;
     if (!d->lib->PQsendQueryPrepared(
             d->conn, name, d->args.n, d->args.values, d->args.lengths, binary, 1))
         return hocket__pg_lose(d, d->lib->PQerrorMessage(d->conn));
-    return hocket__buf_addc(&d->sent, 'q') < 0 ? hocket__error_nomem(&d->error) : 0;
+    hocket__buf_addc(&d->sent, 'q');
+    return 0;
 }
 
 int hocket__pg_sync(struct hocket__pg *d)

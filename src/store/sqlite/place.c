@@ -166,6 +166,7 @@ int hocket__store_place(
     rc = check_directory(resolved, looks, err);
     if (rc < 0)
         return rc;
+    hocket__buf_reset(real); /* it may not be the first try */
     hocket__buf_addf(real, "%s/%s", strcmp(resolved, "/") == 0 ? "" : resolved, name);
     if (real->status < 0)
         return hocket__error_nomem(err);

@@ -27,6 +27,8 @@ static int open_database(struct hocket__sqlite_keeper *k)
                       : hocket__schema_open(&k->db, k->path.data);
         if (rc == 0)
             k->data_version = hocket__db_ask(&k->db, "PRAGMA data_version", &rc);
+        if (rc < 0)
+            hocket__db_close(&k->db, true); /* it is opened anew */
         if (rc != HOCKET_EIO || !is_busy(&k->db))
             return rc;
         uv_sleep(OPEN_GAP_MS);
