@@ -66,7 +66,8 @@ static int open_protected(lua_State *L)
 
 static void fill(struct hocket__runtime *rt, const struct hocket_options *o, uv_loop_t *loop)
 {
-    rt->alloc_copy = o->allocator.realloc_cb ? o->allocator : hocket__malloc;
+    rt->memory.below = o->allocator.realloc_cb ? o->allocator : hocket__malloc;
+    rt->alloc_copy = (struct hocket_allocator){ hocket__kept_alloc, rt };
     rt->alloc = &rt->alloc_copy;
     rt->loop = loop;
     rt->log_cb = o->log_cb;

@@ -13,6 +13,9 @@
 #include "os/launcher/launcher.h"
 #include "os/own.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include <lua.h>
 
 struct hocket__http;
@@ -22,11 +25,27 @@ struct hocket__fiber;
 struct hocket__kept;
 struct hocket__pack;
 
+struct hocket__runtime;
+
 /* Something else that has handles in the loop (a server). `close` is called when the runtime
  * closes and has to lead to hocket__runtime_release, at once or later. */
 struct hocket__closer {
     struct hocket__list link;
     void (*close)(struct hocket__closer *c);
+};
+
+/* Whether memory is out in the code of a run that is kept (bind/fiber/kept_memory.c). */
+struct hocket__memory_watch {
+    struct hocket_allocator below; /* behind rt->alloc; from any thread */
+    _Atomic(pthread_t) thread;     /* the one that watches; 0: none */
+    int depth;
+    lua_Alloc lua; /* the state's own, while it is watched */
+    void *lua_ud;
+    struct hocket__kept *refused; /* whose code it has refused this once; NULL: nothing is open */
+    const void *p;
+    size_t size;
+    void (*on_out)(
+        struct hocket__runtime *rt); /* it is out in a C function; NULL: nobody wants to know */
 };
 
 struct hocket__runtime {
@@ -57,6 +76,7 @@ struct hocket__runtime {
     struct hocket__kept
         *kept; /* the run whose code runs now, where that is kept (bind/fiber/fiber.h) */
     struct hocket__list kept_runs;
+    struct hocket__memory_watch memory;
     int clock_step_ms; /* see hocket__script_ms */
     bool breaking;     /* a hook in `running` is to raise an error */
     uint64_t next_id;

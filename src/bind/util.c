@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "bind/runtime.h"
+
 #define ERROR_META "hocket.error"
 
 /* ---- Errors --------------------------------------------------------------- */
@@ -15,6 +17,9 @@
 
 int hocket__raise_nomem(lua_State *L)
 {
+    struct hocket__runtime *rt = hocket__runtime_of(L);
+    if (rt && rt->memory.on_out)
+        rt->memory.on_out(rt);
     lua_pushliteral(L, NO_MEMORY);
     return lua_error(L);
 }
@@ -78,6 +83,8 @@ int hocket__fail(lua_State *L, const struct hocket_error *err)
 
 int hocket__raise(lua_State *L, const struct hocket_error *err)
 {
+    if (err->status == HOCKET_ENOMEM)
+        return hocket__raise_nomem(L);
     hocket__push_error(L, err);
     return lua_error(L);
 }

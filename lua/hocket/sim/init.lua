@@ -307,25 +307,31 @@ local function chosen_path()
   return set or run and run.scripted and run.scripted() or nil
 end
 
+local function serve_all(name, script)
+  local made, fibers = serve(script, require("hocket.internal.sim.script").options or {})
+  if not made then return nil, fibers end
+  fibers:serve() -- of all runs
+  served[name] = made
+  return made
+end
+
 --- The base URL of the process's own scripted model, started when it is first asked for.
 ---@return string? base
 ---@return hocket.Error?
 function sim.base()
   local path = chosen_path()
-  local known = served[path or ""]
-  if known then return known.base end
-  local script, err
-  if path then
-    script, err = sim.load(path)
-  else
-    script = require "hocket.internal.sim.default"
+  local name, script, err = path or "", nil, nil
+  if not served[name] then
+    if path then
+      script, err = sim.load(path)
+    else
+      script = require "hocket.internal.sim.default"
+    end
+    if not script then return nil, err end
   end
-  if not script then return nil, err end
-  local made, fibers = serve(script, require("hocket.internal.sim.script").options or {})
-  if not made then return nil, fibers end
-  fibers:serve() -- of all runs
-  served[path or ""] = made
-  return made.base
+  local made
+  made, err = effects.anew("sim", { script = name }, function() return served[name] or serve_all(name, script) end)
+  return made and made.base, err
 end
 
 return sim

@@ -297,20 +297,16 @@ static void has_entered(struct hocket__runtime *rt)
         return;
     k->refs++;
     rt->kept = NULL;
+    hocket__kept_settle_memory(rt);
     hocket__kept_stepped(k);
     hocket__kept_unref(k);
 }
 
 /* What it does is its run's, also what its end brings about. */
-void hocket__fiber_step(struct hocket__fiber *f)
+static void step_kept(struct hocket__fiber *f)
 {
     struct hocket__runtime *rt = f->rt;
     struct hocket__kept *k = f->kept;
-    if (!k) {
-        run(f);
-        has_entered(rt);
-        return;
-    }
     if (hocket__kept_freeze(f))
         return;
     k->refs++;
@@ -318,8 +314,26 @@ void hocket__fiber_step(struct hocket__fiber *f)
     hocket__kept_step(f);
     run(f);
     rt->kept = NULL;
+    hocket__kept_settle_memory(rt);
     hocket__kept_stepped(k);
     hocket__kept_unref(k);
+}
+
+/* One that enters a run that is kept is its from there on. */
+void hocket__fiber_step(struct hocket__fiber *f)
+{
+    struct hocket__runtime *rt = f->rt;
+    bool any_kept = !hocket__list_empty(&rt->kept_runs);
+    if (any_kept)
+        hocket__kept_watch_memory(rt);
+    if (f->kept) {
+        step_kept(f);
+    } else {
+        run(f);
+        has_entered(rt);
+    }
+    if (any_kept)
+        hocket__kept_unwatch_memory(rt);
 }
 
 /* A hook: the next step of the code. */

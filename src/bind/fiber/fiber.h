@@ -334,6 +334,12 @@ void hocket__kept_tell_end(struct hocket__kept *k);
 /* Code puts an event into the run's journal. False: it must not, since the replay does. */
 bool hocket__kept_notice(struct hocket__kept *k, struct hocket__str value);
 
+/* The runtime's allocator (`ud`: that). Where it has nothing for the code of a run that is kept, the log of that has failed. */
+void *hocket__kept_alloc(void *ud, void *p, size_t old_size, size_t new_size);
+
+/* Before something follows from what the running code has done: where memory was out in it its log has failed (kept_memory.c). */
+void hocket__kept_settle_memory(struct hocket__runtime *rt);
+
 /* Clocks, in milliseconds. There are two times, and each use says which it wants:
  *
  *     script time   what a script, and all that follows from it in its run, may see. In a run that is kept it is in the log, and the

@@ -208,6 +208,7 @@ static bool put_still(struct hocket__kept *k, enum hocket__log_kind kind)
 /* The step that has used up the log ends before the clock goes on. */
 bool hocket__kept_put(struct hocket__kept *k, struct hocket__log_entry *e)
 {
+    hocket__kept_settle_memory(k->rt);
     if (hocket__kept_forsaken(k))
         return true;
     if (!put_still(k, e->kind))
@@ -288,12 +289,16 @@ int hocket__kept_tell_begin(struct hocket__kept *k, struct hocket__str name,
         return hocket__log_error(k->log)->status;
     }
     k->rt->kept = k;
+    hocket__kept_watch_memory(k->rt);
     return 0;
 }
 
 void hocket__kept_tell_end(struct hocket__kept *k)
 {
+    hocket__kept_unwatch_memory(k->rt);
     k->rt->kept = NULL;
+    if (hocket__log_error(k->log)) /* what was said is not heard by the next one either */
+        hocket__kept_stepped(k);
 }
 
 bool hocket__kept_notice(struct hocket__kept *k, struct hocket__str value)

@@ -29,10 +29,36 @@ struct hocket__log_entry hocket__kept_next_effect(
         .digest = hocket__check_str(L, 2) };
 }
 
+/* Where the registry has the outcome of an effect that had no memory to say so itself. */
+static const char no_memory_key;
+
+int hocket__kept_l_no_memory(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TSTRING);
+    lua_settop(L, 1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &no_memory_key);
+    return 0;
+}
+
+/* The registry keeps it. */
+static struct hocket__str no_memory(lua_State *L)
+{
+    struct hocket__str s = { "", 0 };
+    if (!lua_checkstack(L, 1))
+        return s;
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &no_memory_key) == LUA_TSTRING)
+        s.p = lua_tolstring(L, -1, &s.n);
+    lua_pop(L, 1);
+    return s;
+}
+
 /* Its outcome, when it was a text that it returned: on the child's stack. */
 static struct hocket__str outcome_of(const struct hocket__fiber *child)
 {
     struct hocket__str s = { "", 0 };
+    if (child->failed && child->nresults > 0 && !child->cancelled
+        && hocket__is_nomem(child->co, -1))
+        return no_memory(child->rt->L);
     if (!child->failed && child->nresults == 1 && lua_type(child->co, -1) == LUA_TSTRING)
         s.p = lua_tolstring(child->co, -1, &s.n);
     return s;

@@ -112,6 +112,13 @@ static inline struct hocket__fiber *hocket__kept_fiber(struct hocket__list *kin)
     return hocket__container_of(kin, struct hocket__fiber, kin);
 }
 
+/* ---- kept_memory.c ------------------------------------------------------------------------------ */
+
+/* Until it is unwatched as often: where memory is out in a run's own code its log has failed. Nothing where no run's code
+ * runs. */
+void hocket__kept_watch_memory(struct hocket__runtime *rt);
+void hocket__kept_unwatch_memory(struct hocket__runtime *rt);
+
 /* ---- kept_replay.c ------------------------------------------------------------------------------ */
 
 /* Its root has entered. */
@@ -140,6 +147,8 @@ char *hocket__kept_hex(char *at, uint64_t v, int digits);
 struct hocket__log_entry hocket__kept_next_effect(
     lua_State *L, struct hocket__fiber *f, enum hocket__log_kind kind);
 int hocket__kept_l_effect(lua_State *L);
+/* no_memory(text): the outcome of an effect that had no memory even for that */
+int hocket__kept_l_no_memory(lua_State *L);
 
 /* In a replay: the effect that f waits for has ended as the entry says, which is passed. False: it
  * waits for none, or another. */

@@ -147,6 +147,7 @@ static void replay(struct hocket__kept *k)
         ;
     if (!e && hocket__log_replays(k->log))
         check_stuck(k);
+    hocket__kept_settle_memory(k->rt);
     if (hocket__log_error(k->log))
         hocket__kept_end(k);
     else if (!hocket__log_replays(k->log)
@@ -160,10 +161,12 @@ void hocket__kept_stepped(struct hocket__kept *k)
     if (k->over)
         return;
     k->rt->kept = k;
+    hocket__kept_watch_memory(k->rt); /* what was said to it is said again here */
     if (hocket__log_error(k->log))
         hocket__kept_end(k);
     else if (!k->live)
         replay(k);
+    hocket__kept_unwatch_memory(k->rt);
     k->rt->kept = outer;
     if (k->n_ready == 0 && k->live && k->hooks.rest)
         k->hooks.rest(k->hooks.rest_ud);

@@ -7,6 +7,13 @@
 
 /* ---- Values that are there at once ---------------------------------------------------------------- */
 
+static bool is_nomem(lua_State *L)
+{
+    struct hocket_error err;
+    hocket__to_error(L, -1, &err);
+    return err.status == HOCKET_ENOMEM;
+}
+
 /* Calls the function with n arguments on top as somebody outside of the run. */
 static void call_outside(lua_State *L, int nargs, int nresults)
 {
@@ -15,6 +22,8 @@ static void call_outside(lua_State *L, int nargs, int nresults)
     rt->kept = NULL;
     int status = lua_pcall(L, nargs, nresults, 0);
     rt->kept = k;
+    if (status != LUA_OK && is_nomem(L))
+        hocket__raise_nomem(L); /* of the run's, who hears of it */
     if (status != LUA_OK)
         lua_error(L);
 }
@@ -43,16 +52,21 @@ static int l_value(lua_State *L)
     return 1;
 }
 
-/* is_next(name) -> whether the log that is being replayed has a value of this name for the running fiber now: one that is not
- * always given */
+/* is_next(name, digest?) -> whether the log that is being replayed has a value of this name (of what is asked so) for the running
+ * fiber now: one that is not always given. nil: no fiber of the run runs, which could be given one. */
 static int l_is_next(lua_State *L)
 {
-    const struct hocket__fiber *f = hocket__kept_running(L);
+    const struct hocket__runtime *rt = hocket__runtime(L);
+    const struct hocket__fiber *f = rt->running;
+    if (!f || !hocket__kept_here(rt) || f->kept != rt->kept)
+        return 0;
     struct hocket__log_entry e = { .kind = HOCKET__LOG_VALUE,
         .path = f->path,
         .ord = f->effects + 1,
         .name = hocket__check_str(L, 1) };
-    lua_pushboolean(L, hocket__log_peek(f->kept->log, &e) != NULL);
+    const struct hocket__log_entry *next = hocket__log_peek(f->kept->log, &e);
+    lua_pushboolean(L,
+        next && (lua_isnoneornil(L, 2) || hocket__str_eq(next->digest, hocket__check_str(L, 2))));
     return 1;
 }
 
@@ -213,6 +227,19 @@ static int l_lack(lua_State *L)
     return 0;
 }
 
+/* fail(code, message): what the run needs cannot be had here, though it was when its log was written. Raises: it ends, and is not
+ * over. */
+static int l_fail(lua_State *L)
+{
+    struct hocket__kept *k = hocket__kept_running(L)->kept;
+    struct hocket_error err;
+    hocket__error(
+        &err, hocket__status_from_word(luaL_checkstring(L, 1)), "%s", luaL_checkstring(L, 2));
+    hocket__log_fail(k->log, &err);
+    hocket__kept_check_log(L, k);
+    return 0;
+}
+
 /* wall() -> seconds since 1970 on the run's wall clock; nil outside of any that is kept */
 static int l_wall(lua_State *L)
 {
@@ -296,6 +323,7 @@ static const luaL_Reg functions[] = {
     { "others", hocket__kept_l_others },
     { "checkpoint", hocket__kept_l_checkpoint },
     { "effect", hocket__kept_l_effect },
+    { "no_memory", hocket__kept_l_no_memory },
     { "value", l_value },
     { "is_next", l_is_next },
     { "aside", l_aside },
@@ -313,6 +341,7 @@ static const luaL_Reg functions[] = {
     { "failure", l_failure },
     { "comes", l_comes },
     { "lack", l_lack },
+    { "fail", l_fail },
     { "wall", l_wall },
     { "real_wall", l_real_wall },
     { "wall_second", l_wall_second },

@@ -47,6 +47,7 @@ void hocket__journal_wake_others(struct hocket__lua_journal *j)
 static void on_wake(void *ud)
 {
     struct hocket__lua_journal *j = ud;
+    hocket__kept_settle_memory(j->rt);
     hocket__journal_wake(j);
     if (j->on_append)
         j->on_append(j->ud);

@@ -157,8 +157,18 @@ void hocket__run_fail_late(struct hocket__run *r, const struct hocket_error *why
     hocket__buf_deinit(&error);
 }
 
+/* Memory was out before it had begun: that is none of its own, and it can be resumed. */
+static void note_not_begun(struct hocket__run *r)
+{
+    struct hocket__log *log = hocket__kept_log(r->kept);
+    if (r->status == HOCKET_ENOMEM && hocket__log_last(log) == 0)
+        hocket__log_fail(log, &r->err);
+}
+
 void hocket__run_kept_ended(struct hocket__run *r)
 {
+    if (r->kept)
+        note_not_begun(r);
     const struct hocket_error *why = r->kept ? hocket__log_error(hocket__kept_log(r->kept)) : NULL;
     if (why)
         hocket__run_fail_late(r, why);

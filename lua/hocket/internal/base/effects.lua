@@ -7,6 +7,7 @@
 ---
 --- Outcomes are data (hocket.internal.base.pack). What the function changes of the run itself is not
 --- in the log: it must not change anything but the world.
+local caught = require "hocket.internal.base.caught"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local kept = require "hocket.internal.core.kept"
@@ -96,6 +97,11 @@ local function was_raised(outcome)
   return outcome:sub(1, #pack.RAISED) == pack.RAISED
 end
 
+--- Once, before the first effect: what is kept of one that has no memory even to say so.
+function effects.prepare()
+  kept.no_memory(pack.RAISED .. to_text(system.error { code = "no_memory", message = "out of memory" }))
+end
+
 -- What was said with a remembered outcome, to be said again by somebody outside before that is there.
 local function saying(said)
   local context = said and fiber.context()
@@ -181,6 +187,41 @@ function effects.value(kind, fields, fn, ...)
   end)))
   if not result[1] then error(result[2], 0) end
   return table.unpack(result, 2, result.n)
+end
+
+--- Whether what comes next has failed the first time: see effects.failed. nil: nothing can be said or asked of that here.
+---@param kind string
+---@param fields table
+---@return boolean?
+function effects.has_failed(kind, fields)
+  return kept.is_next(kind, effects.digest(fields))
+end
+
+--- What a run has only where it goes well in each life has failed: that goes into the log, or comes from there. In a replay of one in
+--- which it went well the run ends, and is not over.
+---@param kind string
+---@param fields table
+---@param err? hocket.Error Not needed where it has failed before.
+---@return nil
+---@return hocket.Error
+function effects.failed(kind, fields, err)
+  if kept.is_replay() and not effects.has_failed(kind, fields) then kept.fail(err.code, err.message) end
+  return effects.value(kind, fields, function() return nil, err end)
+end
+
+--- What each life of a run makes for itself, a server for example: fn() -> value; or nil and an error. It is called outside of the
+--- run, and does not wait. In the log stands only that it failed, which it does in every replay then.
+---@param kind string
+---@param fields table What is made.
+---@param fn fun(): any, hocket.Error?
+---@return any value
+---@return hocket.Error?
+function effects.anew(kind, fields, fn)
+  if not kept.here() then return fn() end
+  local ok, value, err = true, nil, nil
+  if not effects.has_failed(kind, fields) then effects.aside(function() ok, value, err = pcall(fn) end) end
+  if ok and value ~= nil then return value end
+  return effects.failed(kind, fields, caught.error(ok and err or value))
 end
 
 --- Calls fn(...) as somebody outside of the run: nothing of it is in the log, and it happens in every replay.

@@ -6,6 +6,7 @@
 ---
 --- What the run itself may have changed is asked for anew: each effect that may begins an epoch (`stale`), whose number stands
 --- before the name. An answer that is the one of an earlier epoch is not told again.
+local effects = require "hocket.internal.base.lazy" "hocket.internal.base.effects"
 local kept = require "hocket.internal.core.kept"
 local pack = require "hocket.internal.base.lazy" "hocket.internal.base.pack"
 
@@ -83,12 +84,17 @@ end
 ---@return hocket.Error?
 function kept_sources.answer(kind, path, ask, ...)
   local args, value, err = table.pack(...), nil, nil
+  local asked = kept.is_replay() and { kind = kind, path = path } -- most are answered, and in the first life
+  if asked and effects.has_failed("unread", asked) then return effects.failed("unread", asked) end
   local text = kept_sources.once(kind .. " " .. path, function()
     value, err = ask(path, table.unpack(args, 1, args.n))
     if not lasting(err) then return nil end
     if type(value) == "string" then return "t" .. value end -- api_runs.lua shows these
     return "p" .. pack.encode(value, err)
   end)
+  if text == nil and value == nil and kept.is_next "unread" ~= nil then
+    return effects.failed("unread", { kind = kind, path = path }, err) -- it may be there again, in another life
+  end
   if not text then return value, err end
   if text:sub(1, 1) == "t" then return text:sub(2) end
   return pack.decode(text:sub(2))

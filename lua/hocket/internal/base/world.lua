@@ -75,6 +75,7 @@ local done = false
 --- For a run that begins; once. A state that the program lends us keeps its own clocks and numbers.
 function world.prepare()
   if done then return end
+  effects.prepare()
   done = true
   for _, name in ipairs { "read", "info", "list", "real" } do as_value(fs, "fs", name) end
   for _, name in ipairs { "write", "mkdir" } do as_write(fs, name) end
