@@ -107,6 +107,30 @@ until_true is "$run" parked
 run "$HOCKET" answer "$run" a1 --allow; done_with "$run"
 end 1 TERM
 
+# ---- hocket serve: a question stands for longer than a run may work ------------------------------------
+if command -v curl >/dev/null; then
+  agent served main "tools: [write_file]" "$write"
+  rm -f a.txt; open=$("$HOCKET" runs --limit 0 --json | grep -o '"state":"parked"' | wc -l)
+  "$HOCKET" serve --listen 127.0.0.1:0 --timeout 2 --no-token served/agents/main.md >serve.out 2>serve.err & workers="$workers $!"
+  until_true grep -q '^serving' serve.out serve.err
+  url=$(grep -ohE 'http://[0-9.:]+' serve.out serve.err | head -1)
+  json() { curl -sS --max-time 60 -H 'Content-Type: application/json' "$@"; }
+  run=$(json -d '{"target":"main","input":"go"}' "$url/api/runs" | grep -oE '01[0-9A-Z]{24}' | head -1)
+  json -H 'A2A-Version: 1.0' -d '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"role":"ROLE_USER","messageId":"m1","parts":[{"text":"go"}]}}}' \
+    "$url/a2a/main" >a2a; grep -q TASK_STATE_INPUT_REQUIRED a2a || fail "A2A asks for input"
+  json -d '{"threadId":"t","runId":"r","state":{},"messages":[{"id":"1","role":"user","content":"go"}],"tools":[],"context":[],"forwardedProps":{}}' \
+    "$url/agui/main" >agui; grep -q '"type":"interrupt"' agui || fail "AG-UI is interrupted"
+  for way in 'chat/completions {"model":"main","messages":[{"role":"user","content":"go"}]}' 'responses {"model":"main","input":"go"}' \
+    'messages {"model":"main","max_tokens":99,"messages":[{"role":"user","content":"go"}]}'; do # nobody is there to ask
+    json -d "${way#* }" "$url/v1/${way%% *}" | grep -q done || fail "${way%% *} does not wait"
+  done
+  older() { "$HOCKET" runs --limit 0 | grep "^$run" | grep -qE ' ([3-9]|[1-9][0-9]+) s '; } # in seconds
+  until_true older
+  same "$("$HOCKET" runs --limit 0 --json | grep -o '"state":"parked"' | wc -l | tr -d ' ')" "$((open + 3))"
+  run "$HOCKET" answer "$run" a1 --allow; expect 0
+  until_true is "$run" done; [ -s a.txt ] || fail "what was approved is not done"
+fi
+
 # ---- Nothing is kept: what cannot wait is refused at once -----------------------------------------------
 run timeout 60 "$HOCKET" run --store off --timeout 600 one/agents hello; expect 0; has err "nobody is there to give it"
 

@@ -53,8 +53,8 @@ const struct cli_option cli_run_options[] = {
     { SET, 's', "set", "KEY=VALUE",
         "a value for {{KEY}} in the prompts; can be given several times" },
     { APPROVE, 'a', "approve", "VERDICT",
-        "what becomes of tool calls that need approval: ask (the default; denied where\n"
-        "nobody can be asked), allow or deny; RULE=VERDICT for some calls, as in\n"
+        "what becomes of tool calls that need approval: ask (the default; where nobody is\n"
+        "there the run waits in the store), allow or deny; RULE=VERDICT for some calls, as in\n"
         "'execute_command(git *)=allow'; can be given several times" },
     { MAX_TURNS, 0, "max-turns", "N", "model turns of each agent, at most" },
     { MAX_TOKENS, 0, "max-tokens", "N",

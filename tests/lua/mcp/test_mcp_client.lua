@@ -65,6 +65,12 @@ for _, era in ipairs { "modern", "legacy" } do
       t.has(text(assert(c:call "ask")), "accept Lisbon")
       t.equal(asked.message, "Which city?")
     end)
+    with(era, { elicit = function(params)
+      flow.sleep(0.6)
+      return elicit(params)
+    end }, function(c)
+      t.has(text(assert(c:call("ask", {}, { timeout = 0.5, max = 0.5 }))), "accept Lisbon", "how long a person takes does not count")
+    end)
     with(era, { elicit = function() error "no" end }, function(c)
       local result, err = c:call "ask"
       t.ok(not result and err or text(result):find "nil", "a handler that fails is told to the server")

@@ -5,7 +5,9 @@
 ---        └──── answer ── hear(message) <──────────┘──> on_notification, on_request
 ---
 --- A request waits for `timeout` seconds without progress, and for `max` seconds in all. One that is cancelled, or out
---- of time, is told to the server, and a late answer is dropped. Ids are never used again.
+--- of time, is told to the server, and a late answer is dropped. Ids are never used again. While the other side waits for
+--- an answer of ours, of a person for example, no time of our requests passes.
+local away = require "hocket.internal.base.away"
 local fiber = require "hocket.internal.core.fiber"
 local message = require "hocket.internal.mcp.message"
 local runs = require "hocket.internal.run.run"
@@ -35,7 +37,7 @@ Peer.__index = Peer
 ---@param on {notification?: fun(method: string, params: table), request?: fun(method: string, params: table): table?, table?}
 ---@return hocket.McpPeer
 function peer.new(name, on)
-  return setmetatable({ name = name, on = on, pending = {}, count = 0, next_id = 0, by_token = {} }, Peer)
+  return setmetatable({ name = name, on = on, pending = {}, count = 0, next_id = 0, by_token = {}, asked = 0 }, Peer)
 end
 
 -- ---- What comes ----------------------------------------------------------------------------
@@ -47,8 +49,28 @@ local function answer(self, id, result, err)
   call.fiber:wake()
 end
 
+-- Lets the calls that wait look again: the other side has asked something, or has its answers.
+local function look_again(self, passed)
+  for _, call in pairs(self.pending) do
+    call.moved, call.until_ = call.moved + passed, call.until_ + passed
+    call.fiber:wake()
+  end
+end
+
+-- The other side waits for us until the handle is closed.
+local function hold(self)
+  if self.asked == 0 then self.since = fiber.now() end
+  self.asked = self.asked + 1
+  look_again(self, 0)
+  return setmetatable({}, { __close = function()
+    self.asked = self.asked - 1
+    if self.asked == 0 then look_again(self, fiber.now() - self.since) end
+  end })
+end
+
 -- The other side's requests are answered beside what goes on.
 local function serve(self, one)
+  local held <close> = hold(self)
   local handler = self.on.request
   local result, err
   if handler then result, err = handler(one.method, one.params) end
@@ -127,9 +149,13 @@ end
 
 local function wait(self, call, method)
   while not call.done do
-    local err = late(self, call, method)
-    if err then return nil, err end
-    fiber.park(math.max(math.min(call.until_, call.moved + call.timeout) - fiber.now(), 0.001))
+    if self.asked > 0 then
+      away("people", fiber.park)
+    else
+      local err = late(self, call, method)
+      if err then return nil, err end
+      fiber.park(math.max(math.min(call.until_, call.moved + call.timeout) - fiber.now(), 0.001))
+    end
   end
   if call.lost then return nil, call.lost end
   if call.result then return call.result end
