@@ -371,8 +371,9 @@ HOCKET_API const char *hocket_run_name(hocket_host *host, uint64_t id);
  * waits. `name` may be shortened while it is unique. It is the run that it was: what was logged comes again
  * without a model, a tool or a person being asked, its events are told from the first one on, and where the log
  * ends it goes on. `options`: NULL, or a JSON object with options that replace those that it began with:
- * "interactive", "park", "deltas". With "lazy": true one that waits for an answer, an input or a signal sleeps: nothing of
- * it is read or told but the event run_asleep, until somebody says something to it: an answer and a signal are kept as all that
+ * "interactive", "park", "deltas". What the run was allowed when it began does not hold: "approve", "sandbox", "network",
+ * "trust" and "workdir" of these options, or the defaults, do; what was forbidden stays so, and of limits the smaller holds
+ * (docs/runs.md). With "lazy": true one that waits for an answer, an input or a signal sleeps: nothing of it is read or told but the event run_asleep, until somebody says something to it: an answer and a signal are kept as all that
  * it writes (ELIMIT: too much waits to be written), and taken when it has woken, every other wish wakes it and has ESTATE. What is wrong with it is told by on_done: ENOTFOUND, ESTATE (it has ended,
  * a process that lives has it, or another has taken it over), EREPLAY (its files or this program do not do what they did). */
 HOCKET_API int hocket_run_resume(hocket_host *host, const char *name, const char *options,

@@ -65,6 +65,7 @@ end
 -- What a run that was forked from another remembers of the answers there comes from outside, as an answer does.
 local function recall(run, question)
   if not effects.here() then return end
+  if run.options.asks_anew and (question.prefix == "a" or question.kind == "approval") then return end -- that leave was given for another run
   local asked = question.questions and table.concat(question.questions, "\n") or question.about and question.about.tool .. " " .. question.about.shown or ""
   local fields = { kind = question.kind, asked = asked }
   effects.value("question", fields, function() return question.id end)

@@ -225,13 +225,16 @@ local function decide(self, one, args)
   return verdict, reason, each, looked_at == nothing
 end
 
--- A run that went on in another process may be bound by more than it was (internal/run/policy.lua).
-local function renew(self)
-  local more = policy.bound()
-  if more == self.bound then return end
+-- A run that went on in another process may be bound by more than it was, and be allowed less (internal/run/policy.lua).
+local function renew(self, here)
+  here = here or effects.here()
+  if not here then return end -- of an effect, which is outside of the run: it was renewed before that began
+  local more, people = policy.bound(here), policy.people(here)
+  if more == self.bound and people == self.people then return end
   self.own_layers = self.own_layers or self.layers
-  self.bound, self.core, self.passes, self.fits = more, false, {}, false
-  self.layers = table.move(self.own_layers, 1, #self.own_layers, 1, {})
+  self.bound, self.people, self.core, self.passes, self.fits = more, people, false, {}, false
+  local layers = policy.now(self.own_layers, here)
+  self.layers = table.move(layers, 1, #layers, 1, {})
   if more then table.move(more, 1, #more, #self.layers + 1, self.layers) end
   self.conditions = has_conditions(self.layers)
 end
@@ -308,6 +311,17 @@ function Permissions:check(one, args, emit)
     self.passes[one] = true
   end
   return true, nil, changed
+end
+
+--- Whether a call that was let in, and has not begun, would be let in unasked by the rules that hold by now.
+---@param one hocket.Tool
+---@param args table
+---@param here table The run: see effects.here.
+---@return boolean
+---@internal
+function Permissions:may_begin(one, args, here)
+  renew(self, here)
+  return decide(self, one, args) == "allow"
 end
 
 --- Whether a call that goes on somewhere else, as a redirect does, may go there. Nobody is asked: what is not allowed is

@@ -7,6 +7,7 @@
 #include "store/export.h"
 
 #include "base/hash/hash.h"
+#include "base/json/json.h"
 #include "store/store_impl.h"
 
 #define MAGIC   "hocket run "
@@ -407,6 +408,52 @@ struct importing {
     char generation[sizeof("import ") + HOCKET__STORE_ID];
 };
 
+/* Whoever exported it has begun it: here nobody has. Of a JSON object the same without its mark. */
+static int without_mark(struct hocket__buf *out, struct hocket__str options)
+{
+    struct hocket__str mark;
+    if (!hocket__json_find(options, "made", &mark))
+        return hocket__buf_addstr(out, options);
+    hocket__buf_add(out, options.p, (size_t) (mark.p - options.p));
+    hocket__buf_adds(out, "\"\"");
+    const char *rest = mark.p + mark.n;
+    return hocket__buf_add(out, rest, (size_t) (options.p + options.n - rest));
+}
+
+static int put_unmarked(struct importing *m, struct hocket__store_run *run)
+{
+    struct hocket__buf options;
+    hocket__buf_init(&options, m->s->o.alloc, 0);
+    int rc = without_mark(&options, run->options);
+    run->options = hocket__buf_str(&options);
+    rc = rc < 0 ? rc : hocket__store_put(m->s, run, m->claim);
+    hocket__buf_deinit(&options);
+    return rc;
+}
+
+/* Leave to call a tool that was given there and not taken yet: here it is asked for again. 1, 0, or a status. */
+static int gives_leave(struct importing *m, struct hocket__str json)
+{
+    struct hocket__str value;
+    struct hocket__json reader;
+    struct hocket__buf question;
+    if (!hocket__json_find(json, "question", &value))
+        return 0;
+    hocket__buf_init(&question, m->s->o.alloc, 0);
+    hocket__json_init(&reader, value);
+    if (hocket__json_next(&reader) == HOCKET__JSON_STRING)
+        hocket__json_decode(&reader, &question);
+    int rc = question.status < 0 ? question.status : question.len == 0 || question.data[0] == 'a';
+    hocket__buf_deinit(&question);
+    return rc;
+}
+
+static int put_message(struct importing *m, const struct hocket__store_message *message)
+{
+    int rc = gives_leave(m, message->json);
+    return rc == 0 ? hocket__store_message_put(m->s, m->claim, message) : rc < 0 ? rc : 0;
+}
+
 static int put_run(struct importing *m, struct hocket__store_run *run)
 {
     hocket__store_leave_queue(run);
@@ -416,7 +463,7 @@ static int put_run(struct importing *m, struct hocket__store_run *run)
     memcpy(m->generation + 7, run->id, sizeof(run->id));
     if (run->generation.n > 0)
         run->generation = hocket__cstr(m->generation);
-    return hocket__store_put(m->s, run, m->claim);
+    return put_unmarked(m, run);
 }
 
 /* Its files are a generation of its own: under the name of another one they would be that one's. */
@@ -433,7 +480,7 @@ static int put_row(struct importing *m, struct hocket__store_row *row)
     case HOCKET__STORE_ROW_FILE: return put_file(m, &row->file);
     case HOCKET__STORE_ROW_ENTRY: return hocket__store_append(m->s, m->claim, &row->entry);
     case HOCKET__STORE_ROW_RECORD: return hocket__store_record(m->s, m->claim, &row->record);
-    default: return hocket__store_message_put(m->s, m->claim, &row->message);
+    default: return put_message(m, &row->message);
     }
 }
 

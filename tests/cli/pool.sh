@@ -149,6 +149,7 @@ local task = 'call look {}\nthen\ncall execute_command {"command":"true"}\nthen\
 local reply = assert(hocket.run(hocket.agents("script/agents").hand, task, { tools = { look } }))
 return reply.text .. ", " .. told()
 X
+stop_workers; worker one --pool gpu # whose operator allows it: of what a database's rows allow nothing counts there
 rm -f ev; run "$HOCKET" run -e ev script; expect 0; has out "over, private"
 child=$(grep -oE '"child":"01[0-9A-Z]{24}"' ev | head -n 1 | grep -oE '01[0-9A-Z]{24}')
 run "$HOCKET" show --json "$child"; has out 'seen: "'; has out 'seen: private"'

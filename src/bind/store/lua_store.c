@@ -6,6 +6,7 @@
 #include "bind/store/store_impl.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "bind/fiber/fiber.h"
 #include "bind/open.h"
@@ -458,6 +459,17 @@ static int l_is_shared(lua_State *L)
     return 1;
 }
 
+/* place() -> the store's file, the user; or nothing, where runs are in none */
+static int l_place(lua_State *L)
+{
+    const char *path = hocket__runtime_store_file(hocket__runtime(L));
+    if (!path)
+        return 0;
+    lua_pushstring(L, path);
+    lua_pushinteger(L, (lua_Integer) geteuid());
+    return 2;
+}
+
 /* broken() -> why it cannot be used any more, or nothing */
 static int l_broken(lua_State *L)
 {
@@ -494,6 +506,7 @@ static const luaL_Reg functions[] = {
     { "changed", hocket__l_store_changed },
     { "draw", l_draw },
     { "is_shared", l_is_shared },
+    { "place", l_place },
     { "patient", l_patient },
     { "note_put", hocket__l_store_note_put },
     { "note_del", hocket__l_store_note_del },

@@ -316,20 +316,35 @@ static int put_run(struct hocket__store_ask *a, const struct hocket__store_run *
                   : 0;
 }
 
-/* Replays what it has of its parent's log, with the same chance as that: so the seed is the parent's. */
-static int put_fork(lua_State *L, struct hocket__store_ask *a, struct hocket__store_run *run)
+static int name_fork(
+    struct hocket__store_ask *a, struct hocket__str given, char id[HOCKET__STORE_ID + 1])
 {
     unsigned char random[HOCKET__RUN_ID_RANDOM];
-    struct hocket__str input = hocket__opt_str(L, 4, "input"),
-                       options = hocket__opt_str(L, 4, "options"),
-                       target = hocket__opt_str(L, 4, "target");
+    if (given.p && !hocket__store_is_id(given))
+        return hocket__error(&a->err, HOCKET_EINVAL, "this is no id of a run");
+    if (given.p) {
+        memcpy(id, given.p, HOCKET__STORE_ID);
+        return 0;
+    }
     int rc = hocket__own_random(&a->rt->own, random, sizeof(random));
     if (rc < 0)
         return hocket__error(&a->err, rc, "the system gives no random numbers");
+    hocket__run_id(hocket__wall_ms(), random, id);
+    return 0;
+}
+
+/* Replays what it has of its parent's log, with the same chance as that: so the seed is the parent's. */
+static int put_fork(lua_State *L, struct hocket__store_ask *a, struct hocket__store_run *run)
+{
+    struct hocket__str input = hocket__opt_str(L, 4, "input"),
+                       options = hocket__opt_str(L, 4, "options"),
+                       target = hocket__opt_str(L, 4, "target");
     char id[HOCKET__STORE_ID + 1] = "";
+    int rc = name_fork(a, hocket__opt_str(L, 4, "id"), id);
+    if (rc < 0)
+        return rc;
     struct hocket__buf names;
     hocket__buf_init(&names, a->rt->alloc, 0);
-    hocket__run_id(hocket__wall_ms(), random, id);
     write_generation(L, run, id, &names);
     memcpy(run->parent, run->id, sizeof(run->id));
     memcpy(run->id, id, sizeof(run->id));
@@ -369,7 +384,7 @@ static int fork_found(lua_State *L, int status, lua_KContext at)
     return let_go(L, a, at);
 }
 
-/* fork(id, at_n, at_seq, {input=, options=, target=, anew=}?) -> id: the first at_n entries of its log, and at_seq records,
+/* fork(id, at_n, at_seq, {id=, input=, options=, target=, anew=}?) -> id: the first at_n entries of its log, and at_seq records,
  * are those of its parent; nobody has it, and no worker takes it. anew: it reads its files anew */
 int hocket__l_store_fork(lua_State *L)
 {

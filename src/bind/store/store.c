@@ -120,6 +120,12 @@ bool hocket__runtime_shares_store(const struct hocket__runtime *rt)
     return rt->store && strcmp(rt->store->path, "memory") != 0;
 }
 
+const char *hocket__runtime_store_file(const struct hocket__runtime *rt)
+{
+    bool is_file = hocket__runtime_shares_store(rt) && !hocket__store_is_postgres(rt->store->path);
+    return is_file ? rt->store->path : NULL;
+}
+
 const struct hocket_error *hocket__runtime_store_broken(const struct hocket__runtime *rt)
 {
     return rt->store && rt->store->store ? hocket__store_broken(rt->store->store) : NULL;

@@ -16,6 +16,8 @@ void hocket__runtime_drop_store(struct hocket__runtime *rt);
 bool hocket__runtime_has_store(const struct hocket__runtime *rt);
 /* Whether other processes may have the same one. */
 bool hocket__runtime_shares_store(const struct hocket__runtime *rt);
+/* The file that runs are kept in; NULL: they are in none. */
+const char *hocket__runtime_store_file(const struct hocket__runtime *rt);
 /* Why it cannot be used any more; NULL: it can, or was not opened yet. */
 const struct hocket_error *hocket__runtime_store_broken(const struct hocket__runtime *rt);
 

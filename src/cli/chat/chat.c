@@ -228,11 +228,13 @@ static void work(struct cli_chat *c)
 
 static void go_on(struct cli_chat *c)
 {
+    struct cli_buf options = { 0 };
     struct hocket_error err;
-    if (hocket_run_resume(c->host, c->args.resume, "{\"interactive\":true,\"deltas\":true}",
-            &c->run, on_event, on_done, c, &err)
+    cli_run_args_resume_json(&c->args, &options);
+    if (hocket_run_resume(c->host, c->args.resume, options.p, &c->run, on_event, on_done, c, &err)
         < 0)
         cli_result_fail(&c->result, &err);
+    cli_buf_free(&options);
 }
 
 static void start(struct cli_chat *c)
@@ -391,7 +393,7 @@ int cli_chat_go(const struct cli_run_args *args)
 
 static int main_chat(const struct cli_command *self, int argc, char **argv)
 {
-    struct cli_run_args args = { .command = "chat" };
+    struct cli_run_args args = { .command = "chat", .consent = true };
     struct cli_buf id = { 0 };
     static char choose[] = "--resume=?";
     for (int i = 0; i < argc; i++) /* whoever names none is shown a list */

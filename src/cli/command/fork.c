@@ -64,7 +64,7 @@ static int make(const struct fork *f, const char *id)
         cli_buf_addf(&args, ",\"at\":%lld", (long long) f->at);
     if (f->latest)
         cli_buf_adds(&args, ",\"latest\":true");
-    cli_buf_adds(&args, "}");
+    cli_buf_adds(&args, ",\"consent\":true}");
     int rc = cli_stored_call("fork", "fork", args.p, f->store, &result);
     cli_buf_free(&args);
     if (rc != CLI_EXIT_DONE)

@@ -172,7 +172,7 @@ static int run(struct schedule *s, const struct word *w, char **rest, int count)
 
 static int main_schedule(const struct cli_command *self, int argc, char **argv)
 {
-    struct schedule s = { .run.command = "schedule" };
+    struct schedule s = { .run = { .command = "schedule", .consent = true } };
     struct cli_args args = { .ud = &s };
     int rc = cli_args_read(self, argc, argv, &args);
     const struct word *w = rc == CLI_GO_ON && args.count > 0 ? find_word(args.words[0]) : NULL;

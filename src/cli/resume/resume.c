@@ -84,7 +84,7 @@ static int resume(struct cli_run_args *args)
 
 static int main_resume(const struct cli_command *self, int argc, char **argv)
 {
-    struct cli_run_args args = { .command = "resume" };
+    struct cli_run_args args = { .command = "resume", .consent = true };
     int rc = cli_run_args_read(self, argc, argv, &args);
     if (rc == CLI_GO_ON)
         rc = resume(&args);

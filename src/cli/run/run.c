@@ -124,12 +124,13 @@ static int change_directory(struct job *j, char **target)
 /* Whoever is there now is asked, whoever was there when it began. */
 static void go_on(struct job *j)
 {
+    struct cli_buf options = { 0 };
     struct hocket_error err;
-    const char *options = j->args.interactive ? "{\"interactive\":true,\"park\":false}"
-                                              : "{\"interactive\":false,\"park\":true}";
-    if (hocket_run_resume(j->host, j->args.resume, options, &j->run, on_event, on_done, j, &err)
+    cli_run_args_resume_json(&j->args, &options);
+    if (hocket_run_resume(j->host, j->args.resume, options.p, &j->run, on_event, on_done, j, &err)
         < 0)
         cli_result_fail(&j->result, &err);
+    cli_buf_free(&options);
 }
 
 static void start(struct job *j)
@@ -445,7 +446,7 @@ static int set(void *ud, int id, const char *value)
 
 static int main_run(const struct cli_command *self, int argc, char **argv)
 {
-    struct cli_run_args args = { .command = "run" };
+    struct cli_run_args args = { .command = "run", .consent = true };
     int rc = cli_run_args_read(self, argc, argv, &args);
     if (rc == CLI_GO_ON && args.pool && !args.detach)
         rc = cli_usage("run", "--pool is for a run that a worker does (--detach)");

@@ -118,14 +118,31 @@ static void add_prices(const struct cli_run_args *a, struct cli_buf *out)
     cli_buf_free(&list);
 }
 
+/* Whose word it is. */
+static void add_person(const struct cli_run_args *a, struct cli_buf *out)
+{
+    /* A target that was typed may be a stranger's folder. */
+    add_plain(out, "trust", a->trust ? "true" : a->on_terminal ? "\"ask\"" : "false");
+    add_flag(out, "typed", !a->input_from_stdin && (a->on_terminal || !a->conversation));
+    add_plain(out, "consent", a->consent ? "true" : "false");
+}
+
+/* What a run is allowed, and its limits. */
+static void add_leave(const struct cli_run_args *a, struct cli_buf *out)
+{
+    add_text(out, "sandbox", a->sandbox);
+    add_text(out, "network", a->network);
+    add_names(out, "approve", &a->approve);
+    add_count(out, "max_turns", a->max_turns);
+    add_budget(a, out);
+}
+
 /* Who is there, and what is looked at. */
 static void add_people(const struct cli_run_args *a, struct cli_buf *out)
 {
     add_flag(out, "conversation", a->conversation);
     add_flag(out, "deltas", a->conversation);
-    /* A target that was typed may be a stranger's folder. */
-    add_plain(out, "trust", a->trust ? "true" : a->on_terminal ? "\"ask\"" : "false");
-    add_flag(out, "typed", !a->input_from_stdin && (a->on_terminal || !a->conversation));
+    add_person(a, out);
     add_flag(out, "interactive", a->interactive);
     add_flag(out, "park", a->park);
     add_flag(out, "simulate", isatty(STDERR_FILENO)); /* the note on it is seen there */
@@ -138,16 +155,12 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
     cli_buf_adds(out, "{");
     add_text(out, "model", a->model);
     add_people(a, out);
-    add_text(out, "sandbox", a->sandbox);
+    add_leave(a, out);
     add_count(out, "jobs", a->jobs);
     add_flag(out, "pool_local", a->pool_local);
-    add_text(out, "network", a->network);
     add_pairs(out, "models", &a->models);
     add_pairs(out, "variables", &a->variables);
-    add_names(out, "approve", &a->approve);
     add_names(out, "files", &a->files);
-    add_count(out, "max_turns", a->max_turns);
-    add_budget(a, out);
     add_text(out, "project", a->project);
     add_context(a, out);
     add_prices(a, out);
@@ -159,5 +172,18 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
     }
     if (a->traced)
         cli_telemetry_trace(out);
+    cli_buf_adds(out, "}");
+}
+
+void cli_run_args_resume_json(const struct cli_run_args *a, struct cli_buf *out)
+{
+    cli_buf_adds(out, "{");
+    cli_buf_key(out, "interactive");
+    cli_buf_adds(out, a->interactive ? "true" : "false");
+    cli_buf_key(out, "park");
+    cli_buf_adds(out, a->interactive ? "false" : "true");
+    add_flag(out, "deltas", a->conversation);
+    add_person(a, out);
+    add_leave(a, out);
     cli_buf_adds(out, "}");
 }

@@ -154,9 +154,9 @@ const int cli_not_for_run[] = { HISTORY, CONTINUE, RESUME, ALL, ALL_RUNS, PORT, 
           cli_not_for_schedule[] = { EVENTS, JSON, STRICT, RECORD, REPLAY, HISTORY, WORKDIR, WATCH,
               OFFER, DURABILITY, CONTINUE, RESUME, ALL, ALL_RUNS, PORT, NO_TOKEN, QUIET, VERBOSE,
               NO_COLOR, 0 },
-          cli_not_for_resume[] = { MODEL, SET, APPROVE, MAX_TURNS, MAX_TOKENS, MAX_COST, PROJECT,
-              PRICE, CONTEXT, FILES, TIMEOUT, RECORD, REPLAY, HISTORY, WORKDIR, TRUST, SANDBOX,
-              NETWORK, JOBS, POOL_LOCAL, CONTINUE, RESUME, WATCH, ALL, PORT, NO_TOKEN, 0 };
+          cli_not_for_resume[] = { MODEL, SET, PROJECT, PRICE, CONTEXT, FILES, TIMEOUT, RECORD,
+              REPLAY, HISTORY, WORKDIR, JOBS, POOL_LOCAL, CONTINUE, RESUME, WATCH, ALL, PORT,
+              NO_TOKEN, 0 };
 
 int cli_run_args_model(struct cli_run_args *a, const char *value)
 {

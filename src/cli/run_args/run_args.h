@@ -26,8 +26,9 @@ struct cli_run_args {
     bool conversation;
     bool all;         /* of resume: every run that can go on */
     bool interactive; /* somebody is there to answer: set by the command */
-    bool traced;      /* its runs are of the trace that the program was started in */
-    bool detach;      /* of run: a worker does it */
+    bool consent; /* a person consents to what the run is allowed: it holds when they continue it */
+    bool traced;  /* its runs are of the trace that the program was started in */
+    bool detach;  /* of run: a worker does it */
     const char *pool; /* of those that are submitted; NULL: the usual one */
     bool park;        /* nobody is, and the run is kept until somebody is */
     bool on_terminal; /* … and it is a person who sees what is asked */
@@ -64,3 +65,5 @@ int cli_run_args_model(struct cli_run_args *a, const char *value);
 
 /* The options of the run as the host wants them: one JSON object. */
 void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out);
+/* What is said of a run that is continued: who is there, and the options that cut what it was allowed. */
+void cli_run_args_resume_json(const struct cli_run_args *a, struct cli_buf *out);

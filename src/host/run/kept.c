@@ -10,6 +10,7 @@
 #include "base/json/json.h"
 #include "bind/fiber/fiber.h"
 #include "core/log/log.h"
+#include "host/run/consent.h"
 #include "host/run/stored.h"
 
 /* A text without a NUL, a NUL, a text. */
@@ -74,7 +75,8 @@ static void say_operator(struct hocket__run *r)
 static void on_live(void *ud)
 {
     struct hocket__run *r = ud;
-    say_operator(r);
+    if (!hocket__consent_say(r)) /* which has the operator's word */
+        say_operator(r);
     hocket__run_mark_due(r);
     if (r->stored)
         hocket__hearing_live(r->stored);

@@ -1,6 +1,8 @@
 /* What a run of the store that goes on was made of: its files, what it remembers of its parent, its log. Then it begins. */
 #include "host/run/resume_impl.h"
 
+#include "host/run/consent.h"
+
 #include <string.h>
 
 #include "base/json/json.h"
@@ -49,11 +51,14 @@ static int begin(struct hocket__resuming *g, struct hocket_error *err)
 {
     struct hocket__buf args;
     struct hocket__str park;
+    int rc = hocket__consent_decide(g, err);
+    if (rc < 0)
+        return rc;
     check_place(g);
     hocket__buf_init(&args, &g->run->host->alloc, 0);
     write_args(g, &args);
-    int rc = args.status < 0 ? hocket__error_nomem(err)
-                             : hocket__run_begin(g->run, "run", hocket__buf_str(&args), err);
+    rc = args.status < 0 ? hocket__error_nomem(err)
+                         : hocket__run_begin(g->run, "run", hocket__buf_str(&args), err);
     hocket__buf_deinit(&args);
     if (rc < 0)
         return rc;

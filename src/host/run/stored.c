@@ -140,6 +140,7 @@ struct hocket__stored *hocket__stored_new(struct hocket__run *r, struct hocket__
     hocket__list_init(&s->resting);
     hocket__buf_init(&s->told.texts, &r->host->alloc, 0);
     hocket__buf_init(&s->fork, &r->host->alloc, 0);
+    hocket__buf_init(&s->consent, &r->host->alloc, 0);
     hocket__buf_init(&s->waits_for, &r->host->alloc, 0);
     hocket__buf_init(&s->pool, &r->host->alloc, 0);
     return s;
@@ -308,6 +309,7 @@ void hocket__stored_free(struct hocket__stored *s)
     hocket__list_del(&s->resting);
     hocket__told_free(s);
     hocket__buf_deinit(&s->fork);
+    hocket__buf_deinit(&s->consent);
     hocket__waiting_free(s);
     hocket__asleep_free(s);
     hocket__free(&s->run->host->alloc, s, sizeof(*s));

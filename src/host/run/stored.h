@@ -74,6 +74,7 @@ struct hocket__stored {
     unsigned attempts; /* of workers to go on with it, in a row, that came no further */
     bool draining;     /* it begins nothing more, and is put away once nothing is under way */
 
+    struct hocket__buf consent; /* what it is to hear when it is live (consent.c); empty: nothing */
     struct hocket__buf waits_for; /* of its row: for one that sleeps (asleep.c), or is put back */
     enum hocket__store_state was; /* of its row, as it was taken */
     bool by_hand;                 /* a pool's, that no worker has taken but somebody goes on with */

@@ -4,7 +4,7 @@
 #include "base/json/json.h"
 #include "bind/fiber/fiber.h"
 #include "bind/store/store.h"
-#include "host/run/stored.h"
+#include "host/run/consent.h"
 
 /* Of a JSON object's text the inside; empty where it has no members. */
 static struct hocket__str inside(struct hocket__str object)
@@ -52,6 +52,13 @@ static struct hocket__str project_of(struct hocket__str options)
     return hocket__str(text.p + 1, text.n - 2);
 }
 
+static struct hocket__str input_of(const struct hocket_run_spec *spec)
+{
+    return spec->input
+               ? hocket__str(spec->input, spec->input_len ? spec->input_len : strlen(spec->input))
+               : HOCKET__STR("");
+}
+
 static int put(struct hocket__stored *s, const struct hocket_run_spec *spec,
     struct hocket__str options, const uint8_t seed[HOCKET__STORE_SEED])
 {
@@ -66,9 +73,7 @@ static int put(struct hocket__stored *s, const struct hocket_run_spec *spec,
         .created_ms = hocket__wall_ms() };
     memcpy(row.id, s->run->name, sizeof(row.id));
     memcpy(row.seed, seed, sizeof(row.seed));
-    if (spec->input)
-        row.input =
-            hocket__str(spec->input, spec->input_len ? spec->input_len : strlen(spec->input));
+    row.input = input_of(spec);
     int rc = hocket__store_put(s->store, &row, &s->claim);
     s->claimed = rc == 0;
     s->put = hocket__store_handed(s->store);
@@ -97,8 +102,11 @@ static int begin(struct hocket__stored *s, const struct hocket_run_spec *spec,
     hocket__buf_init(&all, &s->run->host->alloc, 0);
     write_options(&all, spec, options);
     rc = all.status < 0 ? hocket__error_nomem(err)
-         : s->off       ? 0
-                        : put_if_possible(s, spec, hocket__buf_str(&all), seed, err);
+         : s->off
+             ? 0
+             : hocket__consent_mark(s->run, hocket__cstr(spec->target), input_of(spec), &all, err);
+    if (rc == 0 && !s->off)
+        rc = put_if_possible(s, spec, hocket__buf_str(&all), seed, err);
     hocket__buf_deinit(&all);
     if (rc == 0)
         rc = hocket__stored_keep(s, k, err);

@@ -2,9 +2,11 @@
 ---
 --- Of the log those entries are its parent's that came before the next record could be made: records have the time of the
 --- entry that they came of.
+local consent = require "hocket.internal.run.consent"
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
+local system = require "hocket.internal.core.system"
 
 --- Kinds of entries: what wall time it is when the run's clock is 0; an effect begins, and has ended.
 local LIFE, END, BEGIN = 1, 6, 9
@@ -122,7 +124,14 @@ local function options_of(row, args)
   for name, value in pairs(args.options or {}) do options[name] = value end
   options.latest = nil -- it has a past, whatever its parent was
   options.fork = (args.model or args.input) and { model = args.model, input = args.input } or nil
-  return json.encode(options)
+  return options
+end
+
+-- Puts it.
+local function put(row, n, seq, args, fork)
+  local id = system.run_id()
+  fork.id, fork.options = id, consent.inherited(row, id, fork, args.consent == true)
+  return store.fork(row.id, n, seq, fork)
 end
 
 -- What is said of a fork that was made.
@@ -140,13 +149,13 @@ local function latest(row, args)
   for name, value in pairs(args.options or {}) do options[name] = value end
   options.model, options.latest, options.fork = args.model or options.model, true, nil
   if type(options.call) == "table" then options.call.due_ms, options.call.spent_ms = nil, nil end -- its caller's time was over long ago
-  local id, err = store.fork(row.id, 0, 0, { input = args.input, options = json.encode(options), target = args.target, anew = true })
+  local id, err = put(row, 0, 0, args, { input = args.input, options = options, target = args.target, anew = true })
   if not id then return nil, err end
   return told(id, row.id, 0, 0)
 end
 
 ---@async
----@param args {id: string, at?: integer, latest?: boolean, input?: string, model?: string, options?: table, target?: string} at: a record; without it all that the run has.
+---@param args {id: string, at?: integer, latest?: boolean, input?: string, model?: string, options?: table, target?: string, consent?: boolean} consent: a person makes it; at: a record; without it all that the run has.
 return function(args)
   local row, err = stored.find(args.id)
   if not row then return nil, err end
@@ -155,7 +164,7 @@ return function(args)
   if not seq then return nil, n end
   local options, wrong = options_of(row, args)
   if wrong then return nil, wrong end
-  local id, failed = store.fork(row.id, n, seq, { options = options, target = args.target })
+  local id, failed = put(row, n, seq, args, { options = options, target = args.target })
   if not id then return nil, failed end
   return told(id, row.id, n, seq)
 end

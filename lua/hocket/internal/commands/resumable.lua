@@ -1,6 +1,7 @@
 --- The operation `resumable`: runs of the store that can be gone on with, and where: what `hocket resume` and `hocket chat --continue`
 --- have to know before they begin.
 local json = require "hocket.json"
+local proof = require "hocket.internal.run.proof"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 
@@ -13,7 +14,8 @@ end
 
 local function told(run)
   local options = options_of(run)
-  return { id = run.id, state = run.state, target = run.target, input = run.input, cwd = options.cwd, updated_ms = run.updated_ms,
+  local cwd = proof.is_ours(run) and options.cwd or nil -- else it is anybody's word where tools work
+  return { id = run.id, state = run.state, target = run.target, input = run.input, cwd = cwd, updated_ms = run.updated_ms,
     conversation = options.conversation == true }
 end
 

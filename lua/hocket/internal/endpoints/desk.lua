@@ -9,6 +9,7 @@
 --- says so: `local with_client <close> = run:bound()`. Options are those of `hocket run` (docs/commands.md) as its JSON has them; those that
 --- the server was started with hold where a request says nothing, and its budget is never exceeded. Errors that clients can do something about: `not_found`
 --- (no such agent), `limit` (too much is at work; `retry_after` seconds), `closed` (the server ends), `invalid`, `agent`.
+local consent = require "hocket.internal.run.consent"
 local core = require "hocket.internal.core.runs"
 local desk_run = require "hocket.internal.endpoints.desk_run"
 local fiber = require "hocket.internal.core.fiber"
@@ -172,6 +173,7 @@ function Desk:start(spec)
   if not place then return nil, refused end
   local options = merged(self.options, spec.options)
   options.serve = { agent = one.name, key = spec.key, digest = spec.key and spec.digest, hooks = self.hooks or nil }
+  options.consent = false -- clients are no person of this machine
   options.labels = spec.labels and json.array(spec.labels) or nil
   local context = runs.traces and fiber.context()
   options.trace = spec.options and spec.options.trace or context and context.trace or nil
@@ -202,7 +204,9 @@ function Desk:resume(id, options)
   if not place then return nil, refused end
   end_replay(self, id)
   if self.by_name[id] and not self.by_name[id].outcome then return self.by_name[id] end -- meanwhile
-  local number, err = core.resume(id, json.encode(merged({ interactive = true }, options)))
+  local given = consent.given(self.options)
+  given.interactive = true
+  local number, err = core.resume(id, json.encode(merged(given, options)))
   if not number then return nil, ours(err) end
   return adopt(self, number, id)
 end

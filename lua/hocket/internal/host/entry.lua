@@ -118,12 +118,7 @@ end
 
 -- What an embedder asks of a run that goes on.
 local wishes = {
-  operator = function(run, text)
-    if require("hocket.internal.run.policy").bind(text) then
-      run:emit("warning", { message = ("HOCKET_APPROVE is %s here, which it was not when the run began: both bind what it does from here on"):format(text) })
-    end
-    return true
-  end,
+  operator = function(run, text) return require("hocket.internal.run.consent").operator(run, text) end,
   answer = function(run, id, text) return run:answer(id, text) end,
   change = function(run, options)
     local changes, err = json.decode(options)
@@ -145,7 +140,7 @@ local wishes = {
 }
 
 --- Passes a wish on to the run that writes a journal. See hocket_run_answer, _change, _interrupt.
----@param wish "answer"|"change"|"interrupt"|"left"|"left_again"|"left_has_room"|"look"|"mail"|"operator"|"say"|"signal"|"tree"
+---@param wish "answer"|"change"|"consent"|"interrupt"|"left"|"left_again"|"left_has_room"|"look"|"mail"|"operator"|"say"|"signal"|"tree"
 ---@param journal userdata
 ---@param a? string
 ---@param b? string
@@ -153,6 +148,7 @@ local wishes = {
 ---@return string message Or, of a wish that has an answer, its JSON.
 function host.tell(wish, journal, a, b)
   local run = require("hocket.internal.run.run").by_journal(journal)
+  if wish == "consent" and require("hocket.internal.run.consent").hear(journal, run, b) then return "ok", "" end
   if not run then return "not_found", "the run has not begun" end
   local ok, err = wishes[wish](run, a, b)
   if ok then return "ok", ok == true and "" or ok end

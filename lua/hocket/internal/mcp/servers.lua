@@ -232,12 +232,18 @@ local function wait_for(entry)
   while entry.connecting do fiber.park() end
 end
 
+--- Whether the running run may use a server still: the toolset hands it in.
+---@type fun(def: hocket.McpServer): boolean?, hocket.Error?
+function servers.check() return true end
+
 --- The connection to a server; made where there is none.
 ---@async
 ---@param def hocket.McpServer With its variables filled in.
 ---@return hocket.McpEntry?
 ---@return hocket.Error?
 function servers.get(def)
+  local may, refused = servers.check(def)
+  if not may then return nil, failed(refused) end
   local key = key_of(def)
   local entry = entries[key] or { failures = 0, not_before = 0, waiting = {}, calls = {}, name = ("MCP server '%s'"):format(def.name) }
   entries[key] = entry

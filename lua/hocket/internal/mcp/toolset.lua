@@ -18,14 +18,35 @@ local toolset = {}
 --- Tools of one server from which on they are looked for, and not shown.
 local MANY = 40
 
--- Whether a server's program may be started, or its address asked: the runner says so. (run, def) -> true | nil, error
+-- Whether a server's program may be started, or its address asked: the runner says so.
 local admit = function() return true end
 
---- Hands in who decides.
----@param fn fun(run: hocket.Run, def: hocket.McpServer): true?, hocket.Error?
+--- Hands in who decides. quietly: nobody can be asked.
+---@param fn fun(run: hocket.Run, def: hocket.McpServer, quietly?: boolean): true?, hocket.Error?
 function toolset.set_admission(fn)
   admit = fn
 end
+
+-- A server that the run was started with: it may be another's, or none, by now.
+local function is_of_run(run, def)
+  for _, one in ipairs(run.options.mcp or {}) do
+    if json.encode(one) == json.encode(def.source) then return true end
+  end
+  return nil, { code = "denied", message = ("the MCP server '%s' was given to the run by somebody else: whoever continues it has not"):format(def.name) }
+end
+
+-- Where other options hold for the run since it was admitted, it has to be so again.
+local function check_again(def)
+  local run = runs.current()
+  local cuts = run and run.cuts or 0
+  if not run or not def.source or cuts == def.cuts then return true end
+  local ok, err
+  if def.of_run then ok, err = is_of_run(run, def) else ok, err = admit(run, def.source, true) end
+  if ok then def.cuts = cuts end
+  return ok, err
+end
+
+servers.check = check_again
 
 -- What is put together for one agent.
 ---@class hocket.McpGathering
@@ -124,17 +145,20 @@ local function take_offers(self, def, offer)
   if offer.prompts and asks_for_prompts then self.all[#self.all + 1] = offers.tool("prompts", def, connected) end
 end
 
-local function find(run, named)
+local function find(run, named, of_run)
   local def, err = defs.find(named)
   if not def then return nil, err end
   local ok
   ok, err = admit(run, def)
   if not ok then return nil, err end
-  return servers.expand(def)
+  local made
+  made, err = servers.expand(def)
+  if made then made.source, made.of_run, made.cuts = def, of_run, run and run.cuts or 0 end
+  return made, err
 end
 
-local function tools_of(self, run, named)
-  local def, err = find(run, named)
+local function tools_of(self, run, named, of_run)
+  local def, err = find(run, named, of_run)
   if not def then return nil, err end
   local offer
   offer, err = offer_of(def)
@@ -155,7 +179,7 @@ local function gather(env, again)
     if run then run:emit("warning", { message = message }, env.agent.name) end
   end }
   for _, named in ipairs(env.agent.mcp) do
-    local ok, err = tools_of(self, run, named)
+    local ok, err = tools_of(self, run, named, env.of_run)
     if not ok and named.optional then
       self.warn(("%s: goes on without its tools: %s"):format(env.agent.name, err.message))
     elseif not ok then

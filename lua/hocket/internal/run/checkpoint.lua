@@ -8,6 +8,7 @@
 local account = require "hocket.internal.models.account"
 local accounts = require "hocket.internal.core.account"
 local broker = require "hocket.broker"
+local consent = require "hocket.internal.base.lazy" "hocket.internal.run.consent"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local file_labels = require "hocket.internal.run.file_labels"
@@ -102,6 +103,7 @@ local function go_on(run, own, was)
   for name, value in pairs(was.changed or {}) do run.options[name] = value end
   if was.stopped then account.stop(run) end
   mark(run, was)
+  consent.again(run)
   memory.give(was.remembered)
   if was.jobs then broker.shared():numbers(table.unpack(was.jobs)) end
   run.numbers[run.boards], run.numbers[run.documents] = was.boards, was.documents

@@ -11,6 +11,7 @@
 --- `move_file`, `execute_command(git *)`, `write_file(path=docs/*)`.
 local rules = require "hocket.internal.agents.approval_rules"
 local effects = require "hocket.internal.base.effects"
+local json = require "hocket.json"
 local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 
@@ -92,9 +93,10 @@ function policy.operator()
 end
 
 --- Layers that bind a run that went on under another operator's word: a list that is never changed; nil: none do.
+---@param here? table The run (effects.here), for who is outside of it.
 ---@return table[]?
-function policy.bound()
-  local here = effects.here()
+function policy.bound(here)
+  here = here or effects.here()
   return here and here.policy and here.policy.bound
 end
 
@@ -111,6 +113,115 @@ function policy.bind(text)
   own.bound = table.move(own.bound or {}, 1, #(own.bound or {}), 1, {})
   table.insert(own.bound, layer)
   return true
+end
+
+-- ---- Consent that counts no more (internal/run/consent.lua) ---------------------------------------
+
+local function denies(name)
+  return { kind = "run", name = name, mode = "deny", rules = {} }
+end
+
+-- What a layer forbids, or asks for: nil where that is nothing. An agent's lifts nothing, and stays as it is.
+local function forbids(layer)
+  if layer.kind == "agent" then return layer end
+  local rules = {}
+  for _, rule in ipairs(layer.rules) do
+    if rule.verdict ~= "allow" then rules[#rules + 1] = rule end
+  end
+  local mode = layer.mode ~= "allow" and layer.mode or ""
+  return (mode ~= "" or #rules > 0) and { kind = layer.kind, name = layer.name, mode = mode, rules = rules } or nil
+end
+
+--- The same layers without what they allow. A record's may be anything: what is no layer denies all.
+---@param layers any
+---@return hocket.PolicyLayer[]
+function policy.narrowed(layers)
+  local list = {}
+  for _, layer in ipairs(type(layers) == "table" and layers or {}) do
+    local ok, left = pcall(forbids, layer)
+    if not ok then left = denies "a rule that cannot be read" end
+    list[#list + 1] = left
+  end
+  return list
+end
+
+-- Of a record's options, which may be anything.
+local function layers_of_options(options)
+  local rules, words = type(options.rules) == "table" and options.rules or {}, options.approve
+  local layers = table.move(rules, 1, #rules, 1, {})
+  if words == nil then return layers end
+  local ok, layer = pcall(layer_of, "run", "--approve", type(words) == "table" and words or { words })
+  layers[#layers + 1] = ok and layer or denies "an option 'approve' that cannot be read"
+  return layers
+end
+
+--- What a run's own options forbid.
+---@param options {approve?: string|string[], rules?: hocket.PolicyLayer[]}
+---@return hocket.PolicyLayer[]
+function policy.forbidding(options)
+  return policy.narrowed(layers_of_options(options))
+end
+
+--- Whether they allow anything.
+---@param options {approve?: string|string[], rules?: hocket.PolicyLayer[]}
+---@return boolean
+function policy.allows(options)
+  local layers = layers_of_options(options)
+  return json.encode(layers) ~= json.encode(policy.narrowed(layers))
+end
+
+--- How often other options came to hold for the run that `here` (effects.here) is: what was decided before each time counts no more.
+---@param here? table
+---@return integer
+function policy.cuts(here)
+  return here and here.policy and here.policy.cuts or 0
+end
+
+--- Those of operator and run that hold since then, in the place of others; nil: it was never so.
+---@param here? table
+---@return hocket.PolicyLayer[]?
+function policy.people(here)
+  here = here or effects.here()
+  return here and here.policy and here.policy.people
+end
+
+--- Layers that somebody began with, as they hold now.
+---@param layers hocket.PolicyLayer[]
+---@param here? table
+---@return hocket.PolicyLayer[]
+function policy.now(layers, here)
+  local people = policy.people(here)
+  if not people then return layers end
+  local left = policy.narrowed(layers)
+  return table.move(left, 1, #left, #people + 1, table.move(people, 1, #people, 1, {}))
+end
+
+local function set_people(own, options)
+  local layers, err = policy.of_run(options)
+  own.people = layers or { denies(err.message) }
+end
+
+--- The options of a run that went on have changed: so have these layers.
+---@param options table
+function policy.renew(options)
+  local here = effects.here()
+  if here and here.policy and here.policy.people then set_people(here.policy, options) end
+end
+
+--- Other options hold for a run from here on: `left`. Of what it was allowed before nothing counts, unless that says so.
+---@param was table Its options before.
+---@param left table
+---@param said {counts: boolean, operator?: string, given: table}
+function policy.cut(was, left, said)
+  local own = own_of(effects.here())
+  own.cuts = (own.cuts or 0) + 1
+  local given = said.counts and { layers_of_options { approve = said.given.approve }[1] } or {}
+  own.bound = table.move(given, 1, #given, #(own.bound or {}) + 1, table.move(own.bound or {}, 1, #(own.bound or {}), 1, {}))
+  if said.counts then return end
+  local before = policy.of_run(was) or {}
+  own.bound = policy.narrowed(table.move(own.bound, 1, #own.bound, #before + 1, before))
+  own.operator, own.said = said.operator or false, { [said.operator or ""] = true }
+  set_people(own, left)
 end
 
 --- The layers that hold for a whole run.
@@ -152,7 +263,7 @@ end
 ---@return hocket.PolicyLayer[]?
 ---@return hocket.Error?
 function policy.going_along(run, of_agent)
-  local layers, err = of_agent, nil
+  local layers, err = of_agent and policy.now(of_agent), nil
   if not layers then layers, err = policy.of_run(run and run.options or {}) end
   if not layers then return nil, err end
   local list, seen = {}, {}

@@ -252,6 +252,7 @@ local function change(self, changes)
   for name, value in pairs(changes) do
     if not between_turns[name] then self.options[name], told[name] = value, value end
   end
+  if told.approve ~= nil then require("hocket.internal.run.policy").renew(self.options) end
   if next(told) then
     self:emit("run_changed", told)
     self.changed = self.changed or {}

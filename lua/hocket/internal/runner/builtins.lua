@@ -20,7 +20,7 @@ tool.set("mcp", function(env)
 end)
 tool.set("servers_of_run", function(env) -- servers that whoever started the run has named: its option `mcp`
   local agent = setmetatable({ mcp = env.run.options.mcp or {} }, { __index = env.agent })
-  return require("hocket.internal.mcp.toolset").tools(setmetatable({ agent = agent }, { __index = env }))
+  return require("hocket.internal.mcp.toolset").tools(setmetatable({ agent = agent, of_run = true }, { __index = env }))
 end)
 local function ask_first()
   require("hocket.internal.tools.instructions").set_admission(require("hocket.internal.runner.trust").admit_instructions)

@@ -4,6 +4,7 @@ local broker = require "hocket.broker"
 local carried = require "hocket.internal.base.carried"
 local cassette = require "hocket.cassette"
 local caught = require "hocket.internal.base.caught"
+local consent = require "hocket.internal.run.consent"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
@@ -348,6 +349,7 @@ return function(args, journal, id)
   if run.options.jobs then broker.shared():limit("all", nil, run.options.jobs) end
   -- A cancel comes out of the workflow as an error, with its last events written.
   local went, reply, failed = pcall(runner.workflow, run, args.input, function()
+    consent.begin(run)
     if not target then return nil, err end
     label(run, args.labels or run.options.labels)
     local counted, why = check_project(options)

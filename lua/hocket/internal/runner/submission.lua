@@ -1,11 +1,12 @@
 --- What is put into the store for a run that a worker begins (`hocket work`), now or at its time: its row and the files that it
 --- needs. Nothing of it is done here; what is wrong with its target, and whether its Lua may run, is said here.
+local consent = require "hocket.internal.run.consent"
 local day_budget = require "hocket.internal.base.lazy" "hocket.internal.models.day_budget"
-local json = require "hocket.json"
 local models = require "hocket.internal.base.lazy" "hocket.model"
 local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
 local provider_place = require "hocket.internal.runner.provider_place"
 local rule_check = require "hocket.internal.work.rule_check"
+local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
 local travel = require "hocket.internal.work.travel"
 local trust = require "hocket.internal.runner.trust"
@@ -110,9 +111,9 @@ function submission.prepare(args)
   local files
   files, err = travel.of(args.target, admitted, options.files)
   if not files then return nil, err end
-  local made = options_of(args, files.cwd)
+  local made, id = options_of(args, files.cwd), args.id or system.run_id()
   made.project = args.project or made.project
-  return { id = args.id, target = args.target, input = args.input, options = json.encode(made),
+  return { id = id, target = args.target, input = args.input, options = consent.marked(id, args.target, args.input, made),
     pool = args.pool or POOL, due_ms = args.due_ms, caller = args.caller, project = made.project, files = files.files, files_of = files.generation }
 end
 

@@ -77,6 +77,7 @@ local function options_of(opts, run)
   if not rules then return nil, err end
   if rules[1] then options.rules = json.array(rules) end
   if not run then return options end
+  options.consent = run.options.consent
   local names = run.labels and labels.names(run.labels.bits) or {}
   if #names > 0 then options.labels = json.array(names) end
   return options
@@ -248,7 +249,12 @@ function submitted.submit(target, input, opts)
   if not options then return failed(wrong) end
   local args = { id = id, target = target, input = input, pool = opts.pool, due_ms = opts.at and math.floor(opts.at * 1000) or nil, project = opts.project or run and run.options.project or nil,
     options = options, caller = kept and run and run.id or nil, waits = kept }
-  local function submit() return put(args) end
+  local here = effects.here()
+  local cuts = policy.cuts(here)
+  local function submit()
+    if policy.cuts(here) ~= cuts then options.consent = false end -- what the run was allowed counts no more
+    return put(args)
+  end
   local made, err = effects.run("submit", { target = target, input = input or "", pool = opts.pool or "" }, submit, { again = once_more(id, submit) })
   if not made then return failed(err) end
   return setmetatable({ id = made, caller = args.caller }, Submitted)

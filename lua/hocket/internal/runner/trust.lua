@@ -282,15 +282,16 @@ end
 ---@async
 ---@param run hocket.Run As for trust.admit.
 ---@param def hocket.McpServer
+---@param quietly? boolean Nobody is asked.
 ---@return true? admitted
 ---@return hocket.Error?
-function trust.admit_server(run, def)
+function trust.admit_server(run, def, quietly)
   local option = run and run.options.trust
   if option == nil or option == true or not def.file then return true end
   local line, digest = describe_server(def)
   return check(run, def.name, function()
     return { { path = ("%s#%s"):format(fs.real(def.file) or def.file, def.name), names = { line }, digest = digest, server = def.url and "asked" or "started" } }
-  end, option == "ask")
+  end, option == "ask" and not quietly)
 end
 
 -- All files of a folder that an agent is told to follow, or the one file.

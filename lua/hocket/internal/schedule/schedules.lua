@@ -4,6 +4,7 @@ local cron = require "hocket.internal.schedule.cron"
 local due = require "hocket.internal.schedule.due"
 local is_spec = require "hocket.internal.schedule.shape"
 local json = require "hocket.json"
+local proof = require "hocket.internal.run.proof"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 local timezone = require "hocket.internal.base.timezone"
@@ -182,6 +183,13 @@ function schedules.plan(self, now_ms)
   return true
 end
 
+--- Under which its options have the mark of who has made it.
+---@param name string
+---@return string
+function schedules.mark_of(name)
+  return "schedule " .. name
+end
+
 --- A run of it for a planned time (nil: by hand), to be put with it.
 ---@return table
 function schedules.run_of(self, planned_ms, now_ms)
@@ -189,7 +197,9 @@ function schedules.run_of(self, planned_ms, now_ms)
   table.insert(spec.open, id)
   spec.last = { run = id, planned_ms = planned_ms, at_ms = now_ms }
   spec.fired = (spec.fired or 0) + 1
-  return { id = id, target = spec.target, input = spec.input, options = spec.options, pool = spec.pool, project = spec.project,
+  local as_made = { id = schedules.mark_of(self.name), target = spec.target, input = spec.input, options = spec.options }
+  local options = proof.is_ours(as_made) and proof.mark(id, spec.target, spec.input, spec.options) or proof.plain(spec.options)
+  return { id = id, target = spec.target, input = spec.input, options = options, pool = spec.pool, project = spec.project,
     generation = self.generation and id .. "," .. self.generation or id }
 end
 

@@ -168,12 +168,15 @@ local function go_on(self, params, request, replays)
   if open then
     error({ code = codes.invalid_request, message = "this session is open already" }, 0)
   end
-  local kept = find_kept(params)
+  local kept, mode = find_kept(params), "ask" -- what a session was once allowed its person allows anew
+  local servers = acp_servers.read(params.mcpServers, kept.cwd)
   make_room(self)
-  local session, err = make(self, { id = kept.sessionId, cwd = kept.cwd, mode = kept.mode, replays = replays }, function(hooks) return self.talks:go_on(kept.sessionId, hooks) end)
+  local session, err = make(self, { id = kept.sessionId, cwd = kept.cwd, mode = mode, replays = replays }, function(hooks)
+    return self.talks:go_on(kept.sessionId, options_of(self, kept.cwd, mode, servers), hooks)
+  end)
   if not session then return nil, err end
   request.after_answer = function() session:open() end
-  return { modes = modes_of(kept.mode), configOptions = acp_options.of(session) }
+  return { modes = modes_of(mode), configOptions = acp_options.of(session) }
 end
 
 methods["session/load"] = function(self, params, request) return go_on(self, params, request, true) end

@@ -3,6 +3,7 @@
 ---
 ---     begin {target, options} ──> a new one        leave ──> parked in the store; ended, where nothing is kept
 ---     go_on {id}              ──> one of the store, which tells all that was said so far once more
+local consent = require "hocket.internal.run.consent"
 local core = require "hocket.internal.core.runs"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
@@ -89,11 +90,14 @@ end
 --- Goes on with one of the store, by its whole id.
 ---@async
 ---@param id string
+---@param options table That hold here.
 ---@param hooks table As for begin.
 ---@return hocket.Talk?
 ---@return hocket.Error?
-function Talks:go_on(id, hooks)
-  local number, err = core.resume(id, json.encode { interactive = true, deltas = true })
+function Talks:go_on(id, options, hooks)
+  local given = consent.given(options)
+  given.interactive, given.deltas = true, true
+  local number, err = core.resume(id, json.encode(given))
   if not number then return nil, err end
   return adopt(self, setmetatable({ number = number, id = id }, Talk), hooks)
 end

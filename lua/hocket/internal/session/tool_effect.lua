@@ -6,11 +6,15 @@
 ---     it only reads, or `idempotent = true` ──> it is called again, with the same ctx.effect_id
 ---     reconcile(args, ctx, intent) ────────> what that returns; nil: it was not done, and is
 ---     else ────────────────────────────────> the model is told that nobody knows
+---
+--- A call that was let in by other rules than those that hold when it begins, since somebody else continues the run, has to be allowed by
+--- these.
 local caught = require "hocket.internal.base.caught"
 local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
 local media = require "hocket.internal.base.lazy" "hocket.internal.base.media"
 local pack = require "hocket.internal.base.pack"
+local policy = require "hocket.internal.run.policy"
 local sources = require "hocket.internal.base.sources"
 
 local tool_effect = {}
@@ -29,6 +33,8 @@ end
 local nothing = {} -- marks of a call that made none
 
 local unknown = "it is not known whether this was done: the program ended in the middle of it. Look how things stand before you do it again."
+
+local let_in_before = "not done: the run goes on under other rules than those that this call was let in by. Call it again if it is still needed."
 
 local function to_text(value)
   if type(value) == "table" and media.is_in(value) then return media.pack(value) end
@@ -102,6 +108,10 @@ local function intent_of(one, args)
   end, { reads = true, looks = true })
 end
 
+local function may_begin(self, one, args, here)
+  return self.permissions.may_begin ~= nil and self.permissions:may_begin(one, args, here)
+end
+
 --- Returns what the tool returned, and raises what it raised.
 ---@async
 ---@param self hocket.Session
@@ -113,9 +123,14 @@ end
 function tool_effect.run(self, one, args, context)
   local intent = one.intent and intent_of(one, args)
   context.effect_id = effects.id()
-  local outcome
+  local here, outcome = effects.here(), nil
+  local cuts = policy.cuts(here)
   local text, gone = effects.make("tool", digest_of(self, one, args), function(begun)
-    outcome = (begun and call_again or call)(one, args, context, intent)
+    if policy.cuts(here) == cuts or may_begin(self, one, args, here) then
+      outcome = (begun and call_again or call)(one, args, context, intent)
+    else
+      outcome = { true, nil, { code = begun and "unknown" or "denied", message = begun and unknown or let_in_before }, nothing }
+    end
     return as_text(outcome)
   end, only_reads(one))
   if not only_reads(one) then sources.stale() end

@@ -11,14 +11,15 @@
 local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
 local ask = require "hocket.ask"
+local consent = require "hocket.internal.run.consent"
 local called = require "hocket.internal.run.called"
 local effects = require "hocket.internal.base.effects"
 local flow = require "hocket.flow"
-local json = require "hocket.json"
 local labels = require "hocket.internal.base.labels"
 local lent = require "hocket.internal.work.lent"
 local mail = require "hocket.internal.run.mail"
 local patient = require "hocket.internal.run.patient"
+local policy = require "hocket.internal.run.policy"
 local pool_end = require "hocket.internal.work.pool_end"
 local pool_share = require "hocket.internal.work.pool_share"
 local pool_spec = require "hocket.internal.work.pool_spec"
@@ -105,7 +106,7 @@ local function put(step, child, options)
   local files, wrong = files_of(step, travels)
   if not files then return nil, wrong end
   options.cwd = files.cwd
-  local ok, err = patient(store.submit, { id = child, target = target, input = step.input, options = json.encode(options), pool = step.def.pool, caller = run.id,
+  local ok, err = patient(store.submit, { id = child, target = target, input = step.input, options = consent.marked(child, target, step.input, options), pool = step.def.pool, caller = run.id,
     project = options.project, generation = table.concat({ child, table.unpack(travels) }, ","), files = files.files, files_of = files.generation })
   if not ok and err.code == "exists" then return child end -- by an earlier life, or it is that of the run that this one was forked from
   return ok, err, ok
@@ -196,8 +197,11 @@ local function call(step, tools)
       leave(step, child)
     end
   end })
+  local here = effects.here()
+  local cuts = policy.cuts(here)
   local function submit()
     local ok, err
+    if policy.cuts(here) ~= cuts then options.consent = false end -- what the run was allowed counts no more
     ok, err, made = put(step, child, options)
     return ok, err
   end

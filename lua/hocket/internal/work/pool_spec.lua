@@ -16,7 +16,7 @@ local pool_spec = {}
 -- Of the run's options those that hold for the child as well.
 local of_run = {
   "model", "models", "variables", "max_turns", "retries", "seed", "seed_models", "context", "approve", "workdir", "sandbox", "network", "prices", "project", "mod",
-  "trust", "typed", "simulate", "priority", "tree", "mcp",
+  "trust", "typed", "consent", "simulate", "priority", "tree", "mcp",
 }
 
 -- Of the call's.

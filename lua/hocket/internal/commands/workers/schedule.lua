@@ -203,7 +203,7 @@ function words.add(args)
   if not ok then return nil, err end
   ok, err = check_script(args.target)
   if not ok then return nil, err end
-  run, err = submission.prepare { target = args.target, input = args.input, options = args.options, pool = args.pool, project = args.project }
+  run, err = submission.prepare { id = schedules.mark_of(name), target = args.target, input = args.input, options = args.options, pool = args.pool, project = args.project }
   if not run then return nil, err end
   for _, key in ipairs { "target", "input", "options", "pool", "project" } do spec[key] = run[key] end
   spec.open, spec.notices = json.array {}, json.array {}

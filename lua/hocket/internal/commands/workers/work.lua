@@ -40,7 +40,7 @@ local RUNS = 8
 --- So many are asked for at once at most.
 local MOST = 16
 
-local OPTIONS = json.encode { interactive = false, park = true }
+local OPTIONS = json.encode { interactive = false, park = true, consent = true }
 
 -- ---- What it does ---------------------------------------------------------------------------------
 

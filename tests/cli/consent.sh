@@ -1,0 +1,115 @@
+# Who consents to what a run does: a person, for their own run, in their own store, on their own command line. Everywhere else what the
+# record allows counts for nothing. Each case has a run that was allowed everything ask for a command; RAN is there where it ran.
+. "$(dirname "$0")/lib.sh"
+export HOME="$WORK/home" HOCKET_MODEL=sim HOCKET_SANDBOX=limits
+unset XDG_STATE_HOME HOCKET_STORE HOCKET_TRUST
+mkdir home ours
+cat >ours/sim.lua <<'LUA'
+local function count(q)
+  local n, words = 0, q.system
+  for _, message in ipairs(q.messages) do
+    n, words = n + (message.role == "tool" and 1 or 0), words .. message.text
+  end
+  return n, words
+end
+return function(q)
+  local n, words = count(q)
+  if words:find "ASK" and n == 0 then return { calls = { { name = "ask_user", arguments = { question = "Which colour?" } } } } end
+  if words:find "RUN" and not q.last.text:find "sandbox:" and not q.last.text:find "not allowed" and not q.last.text:find "not done" then
+    return { calls = { { name = "execute_command", arguments = { command = "echo yes >> RAN" } } } }
+  end
+  return "fine: " .. q.last.text
+end
+LUA
+printf -- '---\nname: helper\ntools: [ask_user, execute_command]\n---\nYou help.\n' >ours/helper.md
+cd ours || exit 1
+
+ran() { if [ -e RAN ]; then rm RAN; else fail "the command should have run"; fi; }
+held() { if [ -e RAN ]; then rm RAN; fail "the command ran"; fi; }
+newest() { "$HOCKET" runs --json --store "$1" | grep -o '"id":"01[0-9A-Z]*' | cut -c7- | head -n 1; }
+# A run of ours that waits for an answer, and has it: what it does next is up to whoever goes on.
+ours() { # ours STORE OPTION…
+  store=$1; shift
+  run hocket run --trust --approve allow --store "$store" "$@" helper.md "ASK RUN"; expect 75
+  id=$(newest "$store"); run hocket answer --store "$store" "$id" q1 blue; expect 0
+}
+resume() { run hocket resume --store "$@"; }
+not_said() { hasnt err "does not count"; }
+said() { [ "$(grep -c "does not count here" err)" = 1 ] || fail "what was cut is said once"; has err 'approve ["allow"]'; }
+
+# ---- Ours, on the command line, with work and by a schedule ------------------------------------------------
+ours a.db; resume a.db "$id"; expect 0; ran; not_said
+ours a.db; resume a.db "$id" --approve deny; expect 0; held
+ours a.db; resume a.db "$id" --approve 'execute_command(ls *)=allow'; expect 75; held
+ours a.db --approve deny; resume a.db "$id" --approve allow; expect 0; held # what was forbidden stays so
+run hocket run --trust --store a.db helper.md "ASK RUN"; id=$(newest a.db); run hocket answer --store a.db "$id" q1 blue
+resume a.db "$id" --approve allow; expect 0; ran # who says so now
+run hocket replay --store a.db "$id"; expect 0; has err "all as they were told"
+ours a.db; resume a.db "$(hocket fork --store a.db "$id" 2>/dev/null)"; expect 75; held # its parent's answer is not its own
+run hocket run --trust --approve allow --store a.db helper.md "good day"; expect 0
+run hocket fork --store a.db "$(newest a.db)" --latest --input "RUN"; resume a.db "$(cat out)"; expect 0; ran; not_said
+run hocket chat --trust --approve allow --store a.db helper.md "good day" </dev/null
+id=$(newest a.db); run hocket say --store a.db "$id" "RUN please"; run hocket chat --store a.db --resume "$id"; ran; not_said
+run hocket run -d --trust --approve allow --store a.db helper.md "RUN"; id=$(cat out)
+work() { "$HOCKET" work --store "$1" >work.out 2>&1 & worker=$!; run hocket wait --store "$1" "$id"; kill -TERM $worker; wait $worker; }
+work a.db; expect 0; ran
+run hocket schedule add --store a.db '@yearly' helper.md "RUN" --name s --trust --approve allow; expect 0
+run hocket schedule run --store a.db s; expect 0; id=$(cat out); work a.db; expect 0; ran
+
+# ---- Not ours, or not here ----------------------------------------------------------------------------------
+# exported and imported: also where it came from, and under its own name
+ours a.db; run hocket export --store a.db "$id" it.run; run hocket import --store b.db it.run; expect 0
+resume b.db "$id"; expect 75; held; said
+resume b.db "$id"; expect 75; held; not_said
+run hocket answer --store b.db "$id" a2 --allow; resume b.db "$id"; expect 0; ran # who is asked may say yes
+run hocket rm --store a.db "$id"; run hocket import --store a.db it.run; expect 0
+resume a.db "$id"; expect 75; held; said
+run hocket import --store c.db it.run; resume c.db "$id" --approve allow; expect 0; ran; said
+# leave that was given and not taken stays where it was given
+run hocket run --trust --store a.db helper.md "RUN"; expect 75; id=$(newest a.db)
+run hocket answer --store a.db "$id" a1 --allow; run hocket export --store a.db "$id" it.run
+run hocket import --store d.db it.run; resume d.db "$id"; expect 75; held; has err "a1"
+resume a.db "$id"; expect 0; ran
+# a copy of the store, one that somebody has changed, another user's
+ours a.db; for file in a.db*; do cp "$file" "copy${file#a}"; done; resume copy.db "$id"; expect 75; held; said
+command -v sqlite3 >/dev/null && { ours e.db --approve deny; sqlite3 e.db "UPDATE runs SET options = replace(options, '\"allow\",\"deny\"', '\"allow\"')"; resume e.db "$id"; expect 75; held; said; }
+ours f.db; mkdir ../other; HOME="$WORK/other" resume f.db "$id"; expect 75; held; said
+# its fork is no more ours than it is
+ours a.db; run hocket export --store a.db "$id" it.run; run hocket import --store g.db it.run
+run hocket fork --store g.db "$id" --latest; resume g.db "$(cat out)" --trust; expect 75; held; has err "does not count"
+# a log that ends where the model has asked for the command: what was let in there is not begun here
+run hocket run --trust --approve allow --store a.db helper.md "RUN"; expect 0; ran; id=$(newest a.db)
+at=$(hocket show --store a.db "$id" --json | grep -o '"seq":[0-9]*[^{]*"type":"model_reply"' | head -n 1 | grep -o '[0-9]*' | head -n 1)
+[ -n "$at" ] || at=3
+for n in $at $((at + 1)) $((at + 2)); do
+  run hocket fork --store a.db "$id" --at "$n"; fork=$(cat out); run hocket export --store a.db "$fork" "at$n.run"
+  run hocket import --store "at$n.db" "at$n.run"; resume "at$n.db" "$fork"; held
+done
+
+# ---- Over HTTP ------------------------------------------------------------------------------------------------
+command -v curl >/dev/null || finish
+run hocket run --trust --approve allow --store a.db helper.md "good day"; done_run=$(newest a.db)
+run hocket chat --trust --approve allow --store a.db helper.md "good day" </dev/null; talk=$(newest a.db)
+ours a.db; asking=$id
+"$HOCKET" serve --listen 127.0.0.1:0 --store a.db --approve deny --model sim helper.md >served 2>serving & server=$!
+until_true grep -qs '^serving' serving
+url=$(sed -n 's/^serving //p' serving) token=$(cat "$HOME/.local/state/hocket/serve-token")
+api() { curl -sS --max-time 60 -H "Authorization: Bearer $token" -H 'content-type: application/json' "$@"; }
+rests() { until_true sh -c "curl -sS -H 'Authorization: Bearer $token' $url/api/runs/$1 | grep -q '\"state\":\"\(waiting\|done\|parked\|failed\)\"'"; }
+forks() { # forks ID BODY: the new run's id in $id
+  what="fork of $1 with $2"
+  id=$(api "$url/api/runs/$1/fork" -d "$2" | grep -o '"id":"[0-9A-Z]*' | cut -c7-)
+  [ ${#id} = 26 ] || fail "there is a fork"
+  rests "$id"
+}
+forks "$done_run" '{"latest": true, "input": "RUN please"}'; held
+forks "$talk" '{"input": "RUN please"}'; held
+forks "$talk" '{"latest": true, "input": "RUN please"}'; held
+what="resume, then say"
+api "$url/api/runs/$asking/resume" -d '{}' >body; rests "$asking"; held
+api "$url/api/runs/$talk/say" -d '{"text": "RUN please"}' >body; rests "$talk"; held
+api "$url/api/runs/$talk/records" >body; same "$(grep -c "does not count here" body)" 1
+kill -TERM $server; wait $server
+# what a client has continued its owner does not take up with more
+run hocket chat --store a.db --resume "$talk" "RUN again" </dev/null; held
+finish
