@@ -215,7 +215,8 @@ void cli_signals_limit(double seconds)
 {
     breaks = 0;
     limited = seconds > 0;
-    alarm(seconds > 0 ? (unsigned) (seconds < 1e6 ? seconds : 1e6) + 2 : 0);
+    alarm(
+        seconds > 0 ? (unsigned) ((seconds < 1e6 ? seconds : 1e6) + 1.999) : 0); /* a second late */
 }
 
 void cli_signals_watch(unsigned seconds)
