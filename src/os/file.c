@@ -155,7 +155,7 @@ int hocket__file_close(int fd, const char *path, struct hocket_error *err)
     return close(fd) < 0 ? fail(err, "write", path) : 0;
 }
 
-int hocket__dir_make(const char *path, struct hocket_error *err)
+int hocket__dir_make(const char *path, bool is_private, struct hocket_error *err)
 {
     char part[4096];
     size_t n = strlen(path);
@@ -166,7 +166,7 @@ int hocket__dir_make(const char *path, struct hocket_error *err)
             continue;
         memcpy(part, path, i);
         part[i] = 0;
-        if (mkdir(part, 0777) < 0 && errno != EEXIST)
+        if (mkdir(part, is_private ? 0700 : 0777) < 0 && errno != EEXIST)
             return fail(err, "make the directory", part);
     }
     return 0;

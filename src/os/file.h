@@ -30,8 +30,8 @@ int hocket__file_append(
     int fd, const char *path, struct hocket__str content, struct hocket_error *err);
 int hocket__file_close(int fd, const char *path, struct hocket_error *err);
 
-/* Makes the directory and its parents; existing ones are fine. */
-int hocket__dir_make(const char *path, struct hocket_error *err);
+/* Makes the directory and its parents, for the user alone if they are private; existing ones are fine. */
+int hocket__dir_make(const char *path, bool is_private, struct hocket_error *err);
 
 struct hocket__file_info {
     bool exists, is_dir, is_file,

@@ -112,4 +112,9 @@ api "$url/api/runs/$talk/records" >body; same "$(grep -c "does not count here" b
 kill -TERM $server; wait $server
 # what a client has continued its owner does not take up with more
 run hocket chat --store a.db --resume "$talk" "RUN again" </dev/null; held
+
+# What is made in a new home is for its owner alone, whatever the umask is: else no run would be kept there.
+what="a new home"; mkdir new; echo 'return "at once"' >end.lua
+(umask 0; HOME="$PWD/new" "$HOCKET" run -q end.lua) >out 2>err; empty err
+same "$(stat -c %a new/.local/state/hocket)" 700
 finish

@@ -56,11 +56,17 @@ static int l_write(lua_State *L)
     return succeeded(L, hocket__file_write(path, text, exclusive, mode, &err), &err);
 }
 
-/* mkdir(path) -> true | nil, error: parents too */
+/* mkdir(path, {private = true}?) -> true | nil, error: parents too; private: for the user alone */
 static int l_mkdir(lua_State *L)
 {
     struct hocket_error err;
-    return succeeded(L, hocket__dir_make(check_path(L, 1), &err), &err);
+    bool is_private = false;
+    if (lua_istable(L, 2)) {
+        lua_getfield(L, 2, "private");
+        is_private = lua_toboolean(L, -1);
+        lua_pop(L, 1);
+    }
+    return succeeded(L, hocket__dir_make(check_path(L, 1), is_private, &err), &err);
 }
 
 /* info(path) -> {kind = "file" | "directory" | "other", size, modified, private} | nil; nil, error */

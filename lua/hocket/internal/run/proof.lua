@@ -28,7 +28,7 @@ local function key_of_user(may_make)
   local dir = state_dir()
   if not dir then return nil end
   local path = dir .. "/consent-key"
-  if not fs.info(path) and may_make and fs.mkdir(dir) then fs.write(path, system.token(LENGTH) .. "\n", { private = true, exclusive = true }) end
+  if not fs.info(path) and may_make and fs.mkdir(dir, { private = true }) then fs.write(path, system.token(LENGTH) .. "\n", { private = true, exclusive = true }) end
   return read(path)
 end
 
@@ -38,7 +38,7 @@ local function place(may_make)
   if not path then return nil end
   local dir, name = path:match "^(.*)/([^/]*)$"
   dir = dir == "" and "/" or dir or "."
-  local real = fs.real(dir) or may_make and fs.mkdir(dir) and fs.real(dir) -- the store may not have made it yet
+  local real = fs.real(dir) or may_make and fs.mkdir(dir, { private = true }) and fs.real(dir) -- the store may not have made it yet
   return real and ("%s/%s\0%d"):format(real, name or path, user)
 end
 
