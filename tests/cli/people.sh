@@ -131,6 +131,19 @@ if command -v curl >/dev/null; then
   until_true is "$run" done; [ -s a.txt ] || fail "what was approved is not done"
 fi
 
+# ---- hocket mcp serve, and hocket eval ------------------------------------------------------------------
+agent tools main "tools: [write_file]\ntimeout: 600" "$write"
+can='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}'
+: >mcp.out
+({ printf '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"main","arguments":{"input":"go"},%s}}\n' "$can"
+  until_true grep -q input_required mcp.out; }) | "$HOCKET" mcp serve --timeout 600 tools >mcp.out 2>mcp.err # then the client leaves
+run=$(sed -n 's/.*the run \([0-9A-Z]*\) is parked: hocket resume .*/\1/p' mcp.err)
+[ -n "$run" ] || fail "it says which run is parked"
+state_is parked
+# An evaluation has nobody to ask: it goes on at once.
+printf -- '- {name: asks, target: one/agents, input: hello, timeout: 600, expect: {contains: done}}\n' >asks.eval.yaml
+run timeout 60 "$HOCKET" eval asks.eval.yaml; expect 0
+
 # ---- Nothing is kept: what cannot wait is refused at once -----------------------------------------------
 run timeout 60 "$HOCKET" run --store off --timeout 600 one/agents hello; expect 0; has err "nobody is there to give it"
 
