@@ -32,7 +32,8 @@ local function play(turns, options)
     return #calls > 0 and { calls = calls } or "done"
   end
   local team = s.team { main = { tools = TOOLS, max_turns = 20 } }
-  local run = s.run(function() return orchestrate.call(team.main, "go", options.call) end, options)
+  local call = function() return orchestrate.call(team.main, "go") end
+  local run = s.run(options.around and options.around(call) or call, options)
   return results, run
 end
 
@@ -134,8 +135,13 @@ end)
 
 local write = { { { "write_file", { path = "late.txt", content = "EVIL" } } } }
 
-class:try("an answer after the agent's time", function(dir)
-  play(write, { workdir = dir.path, call = { timeout = 0.2 }, on_question = function()
+-- Nobody waits for the call any more after 0.2 s: it is cancelled. (A time limit would wait for the person.)
+local function cancelled_soon(call)
+  return function() return flow.any { call, function() return fiber.sleep(0.2) or "gone" end } end
+end
+
+class:try("an answer after the agent was cancelled", function(dir)
+  play(write, { workdir = dir.path, around = cancelled_soon, on_question = function()
     fiber.sleep(0.6)
     return "allow"
   end })
@@ -151,7 +157,7 @@ local function late(dir, after)
   end
   local team = s.team { main = { tools = TOOLS } }
   local asked = flow.spawn(function()
-    run = s.run(function() return orchestrate.call(team.main, "go", { timeout = 0.2 }) end, { workdir = dir.path, interactive = true })
+    run = s.run(cancelled_soon(function() return orchestrate.call(team.main, "go") end), { workdir = dir.path, interactive = true })
   end)
   asked:wait()
   for _, event in ipairs(s.events(run, "approval_requested")) do id = event.id end
