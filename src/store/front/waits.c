@@ -1,6 +1,9 @@
 /* Who waits until something is kept, and the runs whose writes were refused: their waits fail, and no others. */
 #include "store/front/front_impl.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* ---- Refused runs ------------------------------------------------------------------------ */
 
 static struct hocket__store_refused *refused_of(struct hocket__store *s, const char *id)
@@ -55,7 +58,7 @@ struct hocket__store_refused *hocket__store_refused_new(
         return NULL;
     r->a = a;
     hocket__list_init(&r->link);
-    memcpy(r->id, id, HOCKET__STORE_ID);
+    snprintf(r->id, sizeof(r->id), "%s", id);
     return r;
 }
 
