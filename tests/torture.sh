@@ -21,6 +21,7 @@ torture() { # words, command…
 
 torture "the store on a disk that fails" "$build/tests/store/test_store_crash" --full
 torture "runs that are kept, on such a disk" "$build/tests/host/test_host_torture" --full
+torture "durable runs and workers that are killed behind their effects" "$build/tests/host/test_host_torture_seam" --full
 pg="$(dirname "$0")/support/postgres.sh"
 if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
     torture "a database whose connections are cut at any byte" env HOCKET_TORTURE=1 sh "$pg" "$build/tests/store/test_store_postgres_cut"

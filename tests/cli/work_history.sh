@@ -78,6 +78,21 @@ goes_on() { # some of the work has been done since the last time, however slow t
     sleep 0.05
   done
 }
+die() { # a worker ends behind an effect, whichever comes first
+  : >witness.die
+  while [ -e witness.die ] && [ "$(left)" != 0 ]; do sleep 0.05; done
+  if [ -e witness.die ]; then rm -f witness.die; return; fi
+  while :; do
+    for i in 0 1 2; do
+      pid_of $i
+      kill -0 "$pid" 2>/dev/null && continue
+      wait "$pid" 2>/dev/null
+      start $i
+      return
+    done
+    sleep 0.05
+  done
+}
 disturb() {
   goes_on
   random 3; pid_of "$chosen"; who=$chosen
@@ -88,12 +103,14 @@ disturb() {
   1) kind=stop ;;
   2) kind=cut ;;
   3) kind=failover ;;
+  4) kind=effect ;;
   5) kind=restart ;;
   *) random 3; kind=$(echo "kill stop cut" | cut -d ' ' -f $((chosen + 1))) ;;
   esac
   echo "$(date +%T.%N) $1 $kind of worker $who" >>disturbed
   case $kind in
   kill) kill -KILL "$pid"; wait "$pid" 2>/dev/null; start "$who" ;;
+  effect) die; die ;; # the second time it may be in the first effect of a run that another one had lost
   stop) kill -STOP "$pid"; sleep 2.5; kill -CONT "$pid" ;;
   cut) psql -c "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'hocket'" >/dev/null ;;
   failover) sh "$HOST/failover" && sleep 0.1 && sh "$HOST/standby" ;;

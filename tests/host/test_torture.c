@@ -60,11 +60,6 @@ static unsigned next_kill(const struct plan *first, int life)
     return 3 + (x >> 8) % (whole->ops + 8);
 }
 
-static bool is_over_already(void)
-{
-    return seen->status == HOCKET_ESTATE && strstr(seen->error, "it is done");
-}
-
 /* Goes on with it until it has ended. False: nobody knows of it. */
 static bool go_on(const struct plan *first)
 {

@@ -1,6 +1,7 @@
 #include "store/disk.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
@@ -40,7 +41,11 @@ static struct {
     unsigned from, count;
     atomic_uint done;
     atomic_bool struck;
+    atomic_uint slow_us;
 } disk;
+
+static pthread_mutex_t at_work =
+    PTHREAD_MUTEX_INITIALIZER; /* an operation of SQLite's is under way */
 
 /* ---- Images ------------------------------------------------------------------------------------ */
 
@@ -141,6 +146,14 @@ void disk_lose_power(uint64_t seed)
     disk_forget();
 }
 
+void disk_power_off(uint64_t seed)
+{
+    pthread_mutex_lock(&at_work);
+    disk_lose_power(seed);
+    kill(getpid(), SIGKILL);
+    abort();
+}
+
 /* ---- Faults ------------------------------------------------------------------------------------- */
 
 void disk_begin(enum disk_fault fault, unsigned n, unsigned count)
@@ -150,6 +163,11 @@ void disk_begin(enum disk_fault fault, unsigned n, unsigned count)
     disk.count = count;
     disk.done = 0;
     disk.struck = false;
+}
+
+void disk_slow(unsigned us)
+{
+    disk.slow_us = us;
 }
 
 unsigned disk_count(void)
@@ -166,6 +184,8 @@ bool disk_struck(void)
 bool disk_strikes(void)
 {
     unsigned n = ++disk.done;
+    if (disk.slow_us)
+        usleep(disk.slow_us);
     if (disk.from == 0 || n < disk.from)
         return false;
     if (disk.fault != DISK_OFF && n - disk.from >= disk.count)
@@ -209,8 +229,10 @@ static int disk_write(sqlite3_file *f, const void *p, int n, sqlite3_int64 at)
     bool struck = disk_strikes();
     if (struck && disk.fault != DISK_KILL_BEHIND)
         return disk.fault == DISK_FULL ? SQLITE_FULL : SQLITE_IOERR_WRITE;
+    pthread_mutex_lock(&at_work);
     int rc = real(f)->pMethods->xWrite(real(f), p, n, at);
     note(((struct file *) f)->image, false, at, p, n);
+    pthread_mutex_unlock(&at_work);
     disk_done(struck);
     return rc;
 }
@@ -220,8 +242,10 @@ static int disk_truncate(sqlite3_file *f, sqlite3_int64 n)
     bool struck = disk_strikes();
     if (struck && disk.fault != DISK_KILL_BEHIND)
         return SQLITE_IOERR_TRUNCATE;
+    pthread_mutex_lock(&at_work);
     int rc = real(f)->pMethods->xTruncate(real(f), n);
     note(((struct file *) f)->image, true, n, NULL, 0);
+    pthread_mutex_unlock(&at_work);
     disk_done(struck);
     return rc;
 }
@@ -232,9 +256,11 @@ static int disk_sync(sqlite3_file *f, int flags)
     if (struck && disk.fault != DISK_KILL_BEHIND && disk.fault != DISK_FULL)
         return SQLITE_IOERR_FSYNC;
     struct image *m = ((struct file *) f)->image;
+    pthread_mutex_lock(&at_work);
     for (struct change *c = m->first; c; c = c->next)
         put(m, c, c->n);
     clear(m);
+    pthread_mutex_unlock(&at_work);
     (void) flags; /* the machine does not fail: its cache is as good */
     disk_done(struck);
     return SQLITE_OK;
@@ -315,10 +341,12 @@ static int disk_open(
 static int disk_delete(sqlite3_vfs *vfs, const char *name, int sync)
 {
     (void) vfs;
+    pthread_mutex_lock(&at_work);
     int rc = disk.real->xDelete(disk.real, name, sync);
     struct image *m = image_of(name);
     clear(m);
     m->n = 0;
+    pthread_mutex_unlock(&at_work);
     return rc;
 }
 

@@ -37,3 +37,7 @@ void disk_forget(void);
 
 /* Writes the files anew, chance by `seed`, and forgets them. Nothing may have them open. */
 void disk_lose_power(uint64_t seed);
+/* The same in the middle of work, at the end of the process. Does not return. */
+void disk_power_off(uint64_t seed);
+/* From here on each operation takes so long. */
+void disk_slow(unsigned us);

@@ -28,8 +28,9 @@ struct seen {
 
 static struct seen *seen, *whole; /* of the newest life; of an undisturbed run */
 static struct tally {
-    unsigned points, killed, lives, failed;
+    unsigned points, killed, lives, failed, chance;
 } * tally;
+static const char *durability; /* of the lives */
 static char store_dir[TEST_TEMP_PATH], store_file[TEST_TEMP_PATH + 16];
 static bool full;
 
@@ -50,7 +51,7 @@ static inline void forget(struct seen *s)
 
 /* ---- A life, in its process ------------------------------------------------------------------- */
 
-enum way { BEGIN, RESUME, REPLAY, SAY };
+enum way { BEGIN, RESUME, REPLAY, SAY, WORK };
 
 struct plan {
     const struct workflow *w;
@@ -140,6 +141,29 @@ static inline void on_done_here(
     snprintf(seen->error, sizeof(seen->error), "%s", r->error ? r->error->message : "");
 }
 
+/* A worker's run has ended: so has the life. */
+static inline void on_event_of_work(
+    hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    (void) h, (void) run, (void) ud;
+    if (strcmp(e->type, "run_ended") != 0)
+        return;
+    hocket_json *json = hocket_json_parse(e->json, e->json_len, NULL);
+    seen->status = strcmp(hocket_json_text(hocket_json_get(json, "code"), "", NULL), "ok") == 0
+                       ? 0
+                       : HOCKET_ESTATE;
+    snprintf(seen->error, sizeof(seen->error), "%.*s", (int) e->json_len, e->json);
+    hocket_json_free(json);
+    seen->done++;
+}
+
+static inline void on_done_of_work(
+    hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
+{
+    if (!seen->done)
+        on_done_here(h, run, r, ud);
+}
+
 static inline hocket_host *open_over_file(void)
 {
     struct hocket_error err;
@@ -150,6 +174,7 @@ static inline hocket_host *open_over_file(void)
     o.log_cb = on_log_line;
     o.launcher = "/proc/self/exe"; /* whose main says so, where it has to start programs */
     o.store = store_file;
+    o.durability = durability;
     if (hocket_open(&o, &h, &err) < 0 || hocket_serve_attach(h, &err) < 0) {
         fprintf(stderr, "%s\n", err.message);
         _exit(3);
@@ -178,6 +203,9 @@ static inline int begin_life(hocket_host *h, const struct plan *p, struct life *
         rc = hocket_run_start(h, &spec, &l->run, on_event_here, on_done_here, l, &err);
         if (rc >= 0)
             snprintf(seen->name, sizeof(seen->name), "%s", hocket_run_name(h, l->run));
+    } else if (p->way == WORK) {
+        rc =
+            hocket_call_start(h, "work", "{}", &l->run, on_event_of_work, on_done_of_work, l, &err);
     } else if (p->way == RESUME) {
         rc = hocket_run_resume(h, seen->name, o, &l->run, on_event_here, on_done_here, l, &err);
     } else {
@@ -204,16 +232,20 @@ static inline void live_muted(const struct plan *p, const volatile int *mute)
     struct life l;
     life_init(&l, p->w);
     hocket_host *h = open_over_file();
+    if (p->w->prepare)
+        p->w->prepare(h);
     begin_life(h, p, &l);
     for (int i = 0; i < 6000 && !seen->done; i++) {
         hocket_wait(h, 10);
+        if (p->w->turn)
+            p->w->turn(h, &l);
         if (was_put_away(p)) {
             seen->done = seen->status = 0;
             memset(open_here, 0, sizeof(open_here));
             on.way = RESUME;
             begin_life(h, &on, &l);
         }
-        if (!p->parks && p->way != REPLAY && !seen->done && !*mute)
+        if (!p->parks && p->way != REPLAY && p->way != WORK && !seen->done && !*mute)
             answer_open(h, p, l.run);
     }
     hocket_close(h, NULL, NULL);
@@ -296,6 +328,12 @@ static inline bool live_once(const struct plan *p)
         fail_msg("%s, operation %u: a life ended by %x; %s\n%s", p->w->name, p->at, how,
             seen->warnings, seen->error);
     return killed;
+}
+
+/* Another life has ended it, and was killed before it could say so. */
+static inline bool is_over_already(void)
+{
+    return seen->status == HOCKET_ESTATE && strstr(seen->error, "it is done");
 }
 
 /* ---- Its world, and its answer ----------------------------------------------------------------- */
