@@ -33,7 +33,8 @@ static uint64_t key_of(int fd)
     return (uint64_t) fd + 1;
 }
 
-/* Taking out does not fail: a descriptor that was closed is out of the set already. */
+/* Taking out does not fail: a descriptor that was closed is out of the set already. So is one that
+ * was closed and opened again, which is put in anew. */
 static int watch(struct hocket__sockets *set, struct hocket__socket *s, int events)
 {
     struct epoll_event e = { to_epoll(events),
@@ -42,7 +43,10 @@ static int watch(struct hocket__sockets *set, struct hocket__socket *s, int even
     if (events == s->watched)
         return 0;
     s->watched = 0;
-    if (epoll_ctl(set->fd, op, s->fd, &e) < 0 && events != 0)
+    int rc = epoll_ctl(set->fd, op, s->fd, &e);
+    if (rc < 0 && op == EPOLL_CTL_MOD && errno == ENOENT)
+        rc = epoll_ctl(set->fd, EPOLL_CTL_ADD, s->fd, &e);
+    if (rc < 0 && events != 0)
         return HOCKET_EIO;
     s->watched = events;
     return 0;
@@ -60,10 +64,15 @@ static void note_wanted(struct hocket__sockets *set, struct hocket__socket *s, i
 }
 
 /* A socket that can be written to would tell so all the time, one that is readable only when there
- * is something to read. */
+ * is something to read.
+ * One that is only waited on to be written to is connecting. libcurl 7.88 closes such a one first
+ * and says so afterwards: by then the descriptor may be another thread's, and is not touched. Where
+ * it is still open, its first event takes it out. */
 int hocket__sockets_want(struct hocket__sockets *set, struct hocket__socket *s, int events)
 {
     note_wanted(set, s, events);
+    if (events == 0 && s->watched == UV_WRITABLE)
+        return 0;
     return watch(set, s, events | (s->watched & UV_READABLE));
 }
 

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/list.h"
@@ -15,6 +16,15 @@
 #include "support/loopback.h"
 
 enum { N = 300 };
+
+static int untouchable = -1, touched; /* a descriptor that is somebody else's by now */
+
+/* In place of the C library's. */
+int epoll_ctl(int set, int op, int fd, struct epoll_event *event)
+{
+    touched += fd == untouchable;
+    return (int) syscall(SYS_epoll_ctl, set, op, fd, event);
+}
 
 struct one {
     struct hocket__socket socket; /* first */
@@ -268,7 +278,7 @@ static void test_closed_in_the_callback(void **state)
     tear_down(&all);
 }
 
-/* libcurl closes some descriptors without saying so before. */
+/* libcurl closes a socket that connects before it says so; another thread may have its number then. */
 static void test_closed_behind_its_back(void **state)
 {
     struct all all;
@@ -276,11 +286,51 @@ static void test_closed_behind_its_back(void **state)
     set_up(&all);
     struct one *o = open_pair(&all, 0);
     want(&all, o, UV_WRITABLE);
+    untouchable = o->socket.fd;
     close(o->socket.fd);
     want(&all, o, 0);
+    untouchable = -1;
+    assert_int_equal(touched, 0);
     hocket__sockets_forget(&all.set, &o->socket);
     assert_int_equal(turn(&all), 0);
     o->socket.fd = -1;
+    tear_down(&all);
+}
+
+/* The same number is another socket, and is told of. */
+static void test_opened_again_behind_its_back(void **state)
+{
+    struct all all;
+    (void) state;
+    set_up(&all);
+    struct one *o = open_pair(&all, 0);
+    int fd = o->socket.fd, ends[2];
+    want(&all, o, UV_WRITABLE);
+    want(&all, o, 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+    assert_int_equal(dup2(ends[0], fd), fd);
+    want(&all, o, UV_READABLE);
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    assert_int_equal(turn(&all), 1);
+    assert_int_equal(o->events, UV_READABLE);
+    close(ends[0]);
+    close(ends[1]);
+    tear_down(&all);
+}
+
+/* Whoever wants nothing of a socket that can be written to is not told of it, and the loop rests. */
+static void test_writable_and_unwanted(void **state)
+{
+    struct all all;
+    (void) state;
+    set_up(&all);
+    struct one *o = open_pair(&all, 0);
+    want(&all, o, UV_WRITABLE);
+    want(&all, o, 0);
+    assert_int_equal(turn(&all), 0);
+    assert_int_equal(o->socket.watched, 0);
+    want(&all, o, UV_WRITABLE);
+    assert_int_equal(turn(&all), 1);
     tear_down(&all);
 }
 
@@ -325,6 +375,8 @@ int main(void)
         cmocka_unit_test(test_closed_in_the_batch),
         cmocka_unit_test(test_closed_in_the_callback),
         cmocka_unit_test(test_closed_behind_its_back),
+        cmocka_unit_test(test_opened_again_behind_its_back),
+        cmocka_unit_test(test_writable_and_unwanted),
         cmocka_unit_test(test_all_get_their_turn),
         cmocka_unit_test(test_no_memory),
     };
