@@ -115,8 +115,8 @@ static inline size_t unpack_match(struct reader *r, const struct hocket__unpack_
     struct hocket__str dictionary, unsigned class, char *out, size_t at, size_t n)
 {
     size_t match = take_number(r, class) + HOCKET__UNPACK_MIN_MATCH;
-    unsigned far = take_word(r, code->distances, HOCKET__UNPACK_DISTANCE_BITS);
-    size_t offset = take_number(r, far) + 1;
+    unsigned distance = take_word(r, code->distances, HOCKET__UNPACK_DISTANCE_BITS);
+    size_t offset = take_number(r, distance) + 1;
     if (r->failed || match > n - at || !copy_match(dictionary, out, at, match, offset))
         return 0;
     return match;

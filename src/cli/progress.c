@@ -139,7 +139,7 @@ static void on_request(struct cli_progress *p, const hocket_json *event, double 
     if (!agent)
         return;
     agent->asking = true;
-    agent->far[0] = 0;
+    agent->progress[0] = 0;
     agent->turn = hocket_json_int(hocket_json_get(event, "turn"), 0);
 }
 
@@ -218,24 +218,24 @@ static void on_tool(struct cli_progress *p, const hocket_json *event, double now
     if (!agent)
         return;
     snprintf(agent->tool, sizeof(agent->tool), "%s", cli_member(event, "tool"));
-    agent->far[0] = 0;
+    agent->progress[0] = 0;
 }
 
 /* A call that takes its time says how far it is. */
-static void on_far(struct cli_progress *p, const hocket_json *event, double now)
+static void on_progress(struct cli_progress *p, const hocket_json *event, double now)
 {
     struct cli_agent *agent = agent_of(p, event, now);
-    struct cli_buf far = { 0 };
+    struct cli_buf text = { 0 };
     if (!agent)
         return;
-    cli_buf_addf(&far, "%g", hocket_json_number(hocket_json_get(event, "progress"), 0));
+    cli_buf_addf(&text, "%g", hocket_json_number(hocket_json_get(event, "progress"), 0));
     if (hocket_json_get(event, "total"))
-        cli_buf_addf(&far, " of %g", hocket_json_number(hocket_json_get(event, "total"), 0));
+        cli_buf_addf(&text, " of %g", hocket_json_number(hocket_json_get(event, "total"), 0));
     if (*cli_member(event, "message"))
-        cli_buf_addf(&far, ", %s", cli_member(event, "message"));
+        cli_buf_addf(&text, ", %s", cli_member(event, "message"));
     snprintf(agent->tool, sizeof(agent->tool), "%s", cli_member(event, "tool"));
-    snprintf(agent->far, sizeof(agent->far), "%s", cli_buf_text(&far));
-    cli_buf_free(&far);
+    snprintf(agent->progress, sizeof(agent->progress), "%s", cli_buf_text(&text));
+    cli_buf_free(&text);
 }
 
 static void on_tasks(struct cli_progress *p, const hocket_json *event, double now)
@@ -292,7 +292,7 @@ void cli_progress_take(
         { "agent_finished", on_finished },
         { "task_cancelled", on_cancelled },
         { "tool_call", on_tool },
-        { "tool_progress", on_far },
+        { "tool_progress", on_progress },
         { "tasks_created", on_tasks },
         { "task_updated", on_task },
         { "warning", on_warning },
@@ -351,8 +351,8 @@ static void add_tool(const struct cli_agent *agent, struct cli_buf *out)
     for (size_t i = from; i < out->n; i++)
         if (out->p[i] == '_')
             out->p[i] = ' ';
-    if (agent->far[0])
-        cli_buf_addf(out, ": %s", agent->far);
+    if (agent->progress[0])
+        cli_buf_addf(out, ": %s", agent->progress);
 }
 
 void cli_progress_activity(

@@ -13,8 +13,8 @@
 /* An operation: one agent at work. */
 struct cli_agent {
     char op[24], name[72], tool[72];
-    char far[96]; /* how far the tool says that it is: "2 of 5, page 2" */
-    double since; /* the `now` it was first seen at */
+    char progress[96]; /* how far the tool says that it is: "2 of 5, page 2" */
+    double since;      /* the `now` it was first seen at */
     int64_t turn;
     int64_t tasks;   /* that it was sent with */
     bool dispatched; /* somebody sent it; the others are those who wait for it */

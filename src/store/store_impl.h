@@ -240,7 +240,7 @@ struct hocket__store_near {
     size_t n;
 };
 /* Takes it in where it is one of the best; nothing where the two are not of one model. */
-void hocket__store_compare(struct hocket__store_near *near, struct hocket__str vector,
+void hocket__store_compare(struct hocket__store_near *nearest, struct hocket__str vector,
     struct hocket__str with, int64_t what);
 
 /* Of runs and workers. */

@@ -233,15 +233,15 @@ struct hocket__str hocket__store_note_word(struct hocket__str *query)
 }
 
 /* Of two that are near at once the one that came first. */
-static void take_near(struct hocket__store_near *near, float score, int64_t what)
+static void take_near(struct hocket__store_near *nearest, float score, int64_t what)
 {
-    size_t i = near->n < HOCKET__STORE_NEAR ? near->n++ : HOCKET__STORE_NEAR;
-    for (; i > 0 && near->best[i - 1].score < score; i--)
+    size_t i = nearest->n < HOCKET__STORE_NEAR ? nearest->n++ : HOCKET__STORE_NEAR;
+    for (; i > 0 && nearest->best[i - 1].score < score; i--)
         if (i < HOCKET__STORE_NEAR)
-            near->best[i] = near->best[i - 1];
+            nearest->best[i] = nearest->best[i - 1];
     if (i < HOCKET__STORE_NEAR) {
-        near->best[i].score = score;
-        near->best[i].what = what;
+        nearest->best[i].score = score;
+        nearest->best[i].what = what;
     }
 }
 
@@ -253,7 +253,7 @@ static float float_at(struct hocket__str s, size_t at)
     return f;
 }
 
-void hocket__store_compare(struct hocket__store_near *near, struct hocket__str vector,
+void hocket__store_compare(struct hocket__store_near *nearest, struct hocket__str vector,
     struct hocket__str with, int64_t what)
 {
     float score = 0;
@@ -264,5 +264,5 @@ void hocket__store_compare(struct hocket__store_near *near, struct hocket__str v
     for (size_t at = HOCKET__STORE_VECTOR_OF; at < vector.n; at += sizeof(float))
         score += float_at(vector, at) * float_at(with, at);
     if (score == score) /* a damaged one is near to nothing */
-        take_near(near, score, what);
+        take_near(nearest, score, what);
 }

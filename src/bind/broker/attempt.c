@@ -8,8 +8,8 @@
 #include "bind/json/json.h"
 
 /* In the fiber of an attempt: the job, the broker, and what its function has returned or raised
- * (VALUE, ERROR; what was raised is put into ERROR). */
-enum { JOB = 1, OWNER, VALUE, ERROR };
+ * (VALUE, RAISED; what was raised is put into RAISED). */
+enum { JOB = 1, OWNER, VALUE, RAISED };
 
 static struct hocket__str member(lua_State *L, int idx, const char *name)
 {
@@ -20,17 +20,17 @@ static struct hocket__str member(lua_State *L, int idx, const char *name)
     return s;
 }
 
-/* What to tell of the error at ERROR; what it borrows stays on the stack. An error that is no
+/* What to tell of the error at RAISED; what it borrows stays on the stack. An error that is no
  * table becomes one. */
 static struct hocket__job_outcome read_error(lua_State *L)
 {
     struct hocket__job_outcome o = { .status = HOCKET_ELUA };
-    if (lua_istable(L, ERROR)) {
-        lua_pushvalue(L, ERROR);
+    if (lua_istable(L, RAISED)) {
+        lua_pushvalue(L, RAISED);
         hocket__mark_error(L);
-        struct hocket__str code = member(L, ERROR, "code");
-        o.error = member(L, ERROR, "message");
-        lua_getfield(L, ERROR, "no_retry");
+        struct hocket__str code = member(L, RAISED, "code");
+        o.error = member(L, RAISED, "message");
+        lua_getfield(L, RAISED, "no_retry");
         o.no_retry = lua_toboolean(L, -1);
         if (code.n > 0)
             o.status = hocket__status_from_word(code.p);
@@ -38,8 +38,8 @@ static struct hocket__job_outcome read_error(lua_State *L)
             o.error = code.n > 0 ? code : HOCKET__STR("failed");
         return o;
     }
-    o.error.p = luaL_tolstring(L, ERROR, &o.error.n);
-    if (hocket__is_nomem(L, ERROR))
+    o.error.p = luaL_tolstring(L, RAISED, &o.error.n);
+    if (hocket__is_nomem(L, RAISED))
         o.status = HOCKET_ENOMEM;
     lua_createtable(L, 0, 2);
     lua_pushstring(L, hocket_status_word(o.status));
@@ -47,7 +47,7 @@ static struct hocket__job_outcome read_error(lua_State *L)
     lua_pushvalue(L, -2);
     lua_setfield(L, -2, "message");
     hocket__mark_error(L);
-    lua_replace(L, ERROR);
+    lua_replace(L, RAISED);
     return o;
 }
 
@@ -72,7 +72,7 @@ static int fail_plainly(struct hocket__lua_broker *b, const struct hocket__lua_j
     return hocket__broker_fail(b->broker, j->id, j->fence, now, 0, &o, &err);
 }
 
-/* The attempt has failed with the error at ERROR; another one may follow. */
+/* The attempt has failed with the error at RAISED; another one may follow. */
 static void fail(lua_State *L, struct hocket__lua_job *j, bool no_retry)
 {
     struct hocket__lua_broker *b = j->home->broker;
@@ -88,7 +88,7 @@ static void fail(lua_State *L, struct hocket__lua_job *j, bool no_retry)
         rc = fail_plainly(b, j, now);
     if (rc == HOCKET_ENOMEM)
         hocket__broker_abandon(b->broker, j->id, j->fence, now, rc, &err);
-    follow(L, j, ERROR);
+    follow(L, j, RAISED);
 }
 
 /* The members of the table at 1 that are named in the list at 2. */
@@ -167,7 +167,7 @@ static void refused(lua_State *L, const struct hocket_error *err)
             "the answer%s is longer than what can be kept of one (16 MiB)", size);
     }
     hocket__push_error(L, &told);
-    lua_replace(L, ERROR);
+    lua_replace(L, RAISED);
 }
 
 static int complete(lua_State *L, struct hocket__lua_job *j, struct hocket__str usage,
@@ -188,7 +188,7 @@ static void succeed(lua_State *L, struct hocket__lua_job *j)
     char usage[HOCKET__USAGE_MAX];
     struct hocket__str shown = push_shown(L);
     if (!encoded(L)) {
-        lua_replace(L, ERROR);
+        lua_replace(L, RAISED);
         fail(L, j, false);
         return;
     }
@@ -204,7 +204,7 @@ static int settle(lua_State *L, int status, lua_KContext ok)
     (void) status;
     struct hocket__lua_job *j = lua_touserdata(L, JOB);
     hocket__need_stack(L, 32);
-    if (ok && (!lua_isnil(L, VALUE) || lua_isnil(L, ERROR)))
+    if (ok && (!lua_isnil(L, VALUE) || lua_isnil(L, RAISED)))
         succeed(L, j);
     else
         fail(L, j, false);

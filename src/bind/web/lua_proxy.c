@@ -50,7 +50,7 @@ static struct proxy *check_proxy(lua_State *L)
 /* ---- What is told ---------------------------------------------------------------------- */
 
 /* One that tells more than is heard is not heard: its question stays open until it goes. */
-static void tell(struct proxy *p, uint64_t id, const char *host, int port, const char *why)
+static void report(struct proxy *p, uint64_t id, const char *host, int port, const char *why)
 {
     struct news *one = p->n_news < MOST ? hocket__zero(p->rt->alloc, sizeof(*one)) : NULL;
     if (!one)
@@ -64,12 +64,12 @@ static void tell(struct proxy *p, uint64_t id, const char *host, int port, const
 
 static void on_question(void *ud, uint64_t id, const char *host, int port)
 {
-    tell(ud, id, host, port, NULL);
+    report(ud, id, host, port, NULL);
 }
 
 static void on_refused(void *ud, const char *host, int port, const char *why)
 {
-    tell(ud, 0, host, port, why);
+    report(ud, 0, host, port, why);
 }
 
 static void drop_first(struct proxy *p)

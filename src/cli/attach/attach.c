@@ -176,7 +176,7 @@ static bool go_on(void *ud)
     return !a->leaving && !a->result.done;
 }
 
-static void tell(struct attach *a, const char *what, const char *text, size_t n)
+static void answer_run(struct attach *a, const char *what, const char *text, size_t n)
 {
     struct hocket_error err;
     hocket_run_answer(a->host, a->run, what, text, n, &err);
@@ -198,7 +198,7 @@ static void complete(void *ud, const char *line, size_t n, struct cli_buf *words
     double until = now() + COMPLETION_MS / 1000.0;
     hocket_json_free(a->completion);
     a->completion = NULL;
-    tell(a, "complete", n > 0 ? line : " ", n > 0 ? n : 1);
+    answer_run(a, "complete", n > 0 ? line : " ", n > 0 ? n : 1);
     while (go_on(a) && !a->completion && now() < until)
         hocket_wait(a->host, 50);
     const hocket_json *list = hocket_json_get(a->completion, "words");
@@ -228,7 +228,7 @@ static void take_line(struct attach *a, const struct cli_buf *line)
     }
     cli_reader_remember(&a->reader, text);
     a->asked++;
-    tell(a, "line", text, line->n);
+    answer_run(a, "line", text, line->n);
     wait_answers(a, a->terminal ? PATIENCE_MS : -1);
 }
 
@@ -248,7 +248,7 @@ static void talk(struct attach *a)
             a->leaving = true;
         cli_buf_free(&line);
     }
-    tell(a, "line", "", 0);
+    answer_run(a, "line", "", 0);
 }
 
 /* ---- Beginning and end -------------------------------------------------------- */

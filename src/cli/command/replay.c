@@ -56,7 +56,7 @@ static void on_done(hocket_host *host, uint64_t run, const struct hocket_result 
 }
 
 /* What the run came to is its own business: that it is the same again is what was asked. */
-static int tell(const struct wish *w)
+static int report(const struct wish *w)
 {
     const char *message = cli_buf_text(&w->result.message);
     int status = w->result.status;
@@ -87,7 +87,7 @@ static int replay(struct wish *w, const char *id)
     while (!w->result.done)
         hocket_wait(host, -1);
     cli_host_close(host);
-    return tell(w);
+    return report(w);
 }
 
 static int main_replay(const struct cli_command *self, int argc, char **argv)

@@ -16,10 +16,10 @@
 #include "cli/signals.h"
 #include "cli/text.h"
 
-enum { JSON = 1, IN, TRUST };
+enum { JSON = 1, IN_DIR, TRUST };
 
 static const struct cli_option options[] = {
-    { IN, 'i', "in", "DIR", "the project whose servers are meant; the current folder" },
+    { IN_DIR, 'i', "in", "DIR", "the project whose servers are meant; the current folder" },
     { JSON, 'j', "json", NULL, "print one JSON object" },
     { TRUST, 0, "trust", NULL, "start and ask what the folder's files name, unasked" },
     { 0 },
@@ -40,7 +40,7 @@ static int set(void *ud, int id, const char *value)
     struct mcp *m = ud;
     m->json = m->json || id == JSON;
     m->trust = m->trust || id == TRUST;
-    m->dir = id == IN ? value : m->dir;
+    m->dir = id == IN_DIR ? value : m->dir;
     return 0;
 }
 

@@ -81,7 +81,7 @@ static void tell_traceback(struct cli_feed *f, const hocket_json *error)
     cli_buf_free(&shown);
 }
 
-static void tell(struct cli_feed *f, const char *type, const hocket_json *event, double now)
+static void report(struct cli_feed *f, const char *type, const hocket_json *event, double now)
 {
     struct cli_line line;
     cli_line_of(&line, &f->progress, type, event, now);
@@ -134,7 +134,7 @@ void cli_feed_event_at(struct cli_feed *f, const struct hocket_event *e, double 
         tell_missing(f, event);
     if (!f->quiet) {
         if (!e->again)
-            tell(f, e->type, event, now);
+            report(f, e->type, event, now);
         cli_progress_take(&f->progress, e->type, event, now);
     }
     hocket_json_free(event);

@@ -193,7 +193,7 @@ static void note_end(struct watch *w, const char *type, const hocket_json *event
     }
 }
 
-static void tell(struct watch *w, const char *type, const hocket_json *event, bool again)
+static void report(struct watch *w, const char *type, const hocket_json *event, bool again)
 {
     if (strcmp(type, "output") == 0 && !again)
         say_text(w, event, "text", false);
@@ -226,7 +226,7 @@ static void take(struct watch *w, const hocket_json *record)
         w->last = cli_now() - (now_wall() - wall);
         w->feed.began = w->after == 1 ? w->last : w->feed.began;
         w->screen.at = (time_t) wall;
-        tell(w, type, event, again);
+        report(w, type, event, again);
         cli_feed_event_at(&w->feed, &e, w->last);
         w->screen.at = 0;
     }

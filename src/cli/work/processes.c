@@ -115,7 +115,7 @@ static void say_end(pid_t pid, int status, int64_t pause_ms)
     fprintf(stderr, "; another one is started in %.1f s\n", (double) pause_ms / 1000);
 }
 
-static void tell(const struct crew *c, int signo)
+static void send_signal(const struct crew *c, int signo)
 {
     for (size_t i = 0; i < c->count; i++)
         if (c->list[i].pid > 0)
@@ -127,7 +127,7 @@ static void stop(struct crew *c)
 {
     if (c->stops++ == 0)
         cli_notify("STOPPING=1", true);
-    tell(c, c->stops > 2 ? SIGKILL : SIGTERM);
+    send_signal(c, c->stops > 2 ? SIGKILL : SIGTERM);
 }
 
 static void ended(struct crew *c, struct worker *w, int status)
@@ -171,7 +171,7 @@ static void hear(struct crew *c, const struct signalfd_siginfo *info)
     if (signo == SIGCHLD)
         return;
     if (signo == SIGHUP && ours_alone)
-        tell(c, SIGHUP);
+        send_signal(c, SIGHUP);
     else if (ours_alone)
         stop(c);
     else if (c->stops++ == 0)

@@ -63,8 +63,8 @@ static const struct wish *wish_of(struct hocket__str json, struct hocket__buf *s
     return NULL;
 }
 
-static int tell(struct hocket__stored *s, const struct wish *w, const char *a, struct hocket__str b,
-    struct hocket_error *err)
+static int carry_out(struct hocket__stored *s, const struct wish *w, const char *a,
+    struct hocket__str b, struct hocket_error *err)
 {
     return w->logs ? hocket__run_wish(s->run, w->heard_as, a, b, err)
                    : hocket__run_say(s->run, w->heard_as, a, b, err);
@@ -82,10 +82,10 @@ static int hear(struct hocket__stored *s, struct hocket__str json, struct hocket
     if (w && !w->heard_as)
         rc = hocket__run_stop(s->run, err);
     else if (w && !w->first)
-        rc = tell(s, w, "", HOCKET__STR(""), err);
+        rc = carry_out(s, w, "", HOCKET__STR(""), err);
     else if (w && hocket__hearing_member(json, w->first, false, &first)
              && hocket__hearing_member(json, w->second, w->json, &second))
-        rc = tell(s, w, first.len ? first.data : "", hocket__buf_str(&second), err);
+        rc = carry_out(s, w, first.len ? first.data : "", hocket__buf_str(&second), err);
     else
         hocket__error(err, rc, "it is no message that a run understands");
     hocket__buf_deinit(&first);

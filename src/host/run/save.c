@@ -72,7 +72,7 @@ static void on_told(hocket_host *h, uint64_t id, const struct hocket_result *res
         s->cb(h, s->out.data, s->out.len, NULL, s->ud);
 }
 
-static void tell(struct hocket__save *s)
+static void report(struct hocket__save *s)
 {
     struct hocket__run *r = s->run;
     r->status = s->status;
@@ -90,7 +90,7 @@ void hocket__host_cancel_saves(struct hocket_host *h)
         if (!s->run || s->run->ended)
             continue;
         s->status = hocket__error(&s->err, HOCKET_ECANCELLED, "cancelled: the host is closing");
-        tell(s);
+        report(s);
     }
 }
 
@@ -120,7 +120,7 @@ static void finish(struct hocket__save *s)
         hocket__saving_close(&s->saving, &s->out);
     if (s->out.status < 0)
         fail(s, HOCKET_ENOMEM, NULL);
-    tell(s);
+    report(s);
 }
 
 /* ---- The work ------------------------------------------------------------------------------------- */

@@ -98,7 +98,7 @@ int hocket__run_say(struct hocket__run *r, const char *word, const char *a, stru
     return say(&t);
 }
 
-static int tell(hocket_host *h, uint64_t id, struct telling *t)
+static int deliver(hocket_host *h, uint64_t id, struct telling *t)
 {
     int rc = hocket__host_may_enter(h, t->err);
     if (rc < 0)
@@ -123,7 +123,7 @@ int hocket_run_answer(hocket_host *h, uint64_t id, const char *question, const c
         .a = question,
         .b = hocket__str(text, len ? len : strlen(text)),
         .err = err };
-    return tell(h, id, &t);
+    return deliver(h, id, &t);
 }
 
 int hocket_run_signal(
@@ -133,7 +133,7 @@ int hocket_run_signal(
         return hocket__error(err, HOCKET_EINVAL, "a signal needs a host, a name and a value");
     struct telling t = { .wish = "signal", .a = name, .b = hocket__cstr(json), .err = err };
     int rc = hocket__json_check(t.b, err);
-    return rc < 0 ? rc : tell(h, id, &t);
+    return rc < 0 ? rc : deliver(h, id, &t);
 }
 
 int hocket_run_say(hocket_host *h, uint64_t id, const char *agent, const char *text, size_t len,
@@ -145,7 +145,7 @@ int hocket_run_say(hocket_host *h, uint64_t id, const char *agent, const char *t
         .a = agent ? agent : "",
         .b = hocket__str(text, len ? len : strlen(text)),
         .err = err };
-    return tell(h, id, &t);
+    return deliver(h, id, &t);
 }
 
 int hocket_run_change(hocket_host *h, uint64_t id, const char *options, struct hocket_error *err)
@@ -153,7 +153,7 @@ int hocket_run_change(hocket_host *h, uint64_t id, const char *options, struct h
     if (!h || !options)
         return hocket__error(err, HOCKET_EINVAL, "a change needs a host and options");
     struct telling t = { .wish = "change", .a = options, .err = err };
-    return tell(h, id, &t);
+    return deliver(h, id, &t);
 }
 
 hocket_json *hocket_run_tree(hocket_host *h, uint64_t id, struct hocket_error *err)
@@ -163,7 +163,7 @@ hocket_json *hocket_run_tree(hocket_host *h, uint64_t id, struct hocket_error *e
         hocket__error(err, HOCKET_EINVAL, "a tree needs a host");
         return NULL;
     }
-    return tell(h, id, &t) == 0 ? t.reply : NULL;
+    return deliver(h, id, &t) == 0 ? t.reply : NULL;
 }
 
 int hocket_run_interrupt(hocket_host *h, uint64_t id, struct hocket_error *err)
@@ -171,7 +171,7 @@ int hocket_run_interrupt(hocket_host *h, uint64_t id, struct hocket_error *err)
     if (!h)
         return hocket__error(err, HOCKET_EINVAL, "an interruption needs a host");
     struct telling t = { .wish = "interrupt", .a = "", .err = err };
-    return tell(h, id, &t);
+    return deliver(h, id, &t);
 }
 
 /* What entry.lua is told of a journal, with nothing else to say. */

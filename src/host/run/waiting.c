@@ -309,8 +309,8 @@ static bool is_to_be_parked(const struct hocket__stored *s)
 {
     int64_t due = hocket__kept_wall_due(s->run->kept);
     int64_t patience = s->pool.len > 0 && waits_for_others(s) ? SOON_MS : NEAR_MS;
-    bool near = due != 0 && due - hocket__wall_ms() < patience;
-    return s->may_park && !near && (waits_long(s) || (due != 0 && !waits_for_run(s)));
+    bool is_soon = due != 0 && due - hocket__wall_ms() < patience;
+    return s->may_park && !is_soon && (waits_long(s) || (due != 0 && !waits_for_run(s)));
 }
 
 /* Whatever goes on beside it goes on another time. */

@@ -206,7 +206,7 @@ void hocket__tools_open(lua_State *L)
 
 /* ---- On the host's thread ----------------------------------------------------------------- */
 
-static void tell(struct hocket_host *h, struct tool_call *c)
+static void hand_over(struct hocket_host *h, struct tool_call *c)
 {
     struct hocket__tool *tool = c->tool;
     struct hocket_tool_call call = { .id = c->id,
@@ -231,7 +231,7 @@ void hocket__tools_deliver(struct hocket_host *h)
 {
     struct hocket__tools *t = h->tools;
     while (!hocket__list_empty(&t->due))
-        tell(h, hocket__container_of(t->due.next, struct tool_call, link));
+        hand_over(h, hocket__container_of(t->due.next, struct tool_call, link));
     hocket__tools_forget(h, &t->gone);
 }
 

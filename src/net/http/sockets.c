@@ -96,7 +96,7 @@ void hocket__sockets_forget(struct hocket__sockets *set, struct hocket__socket *
 
 /* ---- Events --------------------------------------------------------------------------- */
 
-static void tell(struct hocket__sockets *set, const struct epoll_event *e)
+static void report(struct hocket__sockets *set, const struct epoll_event *e)
 {
     struct hocket__socket *s = hocket__sockets_find(set, (int) (uint32_t) e->data.u64);
     if (!s || s->number != e->data.u64 >> 32)
@@ -131,7 +131,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         while (set->at < set->n) {
             if (set->is_late(set->ud))
                 return;
-            tell(set, &set->batch[set->at++]);
+            report(set, &set->batch[set->at++]);
         }
         if (set->n < HOCKET__SOCKETS_BATCH) /* there were no more */
             return;

@@ -42,7 +42,7 @@ void hocket__front_hold(struct hocket__store *s)
         s->backend->ops->hold(s->backend, s->held = on);
 }
 
-static void tell(struct hocket__store *s, enum hocket__store_news news, const char *id,
+static void report(struct hocket__store *s, enum hocket__store_news news, const char *id,
     const struct hocket_error *err)
 {
     if (s->o.on_news)
@@ -59,7 +59,7 @@ static void set_pause(struct hocket__store *s, unsigned who, const struct hocket
     if (err)
         s->pause = *err;
     if (was != (s->paused != 0))
-        tell(s, err ? HOCKET__STORE_PAUSED : HOCKET__STORE_GOING, NULL, err);
+        report(s, err ? HOCKET__STORE_PAUSED : HOCKET__STORE_GOING, NULL, err);
     if (err)
         hocket__front_finish_waits(s);
 }
@@ -149,7 +149,7 @@ static void break_store(struct hocket__store *s, const struct hocket_error *err)
     s->broken = true;
     s->broken_ms = hocket__store_wall_ms(&s->o);
     s->error = *err;
-    tell(s, HOCKET__STORE_BROKEN, NULL, &s->error);
+    report(s, HOCKET__STORE_BROKEN, NULL, &s->error);
     hocket__store_next_turn(s);
 }
 
@@ -192,7 +192,7 @@ void hocket__store_tell(struct hocket__store *s, enum hocket__store_news news, c
     default: break;
     }
     s->ready |= news == HOCKET__STORE_READY;
-    tell(s, news, id, err);
+    report(s, news, id, err);
     if (news == HOCKET__STORE_READY)
         hocket__front_finish_waits(s);
 }
@@ -201,7 +201,7 @@ void hocket__store_refuse(struct hocket__store *s, struct hocket__store_refused 
 {
     struct hocket__store_refused said = *r; /* who hears it may let go of it */
     if (hocket__front_refuse(s, r))
-        tell(s, HOCKET__STORE_REFUSED, said.id, &said.error);
+        report(s, HOCKET__STORE_REFUSED, said.id, &said.error);
 }
 
 bool hocket__store_secure(struct hocket__store *s, const struct hocket__store_claim *claim)

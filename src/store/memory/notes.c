@@ -147,14 +147,14 @@ static void list(struct hocket__memory *m, struct hocket__store_call *c, size_t 
 
 static void list_near(struct hocket__memory *m, struct hocket__store_call *c, size_t left)
 {
-    struct hocket__store_near near = { .n = 0 };
+    struct hocket__store_near nearest = { .n = 0 };
     for (size_t i = m->notes.count; i-- > 0;) {
         struct hocket__store_note n = note_at(m, i);
         if (hocket__str_eq(n.memory, c->key))
-            hocket__store_compare(&near, n.vector, c->vector, (int64_t) i);
+            hocket__store_compare(&nearest, n.vector, c->vector, (int64_t) i);
     }
-    for (size_t i = 0; i < near.n; i++) {
-        struct hocket__store_note n = note_at(m, (size_t) near.best[i].what);
+    for (size_t i = 0; i < nearest.n; i++) {
+        struct hocket__store_note n = note_at(m, (size_t) nearest.best[i].what);
         give(c, &left, &n);
     }
 }

@@ -185,7 +185,7 @@ static int search(struct hocket__pg *d, struct hocket__store_call *c)
 }
 
 static int compare_all(
-    struct hocket__pg *d, struct hocket__store_call *c, struct hocket__store_near *near)
+    struct hocket__pg *d, struct hocket__store_call *c, struct hocket__store_near *nearest)
 {
     int64_t before = INT64_MAX;
     for (int rows = AT_ONCE; rows == AT_ONCE;) {
@@ -201,7 +201,7 @@ static int compare_all(
         rows = hocket__pg_rows(d);
         for (int i = 0; i < rows; i++) {
             before = hocket__pg_int_of(d, i, 0);
-            hocket__store_compare(near, hocket__pg_bytes_of(d, i, 1), c->vector, before);
+            hocket__store_compare(nearest, hocket__pg_bytes_of(d, i, 1), c->vector, before);
         }
     }
     return 0;
@@ -210,12 +210,12 @@ static int compare_all(
 /* All in one piece: there are few. */
 static int list_near(struct hocket__pg *d, struct hocket__store_call *c)
 {
-    struct hocket__store_near near = { .n = 0 };
-    int rc = compare_all(d, c, &near);
-    size_t end = c->limit == 0 || c->limit > near.n ? near.n : c->from + c->limit;
-    for (size_t i = c->from; rc == 0 && i < near.n && i < end; i++) {
+    struct hocket__store_near nearest = { .n = 0 };
+    int rc = compare_all(d, c, &nearest);
+    size_t end = c->limit == 0 || c->limit > nearest.n ? nearest.n : c->from + c->limit;
+    for (size_t i = c->from; rc == 0 && i < nearest.n && i < end; i++) {
         hocket__pg_new(d);
-        hocket__pg_int(d, near.best[i].what);
+        hocket__pg_int(d, nearest.best[i].what);
         rc = hocket__pg_query(d, PG_NOTE_NO, "SELECT " COLUMNS " FROM notes WHERE no = $1");
         if (rc == 0 && hocket__pg_rows(d) == 1)
             give(d, 0, c);

@@ -286,8 +286,8 @@ static int search(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
     return rc;
 }
 
-static int compare_all(
-    struct hocket__sqlite_keeper *k, struct hocket__store_call *c, struct hocket__store_near *near)
+static int compare_all(struct hocket__sqlite_keeper *k, struct hocket__store_call *c,
+    struct hocket__store_near *nearest)
 {
     struct hocket__db *d = &k->db;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_NOTE_VECTORS,
@@ -297,7 +297,8 @@ static int compare_all(
         return d->error.status;
     hocket__db_bind_text(d, st, 1, c->key);
     while ((rc = hocket__db_step(d, st)) == 1)
-        hocket__store_compare(near, hocket__db_str(d, st, 1), c->vector, hocket__db_int(d, st, 0));
+        hocket__store_compare(
+            nearest, hocket__db_str(d, st, 1), c->vector, hocket__db_int(d, st, 0));
     return rc;
 }
 
@@ -305,14 +306,14 @@ static int compare_all(
 static int list_near(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 {
     struct hocket__db *d = &k->db;
-    struct hocket__store_near near = { .n = 0 };
-    int rc = compare_all(k, c, &near);
+    struct hocket__store_near nearest = { .n = 0 };
+    int rc = compare_all(k, c, &nearest);
     sqlite3_stmt *st =
         hocket__db_stmt(d, ST_NOTE_NO, "SELECT " COLUMNS " FROM notes n WHERE no = ?");
     if (rc < 0 || !st)
         return rc < 0 ? rc : d->error.status;
-    for (size_t i = c->from; i < near.n && (c->limit == 0 || i < c->from + c->limit); i++) {
-        hocket__db_bind_int(d, st, 1, near.best[i].what);
+    for (size_t i = c->from; i < nearest.n && (c->limit == 0 || i < c->from + c->limit); i++) {
+        hocket__db_bind_int(d, st, 1, nearest.best[i].what);
         if ((rc = hocket__db_step(d, st)) == 1)
             give(d, st, c);
         if (rc < 0)

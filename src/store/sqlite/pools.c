@@ -27,7 +27,7 @@ int hocket__sqlite_blocked(struct hocket__sqlite_keeper *k, struct hocket__store
 {
     struct hocket__db *d = &k->db;
     int rc;
-    sqlite3_stmt *st = hocket__db_stmt(d, ST_BLOCKED,
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_POOL_BLOCKED,
         "SELECT " HOCKET__RUN_COLUMNS_WITH("'', ''") HOCKET__RUN_FROM
         " WHERE r.no IN " HOCKET__QUEUE_BLOCKED " ORDER BY r.id LIMIT ?1");
     if (!st)

@@ -300,7 +300,7 @@ enum {
     ST_TAKEN,
     ST_SPOKEN,
     ST_POOLS,
-    ST_BLOCKED,
+    ST_POOL_BLOCKED,
     ST_OWNERS,
     ST_BURY,
     ST_PUT_OFF,
