@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "os/process.h"
-#include "os/sandbox/sandbox.h"
+#include "os/sandbox.h"
 
 #define ROUNDS   61
 #define LIMIT_MS 2.0

@@ -77,7 +77,7 @@ if(HOCKET_SHARED)
   set_target_properties(hocket_shared PROPERTIES OUTPUT_NAME hocket EXPORT_NAME hocket)
   hocket_shared_library(hocket_serve_shared libhocket-serve.map ${hocket_serve_objects})
   target_link_libraries(hocket_serve_shared
-    PUBLIC hocket_shared PRIVATE hocket_flags hocket_base PkgConfig::LUA PkgConfig::UV
+    PUBLIC hocket_shared PRIVATE hocket_flags hocket_os hocket_base PkgConfig::LUA PkgConfig::UV
     Threads::Threads ${CMAKE_DL_LIBS})
   if(HOCKET_LINK_SSL OR HOCKET_SANITIZE)
     target_link_libraries(hocket_serve_shared PRIVATE PkgConfig::SSL)
@@ -87,7 +87,7 @@ if(HOCKET_SHARED)
   # Loaded by libhocket when a store is opened; it uses nothing of it.
   hocket_shared_library(hocket_store_shared libhocket-store.map
     ${hocket_store_objects} $<TARGET_OBJECTS:hocket_store>)
-  target_link_libraries(hocket_store_shared PRIVATE hocket_flags hocket_base PkgConfig::UV
+  target_link_libraries(hocket_store_shared PRIVATE hocket_flags hocket_os hocket_base PkgConfig::UV
     Threads::Threads ${CMAKE_DL_LIBS})
   if(HOCKET_LINK_SQLITE OR HOCKET_SANITIZE)
     target_link_libraries(hocket_store_shared PRIVATE PkgConfig::SQLITE)
@@ -96,7 +96,7 @@ if(HOCKET_SHARED)
     OUTPUT_NAME hocket-store EXPORT_NAME store)
   hocket_shared_library(hocket_postgres_shared libhocket-postgres.map
     ${hocket_postgres_objects} $<TARGET_OBJECTS:hocket_store>)
-  target_link_libraries(hocket_postgres_shared PRIVATE hocket_flags hocket_base PkgConfig::UV
+  target_link_libraries(hocket_postgres_shared PRIVATE hocket_flags hocket_os hocket_base PkgConfig::UV
     Threads::Threads ${CMAKE_DL_LIBS})
   set_target_properties(hocket_postgres_shared PROPERTIES
     OUTPUT_NAME hocket-postgres EXPORT_NAME postgres)

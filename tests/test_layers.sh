@@ -1,6 +1,6 @@
 #!/bin/sh
 # Keeps the layers: who may include whom, and which file knows which library.
-#   base < core, net, serve, store, os (siblings) < bind < host; cli and module see the public header alone
+#   base < os < net, serve, store (siblings) < bind < host; core sees base; cli and module see the public header alone
 # Within a layer tests/layers.txt says who may include whom.
 set -u
 cd "${1:-.}" || exit 1
@@ -25,10 +25,10 @@ check() {
 
 check base
 check core base
-check net base
-check serve base
-check store base
 check os base
+check net base os
+check serve base os
+check store base os
 check bind base core net serve store os
 check host base core net serve store os bind
 check cli
@@ -38,6 +38,7 @@ check module
 concepts() {
     awk '
     function concept(path,  part, n, name) {
+        sub(/^os\/(posix|linux)\//, "os/", path)
         n = split(path, part, "/")
         sub(/\/[^\/]*$/, "", path)
         if (n > 2) return path

@@ -12,7 +12,7 @@
 
 #include "bind/fiber/fiber.h"
 #include "bind/util.h"
-#include "os/socket/socket.h"
+#include "os/socket.h"
 
 static const char LISTENER[] = "hocket.socket.listener", STREAM[] = "hocket.socket.stream";
 

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "base/descriptors.h"
+#include "os/descriptors.h"
 #include "bind/util.h"
 #include "os/spool.h"
 

@@ -9,7 +9,7 @@
 
 #include <lauxlib.h>
 
-#include "base/descriptors.h"
+#include "os/descriptors.h"
 #include "net/http/http.h"
 #include "net/relay.h"
 

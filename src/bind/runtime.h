@@ -10,7 +10,7 @@
 #include "base/private.h"
 #include "base/status.h"
 #include "net/deadline.h"
-#include "os/launcher/launcher.h"
+#include "os/launcher.h"
 #include "os/own.h"
 
 #include <pthread.h>

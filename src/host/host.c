@@ -7,7 +7,7 @@
 #include <lauxlib.h>
 #include <lualib.h>
 
-#include "base/descriptors.h"
+#include "os/descriptors.h"
 #include "bind/life.h"
 #include "bind/store/store.h"
 #include "bind/modules.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "bind/plain_lua.h"
-#include "os/launcher/launcher.h"
+#include "os/launcher.h"
 
 void hocket_launcher_main(int argc, char **argv)
 {

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/descriptors.h"
+#include "os/descriptors.h"
 
 #define LIBRARY "libcurl.so.4"
 /* CURLOPT_QUICK_EXIT and CURL_WRITEFUNC_ERROR */

@@ -10,8 +10,8 @@
  * ended: nothing is sent to it, and closing it touches neither the thread nor its loop. */
 #include "net/relay.h"
 
-#include "base/descriptors.h"
-#include "base/thread.h"
+#include "os/descriptors.h"
+#include "os/thread.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What a program is started with, and how that request travels to the launcher.
  *
  * Programs of tools are not started by the embedding process itself but by a small
- * one beside it, the launcher (os/launcher/launcher.h says where it comes from):
+ * one beside it, the launcher (os/launcher.h says where it comes from):
  *
  *     host ──spec, stop──> launcher ──fork──> sandbox ──exec──> program
  *          <──result─────           (subreaper: daemons of the program are its children)

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "os/launch.h"
-#include "os/launcher/launcher.h"
+#include "os/launcher.h"
 
 #include <uv.h>
 

@@ -8,7 +8,7 @@
 
 #include "bind/runtime.h"
 #include "os/decode.h"
-#include "os/root/root.h"
+#include "os/root.h"
 #include "os/search/search.h"
 
 enum hocket__files_op {

@@ -13,7 +13,7 @@
 
 #include "bind/fiber/fiber.h"
 #include "bind/util.h"
-#include "os/scan/scan.h"
+#include "os/scan.h"
 
 #define META "hocket.scan"
 

@@ -1,7 +1,7 @@
 /* The part of hocket.internal.core.store that is about items: what belongs to no run, as schedules and workers. */
 #include "bind/store/store_impl.h"
 
-#include "base/self.h"
+#include "os/self.h"
 #include "bind/util.h"
 
 static int give_version(lua_State *L, int status, lua_KContext at)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/descriptors.h"
+#include "os/descriptors.h"
 #include "net/http/http_impl.h"
 #include "net/http/origin.h"
 #include "net/http/request.h"

@@ -7,7 +7,7 @@
  * entries. The order is that of the names. */
 #pragma once
 
-#include "os/root/root.h"
+#include "os/root.h"
 
 struct hocket__search {
     const char *path;           /* where it begins: a directory, or one file */

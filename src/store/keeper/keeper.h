@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/map.h"
-#include "base/self.h"
+#include "os/self.h"
 #include "store/store_impl.h"
 
 #include <stdatomic.h>

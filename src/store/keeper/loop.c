@@ -3,7 +3,7 @@
  * both at the head of keeper.h. */
 #include "store/keeper/thread.h"
 
-#include "base/thread.h"
+#include "os/thread.h"
 
 #include <unistd.h>
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "support/temp.h"
-#include "os/root/root.h"
+#include "os/root.h"
 #include "os/search/search.h"
 
 #define SECRET "the secret outside"

@@ -1,0 +1,77 @@
+/* Asks the system by doing it: descriptors are opened and closed again, since a count of those that
+ * are open says nothing of what other threads and the limits of the whole machine leave. eventfd is
+ * the cheapest kind, and one that epoll takes. */
+#include "os/descriptors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/system_names.h"
+
+/* epoll_ctl has limits of its own (fs.epoll.max_user_watches), and memory that a new watch needs. */
+static int try_to_watch(int epoll, int fd)
+{
+    struct epoll_event event = { .events = EPOLLIN };
+    if (epoll < 0)
+        return 0;
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0)
+        return errno;
+    epoll_ctl(epoll, EPOLL_CTL_DEL, fd, &event);
+    return 0;
+}
+
+int hocket__descriptors_left(int n, int epoll)
+{
+    int fds[HOCKET__DESCRIPTORS_MAX], opened = 0, why = 0;
+    while (opened < n && why == 0) {
+        int fd = eventfd(0, EFD_CLOEXEC);
+        if (fd < 0)
+            why = errno;
+        else
+            fds[opened++] = fd;
+    }
+    if (why == 0 && n > 0)
+        why = try_to_watch(epoll, fds[0]);
+    while (opened > 0)
+        close(fds[--opened]);
+    return why;
+}
+
+/* Nothing is ever put over a descriptor: another thread may open one at the same time, and then has the place. */
+static int hold(int fd)
+{
+    while (fcntl(fd, F_GETFD) < 0) {
+        int null = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        if (null < 0)
+            return errno;
+        if (null > fd)
+            close(null);
+    }
+    return 0;
+}
+
+int hocket__descriptors_hold_standard(void)
+{
+    int why = 0;
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && why == 0; fd++)
+        why = hold(fd);
+    return why;
+}
+
+/* Of the process's limit the number is told, because "too many open files" leaves a person looking
+ * for the files. */
+const char *hocket__errno_words(int code, char words[HOCKET__ERRNO_WORDS])
+{
+    struct rlimit l;
+    if (code != EMFILE || getrlimit(RLIMIT_NOFILE, &l) < 0)
+        return hocket__errno_text(code);
+    snprintf(words, HOCKET__ERRNO_WORDS, "%s (the limit is %llu, see ulimit -n)",
+        hocket__errno_text(code), (unsigned long long) l.rlim_cur);
+    return words;
+}

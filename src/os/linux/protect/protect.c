@@ -1,0 +1,313 @@
+/* Three lists: what was protected before (known, sorted once, never grown afterwards), what is
+ * mounted read-only for it (guarded), what was set aside (names). Everything is found by path
+ * below one root; the program may change any of it between two calls, so nothing is done by an
+ * absolute path but the mounts, which come before it starts. */
+#include "os/protect.h"
+
+#include "os/linux/protect/look.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Each guarded path is a mount, and each folder above it. What is past them is looked at alone. */
+#define MOST_MOUNTS      128
+#define MOST_BEFORE_MS   2000
+#define MOST_AFTER_MS    4000
+#define MOST_TRIES       100
+#define MOST_NAMES_BYTES 1000
+#define SUFFIX           ".refused"
+
+/* A path below the folder that was protected before, or is to be, whether it is there or not. */
+struct known {
+    char *path;
+    char *target; /* of a link, or NULL */
+    bool there;
+};
+
+struct hocket__protect {
+    struct hocket__root *root;
+    const struct hocket__launch *launch;
+    struct known *known; /* sorted by path, once the first look is over */
+    size_t n, cap;
+    const char **guarded; /* absolute */
+    size_t n_guarded;
+    struct hocket__look look;
+    struct hocket__buf names; /* of what was set aside, a line each */
+    int64_t refused;
+    bool whole; /* all was looked at, and what was found is guarded */
+};
+
+/* ---- Paths ------------------------------------------------------------------------------ */
+
+static const char *below(const struct hocket__protect *p, const char *path)
+{
+    const char *root = hocket__root_dir(p->root);
+    size_t n = strlen(root);
+    return strncmp(path, root, n) == 0 && path[n] == '/' && path[n + 1] ? path + n + 1 : NULL;
+}
+
+static char *absolute(const struct hocket__protect *p, const char *path)
+{
+    char *out = NULL;
+    return asprintf(&out, "%s/%s", hocket__root_dir(p->root), path) < 0 ? NULL : out;
+}
+
+static bool is_in(const char *path, const char *folder)
+{
+    size_t n = strlen(folder);
+    return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == 0);
+}
+
+/* Whoever names a place below the folder as writable means it. */
+static bool is_given(const struct hocket__protect *p, const char *path)
+{
+    for (const char *const *w = p->launch->writable; w && *w; w++) {
+        const char *given = below(p, *w);
+        if (given && is_in(path, given))
+            return true;
+    }
+    return false;
+}
+
+/* ---- What is known ------------------------------------------------------------------------ */
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct known *) a)->path, ((const struct known *) b)->path);
+}
+
+static bool is_known(const struct hocket__protect *p, const char *path)
+{
+    struct known key = { .path = (char *) path };
+    return p->n > 0 && bsearch(&key, p->known, p->n, sizeof(key), by_path) != NULL;
+}
+
+static char *target_of(const struct hocket__protect *p, const char *path)
+{
+    struct hocket__buf b;
+    hocket__buf_init(&b, &hocket__malloc, 0);
+    return hocket__root_target(p->root, path, &b, NULL) == 0 ? b.data : NULL;
+}
+
+static void guard(struct hocket__protect *p, char *path)
+{
+    if (path && p->n_guarded < MOST_MOUNTS)
+        p->guarded[p->n_guarded++] = path;
+    else
+        p->whole = false;
+}
+
+/* A mount on a link would be one on what it leads to. That is guarded, and the link put back. */
+static void guard_target(struct hocket__protect *p, const char *path)
+{
+    char *link = absolute(p, path), *real = link ? realpath(link, NULL) : NULL;
+    if (real && below(p, real))
+        guard(p, real);
+    free(link);
+}
+
+static const struct known *know(struct hocket__protect *p, const char *path, bool there)
+{
+    if (p->n == p->cap) {
+        size_t cap = p->cap ? 2 * p->cap : 64;
+        struct known *list = realloc(p->known, cap * sizeof(*list));
+        if (!list) {
+            p->whole = false;
+            return NULL;
+        }
+        p->known = list;
+        p->cap = cap;
+    }
+    struct known one = { .path = strdup(path), .target = target_of(p, path), .there = there };
+    /* the link itself cannot be mounted over; if it is replaced, put_right makes it again */
+    if (one.target)
+        guard_target(p, path);
+    if (one.path)
+        p->known[p->n++] = one;
+    return one.path ? &p->known[p->n - 1] : NULL;
+}
+
+/* ---- Before ---------------------------------------------------------------------------------- */
+
+/* Of a repository that is the folder itself, what git obeys: the rest is what it is worked with. */
+static void note_bare_root(struct hocket__protect *p)
+{
+    static const char *const obeyed[] = { "HEAD", "config", "config.worktree", "commondir", "hooks",
+        "info", NULL };
+    for (const char *const *name = obeyed; *name; name++) {
+        struct hocket__root_info info;
+        bool there = hocket__root_info(p->root, *name, &info, NULL) == 0;
+        know(p, *name, there);
+        if (there)
+            guard(p, absolute(p, *name));
+    }
+}
+
+static void note(void *ud, const char *path, bool bare)
+{
+    struct hocket__protect *p = ud;
+    const char *slash = strrchr(path, '/');
+    if (is_given(p, path))
+        return;
+    if (bare && !slash) {
+        note_bare_root(p);
+        return;
+    }
+    const struct known *k = know(p, path, true);
+    if (k && k->target)
+        return;
+    char *place = absolute(p, path);
+    if (bare && place)
+        *strrchr(place, '/') = 0;
+    guard(p, place);
+}
+
+/* Those that the host names: links are made sense of as those that are found, and what is not there
+ * yet is not to come. */
+static void note_named(struct hocket__protect *p)
+{
+    for (const char *const *g = p->launch->guarded; g && *g; g++) {
+        const char *path = below(p, *g);
+        struct stat st;
+        bool there = lstat(*g, &st) == 0;
+        if (path)
+            know(p, path, there);
+        if (!there || !S_ISLNK(st.st_mode))
+            guard(p, strdup(*g));
+    }
+}
+
+struct hocket__protect *hocket__protect_new(const struct hocket__launch *l)
+{
+    struct hocket__protect *p = calloc(1, sizeof(*p));
+    const char **guarded = calloc(MOST_MOUNTS + 1, sizeof(*guarded));
+    if (!p || !guarded || hocket__root_open(l->protect, &p->root, NULL) < 0)
+        return NULL;
+    p->launch = l;
+    p->guarded = guarded;
+    p->whole = true;
+    hocket__buf_init(&p->names, &hocket__malloc, MOST_NAMES_BYTES);
+    p->look = (struct hocket__look){ .root = p->root, .found = note, .ud = p };
+    note_named(p);
+    hocket__look_through(&p->look, MOST_BEFORE_MS);
+    p->whole = p->whole && p->look.whole;
+    if (p->n > 0)
+        qsort(p->known, p->n, sizeof(*p->known), by_path);
+    p->look.since_s = (int64_t) time(NULL);
+    return p;
+}
+
+const char *const *hocket__protect_guarded(const struct hocket__protect *p)
+{
+    return p->guarded;
+}
+
+/* ---- Afterwards -------------------------------------------------------------------------------- */
+
+static void add_name(struct hocket__protect *p, const char *path)
+{
+    p->refused++;
+    for (; *path; path++) /* whatever a program calls a folder, it is one line */
+        hocket__buf_addc(&p->names, (unsigned char) *path < 0x20 || *path == 0x7F ? '?' : *path);
+    hocket__buf_addc(&p->names, '\n');
+}
+
+/* The first name is for people; those that follow nobody can have taken beforehand. */
+static void name_aside(char out[NAME_MAX + 1], const char *old, int attempt)
+{
+    uint64_t random = 0;
+    if (attempt > 0 && getrandom(&random, sizeof(random), 0) < 0)
+        random = (uint64_t) attempt;
+    int n = snprintf(out, NAME_MAX + 1, "%.200s" SUFFIX, old);
+    if (attempt > 0)
+        snprintf(out + n, (size_t) (NAME_MAX + 1 - n), "-%016llx", (unsigned long long) random);
+}
+
+static int rename_aside(struct hocket__protect *p, const char *path, char name[NAME_MAX + 1])
+{
+    const char *slash = strrchr(path, '/'), *old = slash ? slash + 1 : path;
+    char parent[PATH_MAX] = ".";
+    int rc = HOCKET_EEXIST;
+    if (slash)
+        snprintf(parent, sizeof(parent), "%.*s", (int) (slash - path), path);
+    for (int i = 0; (rc == HOCKET_EEXIST || rc == HOCKET_EDENIED) && i < MOST_TRIES; i++) {
+        name_aside(name, old, i);
+        rc = hocket__root_rename(p->root, path, name, NULL);
+        if (rc == HOCKET_EDENIED && !hocket__root_open_up(p->root, parent, p->look.since_s))
+            break;
+    }
+    return rc;
+}
+
+/* A folder that was set aside may hold repositories, which have no name. */
+static void set_aside(struct hocket__protect *p, const char *path)
+{
+    char name[NAME_MAX + 1], to[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int rc = rename_aside(p, path, name), at = slash ? (int) (slash + 1 - path) : 0;
+    if (rc == HOCKET_ENOTFOUND)
+        return;
+    if (rc < 0)
+        p->whole = false;
+    if (!strstr(path, SUFFIX "/")) /* what is in what was set aside has been told of */
+        add_name(p, path);
+    if (rc == 0 && snprintf(to, sizeof(to), "%.*s%s", at, path, name) < (int) sizeof(to))
+        hocket__look_add(&p->look, to);
+}
+
+static void refuse(void *ud, const char *path, bool bare)
+{
+    struct hocket__protect *p = ud;
+    (void) bare;
+    if (!is_given(p, path) && !is_known(p, path))
+        set_aside(p, path);
+}
+
+static bool is_as_before(struct hocket__protect *p, const struct known *k)
+{
+    struct hocket__root_info info;
+    if (!k->target)
+        return k->there || hocket__root_info(p->root, k->path, &info, NULL) < 0;
+    char *now = target_of(p, k->path);
+    bool same = now && strcmp(now, k->target) == 0;
+    free(now);
+    return same;
+}
+
+static void put_right(struct hocket__protect *p, const struct known *k)
+{
+    if (is_as_before(p, k))
+        return;
+    set_aside(p, k->path);
+    if (k->target && hocket__root_link(p->root, k->path, k->target, NULL) < 0)
+        p->whole = false;
+}
+
+static void put_all_right(struct hocket__protect *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        put_right(p, &p->known[i]);
+}
+
+int64_t hocket__protect_look(struct hocket__protect *p)
+{
+    int64_t from = hocket__look_now_ms();
+    p->look.found = refuse;
+    put_all_right(p);
+    hocket__look_through(&p->look, MOST_AFTER_MS);
+    put_all_right(p); /* in folders that were closed, too */
+    p->whole = p->whole && p->look.whole;
+    return hocket__look_now_ms() - from;
+}
+
+void hocket__protect_report(const struct hocket__protect *p, struct hocket__launch_result *r)
+{
+    r->refused = p->refused;
+    r->overlooked = !p->whole;
+    snprintf(r->refused_names, sizeof(r->refused_names), "%s", p->names.data ? p->names.data : "");
+}

@@ -1,0 +1,89 @@
+/* Names below a root, whatever they stand for: see root.h. No link is followed.
+ *
+ * All functions work on a directory's descriptor and the last name of a path, after the way there
+ * was walked below the root: no path is given to the kernel a second time. */
+#include "os/linux/root/root_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NOREPLACE 1u
+
+/* A system that cannot refuse to replace has a moment between looking and doing. */
+static int rename_new(int dir, const char *from, const char *to)
+{
+    struct stat st;
+    if (syscall(SYS_renameat2, dir, from, dir, to, NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -1;
+    if (fstatat(dir, to, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return renameat(dir, from, dir, to);
+}
+
+int hocket__root_rename(
+    struct hocket__root *r, const char *path, const char *name, struct hocket_error *err)
+{
+    const char *old;
+    int dir = hocket__root_parent(r, path, false, &old, err);
+    if (dir < 0)
+        return dir;
+    int rc = rename_new(dir, old, name) < 0 ? hocket__root_fail(err, "rename", path) : 0;
+    close(dir);
+    return rc;
+}
+
+int hocket__root_link(
+    struct hocket__root *r, const char *path, const char *target, struct hocket_error *err)
+{
+    const char *name;
+    int dir = hocket__root_parent(r, path, false, &name, err);
+    if (dir < 0)
+        return dir;
+    int rc = symlinkat(target, dir, name) < 0 ? hocket__root_fail(err, "make", path) : 0;
+    close(dir);
+    return rc;
+}
+
+int hocket__root_target(
+    struct hocket__root *r, const char *path, struct hocket__buf *out, struct hocket_error *err)
+{
+    char target[PATH_MAX];
+    const char *name;
+    int dir = hocket__root_parent(r, path, false, &name, err);
+    if (dir < 0)
+        return dir;
+    ssize_t n = readlinkat(dir, name, target, sizeof(target));
+    int code = errno;
+    close(dir);
+    errno = code;
+    if (n < 0)
+        return code == EINVAL ? hocket__error(err, HOCKET_EINVAL, "%s is no link", path)
+                              : hocket__root_fail(err, "read", path);
+    return hocket__buf_add(out, target, (size_t) n) < 0 ? hocket__error_nomem(err) : 0;
+}
+
+/* chmod follows links; through /proc it changes what was opened, which is none. */
+bool hocket__root_open_up(struct hocket__root *r, const char *path, int64_t since_s)
+{
+    char opened[64];
+    struct stat st;
+    const char *name;
+    int dir = hocket__root_parent(r, path, false, &name, NULL);
+    int fd = dir < 0 ? -1 : openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
+    bool done = fd >= 0 && since_s > 0 && fstat(fd, &st) == 0 && st.st_ctim.tv_sec >= since_s
+                && st.st_uid == geteuid() && chmod(opened, (st.st_mode & 07777) | 0700) == 0;
+    if (fd >= 0)
+        close(fd);
+    if (dir >= 0)
+        close(dir);
+    return done;
+}
