@@ -36,7 +36,7 @@ run hocket run --max-cost cheap x.lua
 expect 2; has err "expected dollars, as in 0.50"
 run hocket run --max-tokens 1.5 x.lua
 expect 2; has err "expected a whole number of at least 0"
-run hocket run --jobs 0 x.lua; expect 2; has err "expected a whole number of at least 1"
+run hocket run --jobs 0 x.lua; expect 2; has err "expected a whole number from 1 to 1000000"
 run hocket run --timeout 9; expect 2; has err "what is to be run"
 run hocket run --approve maybe x.lua; expect 2; has err "expected allow, ask or deny"
 run hocket run x.lua --timeout; expect 2; has err "needs a value"

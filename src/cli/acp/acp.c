@@ -88,15 +88,13 @@ static int check_words(const struct cli_args *args)
 {
     if (args->count > 1)
         return cli_usage("acp", "one TARGET at most: an agent.md, a directory, or a script.lua");
-    if (args->count == 1 && !cli_text_is_utf8(args->words[0], strlen(args->words[0])))
-        return cli_usage("acp", "the target's name is not valid UTF-8");
     return 0;
 }
 
 static int main_acp(const struct cli_command *self, int argc, char **argv)
 {
     static struct acp s;
-    struct cli_args args = { .ud = &s.run };
+    struct cli_args args = { .ud = &s };
     s.run.command = "acp";
     s.run.input_from_stdin = true; /* what comes from there is the protocol's */
     int rc = cli_args_read(self, argc, argv, &args);
@@ -122,8 +120,8 @@ const struct cli_command cli_acp = {
              "work in that project's folder.\n",
     .examples = "  hocket acp --trust ~/agents/coder.md\n"
                 "  hocket acp --max-cost 2 --model anthropic/claude-sonnet-5 team\n",
-    .options = cli_run_options,
-    .without = cli_not_for_acp,
-    .set = cli_run_args_set,
+    .shared = cli_run_options,
+    .bit = CLI_FOR_ACP,
+    .shared_at = offsetof(struct acp, run),
     .main = main_acp,
 };

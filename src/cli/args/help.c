@@ -43,7 +43,7 @@ static int print(struct cli_buf *b)
 
 int cli_help_command(const struct cli_command *c)
 {
-    static const struct cli_option help = { 1, 'h', "help", NULL, "this text" };
+    static const struct cli_option help = { .letter = 'h', .name = "help", .help = "this text" };
     struct cli_buf b = { 0 };
     cli_buf_addf(&b, "usage: hocket %s [OPTION…] %s\n\n", c->name, c->usage);
     cli_buf_addf(&b, "%s\n\noptions:\n", c->about);

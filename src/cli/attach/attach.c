@@ -26,8 +26,6 @@
 #define COMPLETION_MS 1000
 #define MAX_COMMANDS  64
 
-enum { COMMAND = 1, JSON, HISTORY };
-
 struct attach {
     char *to;
     const char *commands[MAX_COMMANDS];
@@ -44,30 +42,26 @@ struct attach {
     bool terminal, attached, prompting, leaving, refused;
 };
 
-static const struct cli_option options[] = {
-    { COMMAND, 'c', "command", "COMMAND",
-        "give a command in place of a prompt; can be given several times, the first\n"
-        "that fails ends it (exit code 1)" },
-    { JSON, 'j', "json", NULL, "answers and events as JSON, one line each" },
-    { HISTORY, 0, "history", "FILE",
-        "keep what is typed in FILE, for the arrow keys of later times;\n"
-        "without it nothing is written anywhere" },
-    { 0 },
-};
-
-static int set(void *ud, int id, const char *value)
+static int read_command(void *args, const char *command, const char *name, const char *value)
 {
-    struct attach *a = ud;
-    if (id == COMMAND && a->n_commands == MAX_COMMANDS)
-        return cli_usage("attach", "more than %d commands", MAX_COMMANDS);
-    if (id == COMMAND && !cli_text_is_utf8(value, strlen(value)))
-        return cli_usage("attach", "a command is not valid UTF-8");
-    if (id == COMMAND)
-        a->commands[a->n_commands++] = value;
-    a->json = a->json || id == JSON;
-    a->history = id == HISTORY ? value : a->history;
+    struct attach *a = args;
+    (void) name;
+    if (a->n_commands == MAX_COMMANDS)
+        return cli_usage(command, "more than %d commands", MAX_COMMANDS);
+    a->commands[a->n_commands++] = value;
     return 0;
 }
+
+static const struct cli_option options[] = {
+    { CLI_OWN('c', "command", "COMMAND", read_command,
+        "give a command in place of a prompt; can be given several times, the first\n"
+        "that fails ends it (exit code 1)") },
+    { CLI_FLAG('j', "json", struct attach, json, "answers and events as JSON, one line each") },
+    { CLI_TEXT(0, "history", "FILE", struct attach, history,
+        "keep what is typed in FILE, for the arrow keys of later times;\n"
+        "without it nothing is written anywhere") },
+    { 0 },
+};
 
 static double now(void)
 {
@@ -337,8 +331,6 @@ static int main_attach(const struct cli_command *self, int argc, char **argv)
     if (args.count == 0)
         return cli_host_answer("attach", "{}", a.json);
     a.to = args.words[0];
-    if (!cli_text_is_utf8(a.to, strlen(a.to)))
-        return cli_usage("attach", "the name is not valid UTF-8");
     rc = attach(&a);
     hocket_json_free(a.completion);
     cli_result_free(&a.result);
@@ -363,6 +355,5 @@ const struct cli_command cli_attach = {
                 "  hocket attach 4711 -c runs -c 'board 2'\n"
                 "  hocket attach game --json -c runs | jq '.[].target'\n",
     .options = options,
-    .set = set,
     .main = main_attach,
 };

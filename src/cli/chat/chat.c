@@ -301,7 +301,7 @@ static int say_kept(struct cli_chat *c)
     }
     cli_buf_addf(&line, "the conversation is kept; go on: hocket chat --resume %s", c->name);
     cli_store_hint(&line, c->args.store);
-    if (!c->args.quiet)
+    if (!(c->args.flags & CLI_QUIET))
         cli_screen_say(&c->screen, CLI_DIM, line.p);
     cli_buf_free(&line);
     return c->cut ? HOCKET_ECANCELLED : 0;
@@ -354,8 +354,10 @@ static int chat(struct cli_chat *c)
     cli_signals_start(c->host);
     cli_host_telemetry(c->host, &c->screen);
     cli_signals_soft();
-    cli_screen_start(&c->screen, c->terminal && !c->args.quiet, !c->args.no_color);
-    cli_feed_start(&c->feed, &c->screen, c->args.quiet, c->args.verbose);
+    cli_screen_start(
+        &c->screen, c->terminal && !(c->args.flags & CLI_QUIET), !(c->args.flags & CLI_NO_COLOR));
+    cli_feed_start(
+        &c->feed, &c->screen, (c->args.flags & CLI_QUIET), (c->args.flags & CLI_VERBOSE));
     cli_reader_start(&c->reader, c->host, c->terminal, go_on_reading, c);
     c->reader.history = c->args.history;
     cli_asker_start(&c->asker, c->host, &c->screen, &c->reader);
@@ -441,10 +443,9 @@ const struct cli_command cli_chat = {
         "  hocket chat agents/guide.md\n"
         "  hocket chat team --model anthropic/claude-sonnet-5\n"
         "  printf 'Hello\\nAnd now in French\\n' | hocket chat agents/guide.md > answers.txt\n",
-    .options = cli_run_options,
-    .without = cli_not_for_chat,
+    .shared = cli_run_options,
+    .bit = CLI_FOR_CHAT,
     .exit_codes = true,
-    .set = cli_run_args_set,
     .main = main_chat,
     .more_help = more_help,
 };

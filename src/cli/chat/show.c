@@ -147,7 +147,7 @@ static void on_tool(struct cli_chat *c, const hocket_json *event)
     struct cli_buf b = { 0 };
     const char *agent = cli_member(event, "agent");
     bool failed = hocket_json_bool(hocket_json_get(event, "error"), false);
-    if (c->args.quiet || c->again)
+    if ((c->args.flags & CLI_QUIET) || c->again)
         return;
     cli_buf_addf(&b, "%s ", c->screen.unicode ? "▸" : ">");
     add_brief(&b, event, "tool");
@@ -263,7 +263,7 @@ static void on_started(struct cli_chat *c, const hocket_json *event)
     struct cli_buf b = { 0 };
     const hocket_json *agents = hocket_json_get(event, "agents");
     size_t n = hocket_json_count(agents);
-    if (!c->terminal || c->args.quiet)
+    if (!c->terminal || (c->args.flags & CLI_QUIET))
         return;
     cli_buf_addf(&b, "%s", cli_member(event, "target"));
     if (n > 1)
@@ -406,7 +406,7 @@ void cli_chat_late(struct cli_chat *c)
 void cli_chat_left_off(struct cli_chat *c)
 {
     struct cli_buf b = { 0 };
-    if (c->terminal && !c->args.quiet && c->answered.n > 0) {
+    if (c->terminal && !(c->args.flags & CLI_QUIET) && c->answered.n > 0) {
         cli_buf_adds(&b, "you> ");
         cli_text_show(&b, cli_buf_text(&c->said), c->said.n, true);
         cli_screen_say(&c->screen, CLI_DIM, b.p);

@@ -9,22 +9,10 @@
 #include "cli/store.h"
 #include "cli/text.h"
 
-enum { COST = 1, TOKENS, CALLS, TZ, STORE, JSON };
-
 /* As it was given; NULL: not named. */
 struct budget {
     const char *cost, *tokens, *calls, *tz, *store;
     bool json;
-};
-
-static const struct cli_option options[] = {
-    { COST, 0, "cost", "USD", "set: what its model calls may cost in a day, or none" },
-    { TOKENS, 0, "tokens", "N", "set: tokens in a day, in and out, or none" },
-    { CALLS, 0, "calls", "N", "set: model calls in a day, or none" },
-    { TZ, 0, "tz", "ZONE", "set: whose days they are, as in Europe/Berlin (UTC)" },
-    { JSON, 'j', "json", NULL, "print one JSON object" },
-    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
-    { 0 },
 };
 
 /* As people write amounts of money: digits, and a point. */
@@ -36,25 +24,28 @@ static bool is_money(const char *value)
     return n > 0 && rest <= 18 && value[rest] == 0 && (rest == n || rest > n + 1);
 }
 
-static int set(void *ud, int id, const char *value)
+static int read_limit(void *args, const char *command, const char *name, const char *value)
 {
-    struct budget *b = ud;
+    struct budget *b = args;
     int64_t n;
-    bool good = true, none = value && strcmp(value, "none") == 0;
-    switch (id) {
-    case COST: b->cost = value, good = none || is_money(value); break;
-    case TOKENS:
-        b->tokens = value, good = none || cli_parse_int(value, 0, INT64_C(1) << 42, &n);
-        break;
-    case CALLS:
-        b->calls = value, good = none || cli_parse_int(value, 0, INT64_C(1) << 42, &n);
-        break;
-    case TZ: b->tz = value, good = cli_text_is_utf8(value, strlen(value)); break;
-    case STORE: b->store = value; break;
-    default: b->json = true;
-    }
-    return good ? 0 : cli_usage("budget", "'%s': expected an amount of at least 0, or none", value);
+    bool cost = strcmp(name, "cost") == 0, none = strcmp(value, "none") == 0;
+    *(cost ? &b->cost : strcmp(name, "calls") == 0 ? &b->calls : &b->tokens) = value;
+    if (none || (cost ? is_money(value) : cli_parse_int(value, 0, INT64_C(1) << 42, &n)))
+        return 0;
+    return cli_wrong_value(command, name, value, "an amount of at least 0, or none");
 }
+
+static const struct cli_option options[] = {
+    { CLI_OWN(
+        0, "cost", "USD", read_limit, "set: what its model calls may cost in a day, or none") },
+    { CLI_OWN(0, "tokens", "N", read_limit, "set: tokens in a day, in and out, or none") },
+    { CLI_OWN(0, "calls", "N", read_limit, "set: model calls in a day, or none") },
+    { CLI_TEXT(0, "tz", "ZONE", struct budget, tz,
+        "set: whose days they are, as in Europe/Berlin (UTC)") },
+    { CLI_FLAG('j', "json", struct budget, json, "print one JSON object") },
+    { CLI_TEXT(0, "store", "FILE", struct budget, store, CLI_STORE_HELP) },
+    { 0 },
+};
 
 /* Numbers as they were written, which is as JSON has them but for zeros in front. */
 static void add_limit(
@@ -128,7 +119,7 @@ static int main_budget(const struct cli_command *self, int argc, char **argv)
     int rc = cli_args_read(self, argc, argv, &args);
     if (rc != CLI_GO_ON)
         return rc;
-    return cli_stored_utf8("budget", args.words, args.count) ? call(&b, &args) : CLI_EXIT_USAGE;
+    return call(&b, &args);
 }
 
 const struct cli_command cli_budget = {
@@ -148,6 +139,5 @@ const struct cli_command cli_budget = {
                 "  hocket run --project travel agents 'Two days in Rome'\n"
                 "  hocket budget list\n",
     .options = options,
-    .set = set,
     .main = main_budget,
 };

@@ -12,28 +12,18 @@
 #include "cli/progress.h"
 #include "cli/text.h"
 
-enum { JSON = 1, GRAPH, VERBOSE };
-
 struct wish {
     bool json, graph, verbose;
 };
 
 static const struct cli_option options[] = {
-    { JSON, 'j', "json", NULL, "print one JSON object: agents scripts teams problems" },
-    { GRAPH, 'g', "graph", NULL, "print who calls whom as a Mermaid flowchart" },
-    { VERBOSE, 'v', "verbose", NULL, "say of every agent whom it reaches, and its bounds" },
+    { CLI_FLAG(
+        'j', "json", struct wish, json, "print one JSON object: agents scripts teams problems") },
+    { CLI_FLAG('g', "graph", struct wish, graph, "print who calls whom as a Mermaid flowchart") },
+    { CLI_FLAG('v', "verbose", struct wish, verbose,
+        "say of every agent whom it reaches, and its bounds") },
     { 0 },
 };
-
-static int set(void *ud, int id, const char *value)
-{
-    struct wish *wish = ud;
-    (void) value;
-    wish->json = wish->json || id == JSON;
-    wish->graph = wish->graph || id == GRAPH;
-    wish->verbose = wish->verbose || id == VERBOSE;
-    return 0;
-}
 
 static bool is_error(const hocket_json *problem)
 {
@@ -103,9 +93,6 @@ static int main_check(const struct cli_command *self, int argc, char **argv)
         return rc;
     if (args.count == 0)
         return cli_usage("check", "what is to be checked? Agents, scripts, or directories");
-    for (int i = 0; i < args.count; i++)
-        if (!cli_text_is_utf8(args.words[i], strlen(args.words[i])))
-            return cli_usage("check", "a path is not valid UTF-8");
     return check(args.words, args.count, &wish);
 }
 
@@ -137,7 +124,6 @@ const struct cli_command cli_check = {
                 "  hocket check --graph agents >team.mmd\n"
                 "  hocket check --json agents\n",
     .options = options,
-    .set = set,
     .main = main_check,
     .more_help = list_keys,
 };

@@ -16,8 +16,5 @@ int cli_stored_call_new(const char *command, const char *operation, const char *
 int cli_stored_show(const char *name, const char *args_json, const char *store, bool json,
     void (*print)(const struct cli_result *result, const void *ud), const void *ud);
 
-/* Whether all are UTF-8, which what becomes JSON has to be; else says so. */
-bool cli_stored_utf8(const char *command, char **words, int count);
-
 /* Appends `"name":"text"`, with a comma where it is not the first; nothing for NULL. */
 void cli_stored_arg(struct cli_buf *args, const char *name, const char *text);

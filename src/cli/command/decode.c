@@ -11,35 +11,23 @@
 #include "cli/out.h"
 #include "cli/text.h"
 
-enum { STATUS = 1, CHUNK, STREAM };
-
-static const struct cli_option options[] = {
-    { STATUS, 's', "status", "N", "the HTTP status that it came with; 200 when it is left out" },
-    { CHUNK, 'c', "chunk", "N", "feed it in pieces of N bytes; random:SEED: of random sizes" },
-    { STREAM, 0, "stream", NULL,
-        "it is the answer to a request for a stream, of which not all\n"
-        "may be there (told by itself as a rule)" },
-    { 0 },
-};
-
 struct decode {
     int64_t status;
     const char *chunk;
     bool stream;
 };
 
-static int set(void *ud, int id, const char *value)
-{
-    struct decode *d = ud;
-    if (id == STREAM)
-        return d->stream = true, 0;
-    if (id == STATUS)
-        return cli_parse_int(value, 100, 599, &d->status)
-                   ? 0
-                   : cli_usage(
-                       "decode", "'--status %s': expected an HTTP status, as in 429", value);
-    return d->chunk = value, 0;
-}
+static const struct cli_option options[] = {
+    { CLI_COUNT('s', "status", "N", struct decode, status, 100, 599, 200,
+          "the HTTP status that it came with; 200 when it is left out"),
+        .expected = "an HTTP status, as in 429" },
+    { CLI_TEXT('c', "chunk", "N", struct decode, chunk,
+        "feed it in pieces of N bytes; random:SEED: of random sizes") },
+    { CLI_FLAG(0, "stream", struct decode, stream,
+        "it is the answer to a request for a stream, of which not all\n"
+        "may be there (told by itself as a rule)") },
+    { 0 },
+};
 
 static void add_args(const struct decode *d, char **words, struct cli_buf *out)
 {
@@ -47,8 +35,7 @@ static void add_args(const struct decode *d, char **words, struct cli_buf *out)
     cli_buf_json(out, words[0], strlen(words[0]));
     cli_buf_key(out, "file");
     cli_buf_json(out, words[1], strlen(words[1]));
-    if (d->status)
-        cli_buf_addf(out, ",\"status\":%lld", (long long) d->status);
+    cli_buf_addf(out, ",\"status\":%lld", (long long) d->status);
     if (d->stream)
         cli_buf_adds(out, ",\"stream\":true");
     if (d->chunk) {
@@ -89,11 +76,6 @@ static int main_decode(const struct cli_command *self, int argc, char **argv)
         return rc;
     if (args.count != 2)
         return cli_usage("decode", "expected a protocol and a file");
-    for (int i = 0; i < args.count; i++)
-        if (!cli_text_is_utf8(args.words[i], strlen(args.words[i])))
-            return cli_usage("decode", "an argument is not valid UTF-8");
-    if (d.chunk && !cli_text_is_utf8(d.chunk, strlen(d.chunk)))
-        return cli_usage("decode", "an argument is not valid UTF-8");
     add_args(&d, args.words, &json);
     rc = decode(json.p);
     cli_buf_free(&json);
@@ -117,6 +99,5 @@ const struct cli_command cli_decode = {
                 "  hocket decode anthropic answer.sse --chunk random:1\n"
                 "  hocket decode gemini error.json --status 429 | jq .error\n",
     .options = options,
-    .set = set,
     .main = main_decode,
 };

@@ -6,25 +6,19 @@
 #include "cli/store.h"
 #include "cli/text.h"
 
-enum { JSON = 1 };
+struct wish {
+    bool json;
+};
 
 static const struct cli_option options[] = {
-    { JSON, 'j', "json", NULL, "print one JSON object" },
+    { CLI_FLAG('j', "json", struct wish, json, "print one JSON object") },
     { 0 },
 };
 
-static int set(void *ud, int id, const char *value)
-{
-    (void) id;
-    (void) value;
-    *(bool *) ud = true;
-    return 0;
-}
-
 static int main_doctor(const struct cli_command *self, int argc, char **argv)
 {
-    bool json = false;
-    struct cli_args args = { .ud = &json };
+    struct wish wish = { 0 };
+    struct cli_args args = { .ud = &wish };
     int rc = cli_args_read(self, argc, argv, &args);
     if (rc != CLI_GO_ON)
         return rc;
@@ -42,7 +36,7 @@ static int main_doctor(const struct cli_command *self, int argc, char **argv)
         cli_buf_free(&shown);
     }
     cli_buf_adds(&told, "}");
-    rc = cli_host_answer("doctor", told.p, json);
+    rc = cli_host_answer("doctor", told.p, wish.json);
     cli_buf_free(&told);
     return rc;
 }
@@ -59,6 +53,5 @@ const struct cli_command cli_doctor = {
     .examples = "  hocket doctor\n"
                 "  hocket doctor --json | jq -r .default_model\n",
     .options = options,
-    .set = set,
     .main = main_doctor,
 };

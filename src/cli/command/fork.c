@@ -8,8 +8,6 @@
 #include "cli/out.h"
 #include "cli/store.h"
 
-enum { AT = 1, LATEST, INPUT, MODEL, STORE };
-
 struct fork {
     const char *store, *input, *model;
     int64_t at;
@@ -17,28 +15,17 @@ struct fork {
 };
 
 static const struct cli_option options[] = {
-    { AT, 'n', "at", "N",
-        "it leaves its parent after record N (hocket show numbers them); without it, at the end" },
-    { LATEST, 'l', "latest", NULL,
+    { CLI_COUNT('n', "at", "N", struct fork, at, 1, INT64_MAX, 0,
+          "it leaves its parent after record N (hocket show numbers them); without it, at the end"),
+        .expected = "the number of a record, from 1" },
+    { CLI_FLAG('l', "latest", struct fork, latest,
         "from its beginning, on the files as they are now: what asks the same is answered\n"
-        "from its parent's log, and the rest is done" },
-    { INPUT, 'i', "input", "TEXT", "another input" },
-    { MODEL, 'm', "model", "P/M", "another model" },
-    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+        "from its parent's log, and the rest is done") },
+    { CLI_TEXT('i', "input", "TEXT", struct fork, input, "another input") },
+    { CLI_TEXT('m', "model", "P/M", struct fork, model, "another model") },
+    { CLI_TEXT(0, "store", "FILE", struct fork, store, CLI_STORE_HELP) },
     { 0 },
 };
-
-static int set(void *ud, int id, const char *value)
-{
-    struct fork *f = ud;
-    if (id == AT && !cli_parse_int(value, 1, INT64_MAX, &f->at))
-        return cli_usage("fork", "--at %s: expected the number of a record, from 1", value);
-    f->latest = f->latest || id == LATEST;
-    f->input = id == INPUT ? value : f->input;
-    f->model = id == MODEL ? value : f->model;
-    f->store = id == STORE ? value : f->store;
-    return 0;
-}
 
 static void print(const struct cli_result *result, const char *store)
 {
@@ -83,10 +70,6 @@ static int main_fork(const struct cli_command *self, int argc, char **argv)
         return rc;
     if (args.count != 1)
         return cli_usage("fork", "expected the id of one run: hocket runs lists them");
-    if (!cli_stored_utf8("fork", args.words, 1)
-        || (f.input && !cli_stored_utf8("fork", (char **) &f.input, 1))
-        || (f.model && !cli_stored_utf8("fork", (char **) &f.model, 1)))
-        return CLI_EXIT_USAGE;
     return make(&f, args.words[0]);
 }
 
@@ -101,6 +84,5 @@ const struct cli_command cli_fork = {
     .examples = "  hocket fork 01KANC3V0Q --at 40\n"
                 "  hocket resume $(hocket fork 01KANC3V0Q --at 40 --model openai/gpt-6.1-terra)\n",
     .options = options,
-    .set = set,
     .main = main_fork,
 };

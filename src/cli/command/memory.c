@@ -9,8 +9,6 @@
 #include "cli/store.h"
 #include "cli/text.h"
 
-enum { JSON = 1, FOLDER, ALL, LIMIT, STORE };
-
 struct memory {
     bool json, all;
     const char *folder, *store;
@@ -18,25 +16,15 @@ struct memory {
 };
 
 static const struct cli_option options[] = {
-    { FOLDER, 'f', "folder", "DIR", "a memory that is a folder of Markdown files; then no NAME" },
-    { LIMIT, 'n', "limit", "N", "of a search: so many at most; 20" },
-    { ALL, 'a', "all", NULL, "of rm: all of its notes" },
-    { JSON, 'j', "json", NULL, "print one JSON object" },
-    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { CLI_TEXT('f', "folder", "DIR", struct memory, folder,
+        "a memory that is a folder of Markdown files; then no NAME") },
+    { CLI_COUNT(
+        'n', "limit", "N", struct memory, limit, 1, 1000, 0, "of a search: so many at most; 20") },
+    { CLI_FLAG('a', "all", struct memory, all, "of rm: all of its notes") },
+    { CLI_FLAG('j', "json", struct memory, json, "print one JSON object") },
+    { CLI_TEXT(0, "store", "FILE", struct memory, store, CLI_STORE_HELP) },
     { 0 },
 };
-
-static int set(void *ud, int id, const char *value)
-{
-    struct memory *m = ud;
-    m->json |= id == JSON;
-    m->all |= id == ALL;
-    m->folder = id == FOLDER ? value : m->folder;
-    m->store = id == STORE ? value : m->store;
-    if (id == LIMIT && !cli_parse_int(value, 1, 1000, &m->limit))
-        return cli_usage("memory", "--limit %s: expected a whole number from 1 to 1000", value);
-    return 0;
-}
 
 /* ---- What is asked ------------------------------------------------------------------------------ */
 
@@ -138,9 +126,6 @@ static int main_memory(const struct cli_command *self, int argc, char **argv)
     const struct word *w = args.count > 0 ? find_word(args.words[0]) : NULL;
     if (!w)
         return cli_usage("memory", "expected list, search, show, edit or rm");
-    if (!cli_stored_utf8("memory", args.words, args.count)
-        || (m.folder && !cli_stored_utf8("memory", (char **) &m.folder, 1)))
-        return CLI_EXIT_USAGE;
     int skip = args.count > 1 && !m.folder ? 2 : 1, count = args.count - skip;
     const char *name = skip == 2 ? args.words[1] : NULL;
     rc = check(&m, w, name, count);
@@ -171,6 +156,5 @@ const struct cli_command cli_memory = {
                 "  hocket memory edit village 3f9a1c20be77 Ann likes tea\n"
                 "  hocket memory rm village --all\n",
     .options = options,
-    .set = set,
     .main = main_memory,
 };

@@ -5,26 +5,15 @@
 #include "cli/host/host.h"
 #include "cli/text.h"
 
-enum { JSON = 1, TRUST };
-
 struct wish {
     bool json, trust;
 };
 
 static const struct cli_option options[] = {
-    { JSON, 'j', "json", NULL, "print one JSON object: models, asked, note" },
-    { TRUST, 0, "trust", NULL, "the providers.yaml here may be used" },
+    { CLI_FLAG('j', "json", struct wish, json, "print one JSON object: models, asked, note") },
+    { CLI_FLAG(0, "trust", struct wish, trust, "the providers.yaml here may be used") },
     { 0 },
 };
-
-static int set(void *ud, int id, const char *value)
-{
-    struct wish *wish = ud;
-    (void) value;
-    wish->json = wish->json || id == JSON;
-    wish->trust = wish->trust || id == TRUST;
-    return 0;
-}
 
 static int main_models(const struct cli_command *self, int argc, char **argv)
 {
@@ -35,8 +24,6 @@ static int main_models(const struct cli_command *self, int argc, char **argv)
         return rc;
     if (args.count > 1)
         return cli_usage("models", "expected one provider at most");
-    if (args.count == 1 && !cli_text_is_utf8(args.words[0], strlen(args.words[0])))
-        return cli_usage("models", "the provider's name is not valid UTF-8");
     struct cli_buf told = { 0 };
     cli_buf_addf(&told, "{\"trust\":%s", wish.trust ? "true" : "false");
     if (args.count == 1) {
@@ -62,6 +49,5 @@ const struct cli_command cli_models = {
                 "  hocket models anthropic\n"
                 "  hocket models ollama --json | jq -r '.models[].id'\n",
     .options = options,
-    .set = set,
     .main = main_models,
 };

@@ -11,31 +11,22 @@
 #include "cli/out.h"
 #include "cli/store.h"
 
-enum { STORE = 1, NEW };
-
 struct move {
     const char *store;
     bool new;
 };
 
 static const struct cli_option export_options[] = {
-    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { CLI_TEXT(0, "store", "FILE", struct move, store, CLI_STORE_HELP) },
     { 0 },
 };
 
 static const struct cli_option import_options[] = {
-    { NEW, 'n', "new", NULL, "under an id of its own, also where the store has the run already" },
-    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { CLI_FLAG('n', "new", struct move, new,
+        "under an id of its own, also where the store has the run already") },
+    { CLI_TEXT(0, "store", "FILE", struct move, store, CLI_STORE_HELP) },
     { 0 },
 };
-
-static int set(void *ud, int id, const char *value)
-{
-    struct move *m = ud;
-    m->new = m->new || id == NEW;
-    m->store = id == STORE ? value : m->store;
-    return 0;
-}
 
 /* ---- export ------------------------------------------------------------------------------------------ */
 
@@ -66,8 +57,6 @@ static int main_export(const struct cli_command *self, int argc, char **argv)
         return rc;
     if (args.count != 2)
         return cli_usage("export", "expected the id of a run, and a file (- is stdout)");
-    if (!cli_stored_utf8("export", args.words, args.count))
-        return CLI_EXIT_USAGE;
     if (strcmp(args.words[1], "-") == 0 && cli_out_is_terminal())
         return cli_usage("export", "a run is no text for a terminal: give a file, or a pipe");
     return export_to(&m, args.words[0], args.words[1]);
@@ -85,7 +74,6 @@ const struct cli_command cli_export = {
     .examples = "  hocket export 01KANC3V0Q trip.run\n"
                 "  hocket export 01KANC3V0Q - | ssh elsewhere hocket import -\n",
     .options = export_options,
-    .set = set,
     .main = main_export,
 };
 
@@ -128,8 +116,6 @@ static int main_import(const struct cli_command *self, int argc, char **argv)
         return rc;
     if (args.count != 1)
         return cli_usage("import", "expected one file (- is stdin)");
-    if (!cli_stored_utf8("import", args.words, 1))
-        return CLI_EXIT_USAGE;
     rc = check_file(args.words[0]);
     return rc == CLI_GO_ON ? import_from(&m, args.words[0]) : rc;
 }
@@ -145,6 +131,5 @@ const struct cli_command cli_import = {
     .examples = "  hocket import trip.run\n"
                 "  hocket show $(hocket import --new trip.run)\n",
     .options = import_options,
-    .set = set,
     .main = main_import,
 };

@@ -14,7 +14,7 @@ static int main_new(const struct cli_command *self, int argc, char **argv)
     int rc = cli_args_read(self, argc, argv, &args);
     if (rc != CLI_GO_ON)
         return rc;
-    if (args.count != 1 || !cli_text_is_utf8(args.words[0], strlen(args.words[0])))
+    if (args.count != 1)
         return cli_usage("new", "expected one directory, which is made");
     cli_buf_adds(&json, "{\"dir\":");
     cli_buf_json(&json, args.words[0], strlen(args.words[0]));

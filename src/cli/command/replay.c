@@ -9,8 +9,6 @@
 #include "cli/progress.h"
 #include "cli/store.h"
 
-enum { STORE = 1, EVENTS };
-
 struct wish {
     const char *store;
     bool events; /* are printed */
@@ -20,20 +18,10 @@ struct wish {
 };
 
 static const struct cli_option options[] = {
-    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
-    { EVENTS, 'e', "events", NULL, "print the events as lines of JSON" },
+    { CLI_TEXT(0, "store", "FILE", struct wish, store, CLI_STORE_HELP) },
+    { CLI_FLAG('e', "events", struct wish, events, "print the events as lines of JSON") },
     { 0 },
 };
-
-static int set(void *ud, int id, const char *value)
-{
-    struct wish *w = ud;
-    if (id == STORE)
-        w->store = value;
-    else
-        w->events = true;
-    return 0;
-}
 
 static void on_event(hocket_host *host, uint64_t run, const struct hocket_event *e, void *ud)
 {
@@ -116,6 +104,5 @@ const struct cli_command cli_replay = {
     .examples = "  hocket replay 01KANC3V\n"
                 "  hocket replay 01KANC3V --events | jq -c 'select(.type == \"tool_call\")'\n",
     .options = options,
-    .set = set,
     .main = main_replay,
 };

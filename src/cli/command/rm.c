@@ -6,24 +6,19 @@
 #include "cli/exit.h"
 #include "cli/store.h"
 
-enum { STORE = 1 };
+struct wish {
+    const char *store;
+};
 
 static const struct cli_option options[] = {
-    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { CLI_TEXT(0, "store", "FILE", struct wish, store, CLI_STORE_HELP) },
     { 0 },
 };
 
-static int set(void *ud, int id, const char *value)
-{
-    (void) id;
-    *(const char **) ud = value;
-    return 0;
-}
-
 static int main_rm(const struct cli_command *self, int argc, char **argv)
 {
-    const char *store = NULL;
-    struct cli_args args = { .ud = &store };
+    struct wish wish = { 0 };
+    struct cli_args args = { .ud = &wish };
     struct cli_buf json = { 0 };
     struct cli_result result;
     int rc = cli_args_read(self, argc, argv, &args);
@@ -31,15 +26,10 @@ static int main_rm(const struct cli_command *self, int argc, char **argv)
         return rc;
     if (args.count == 0)
         return cli_usage("rm", "expected ids of runs: hocket runs lists them");
-    if (!cli_stored_utf8("rm", args.words, args.count))
-        return CLI_EXIT_USAGE;
     cli_buf_adds(&json, "{\"ids\":[");
-    for (int i = 0; i < args.count; i++) {
-        cli_buf_adds(&json, i > 0 ? "," : "");
-        cli_buf_json(&json, args.words[i], strlen(args.words[i]));
-    }
+    cli_add_words(&json, &args);
     cli_buf_adds(&json, "]}");
-    rc = cli_stored_call("rm", "remove", json.p, store, &result);
+    rc = cli_stored_call("rm", "remove", json.p, wish.store, &result);
     cli_buf_free(&json);
     if (rc == CLI_EXIT_DONE)
         cli_result_free(&result);
@@ -57,6 +47,5 @@ const struct cli_command cli_rm = {
                 "  hocket runs --state failed --limit 0 --json | jq -r '.runs[].id' | xargs hocket "
                 "rm\n",
     .options = options,
-    .set = set,
     .main = main_rm,
 };

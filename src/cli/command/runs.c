@@ -14,8 +14,6 @@
 #include "cli/story/story.h"
 #include "cli/text.h"
 
-enum { JSON = 1, STATE, LIMIT, EVAL, STORE };
-
 #define ID    26
 #define SHORT 12 /* letters of an id, on a terminal, where that is enough */
 
@@ -27,33 +25,18 @@ struct runs {
 };
 
 static const struct cli_option options[] = {
-    { STATE, 's', "state", "STATE",
+    { CLI_LIST('s', "state", "STATE", struct runs, states,
         "those of a state alone: queued (for a worker), running, waiting (for an input, a\n"
         "signal, a time), parked (for a person's answer), done, failed, cancelled, cut-off\n"
-        "(running, and its process has ended); can be given several times" },
-    { LIMIT, 'n', "limit", "N", "so many at most; 50; 0 for all" },
-    { EVAL, 0, "eval", NULL, "those of evaluations (hocket eval) alone, which are left out else" },
-    { JSON, 'j', "json", NULL, "print one JSON object: runs, more" },
-    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+        "(running, and its process has ended); can be given several times") },
+    { CLI_COUNT('n', "limit", "N", struct runs, limit, 0, INT64_C(1) << 40, 50,
+        "so many at most; 50; 0 for all") },
+    { CLI_FLAG(0, "eval", struct runs, eval,
+        "those of evaluations (hocket eval) alone, which are left out else") },
+    { CLI_FLAG('j', "json", struct runs, json, "print one JSON object: runs, more") },
+    { CLI_TEXT(0, "store", "FILE", struct runs, store, CLI_STORE_HELP) },
     { 0 },
 };
-
-static int set(void *ud, int id, const char *value)
-{
-    struct runs *r = ud;
-    if (id == STATE) {
-        if (!cli_text_is_utf8(value, strlen(value)))
-            return cli_usage("runs", "a state is not valid UTF-8");
-        cli_buf_adds(&r->states, r->states.n ? "," : "");
-        cli_buf_json(&r->states, value, strlen(value));
-    } else if (id == LIMIT && !cli_parse_int(value, 0, INT64_C(1) << 40, &r->limit)) {
-        return cli_usage("runs", "--limit %s: expected a whole number of at least 0", value);
-    }
-    r->json = r->json || id == JSON;
-    r->eval = r->eval || id == EVAL;
-    r->store = id == STORE ? value : r->store;
-    return 0;
-}
 
 /* ---- A row --------------------------------------------------------------------------------------- */
 
@@ -238,7 +221,7 @@ static int list(const struct runs *r)
 
 static int main_runs(const struct cli_command *self, int argc, char **argv)
 {
-    struct runs r = { .limit = 50 };
+    struct runs r = { 0 };
     struct hocket_options o;
     struct cli_args args = { .ud = &r };
     int rc = cli_args_read(self, argc, argv, &args);
@@ -269,6 +252,5 @@ const struct cli_command cli_runs = {
                 "  hocket runs --state parked --state cut-off\n"
                 "  hocket runs --json --limit 0 | jq '[.runs[].cost // 0] | add'\n",
     .options = options,
-    .set = set,
     .main = main_runs,
 };

@@ -11,8 +11,6 @@
 #include "cli/story/story.h"
 #include "cli/text.h"
 
-enum { STORE = 1, ALLOW, DENY, ALWAYS, EDIT, JSON, TO };
-
 struct say {
     const char *store, *verdict; /* "allow", "deny", "always", "edit"; or NULL */
     const char *arguments;       /* of an edit */
@@ -20,52 +18,41 @@ struct say {
     bool json;
 };
 
+/* --allow, --deny, --always and --edit JSON. */
+static int read_verdict(void *args, const char *command, const char *name, const char *value)
+{
+    struct say *s = args;
+    if (s->verdict)
+        return cli_usage(command, "one of --allow, --deny, --always and --edit");
+    s->verdict = name;
+    s->arguments = value;
+    return 0;
+}
+
 static const struct cli_option answer_options[] = {
-    { ALLOW, 0, "allow", NULL, "yes: the call may be made, the plan is carried out" },
-    { DENY, 0, "deny", NULL, "no; the words after the question's id say why" },
-    { ALWAYS, 0, "always", NULL, "yes, and each time that it asks for the same" },
-    { EDIT, 0, "edit", "JSON", "yes, with these arguments in place of the tool call's own" },
-    { JSON, 'j', "json", NULL, "what is open as one JSON object" },
-    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { CLI_OWN(
+        0, "allow", NULL, read_verdict, "yes: the call may be made, the plan is carried out") },
+    { CLI_OWN(0, "deny", NULL, read_verdict, "no; the words after the question's id say why") },
+    { CLI_OWN(0, "always", NULL, read_verdict, "yes, and each time that it asks for the same") },
+    { CLI_OWN(0, "edit", "JSON", read_verdict,
+        "yes, with these arguments in place of the tool call's own") },
+    { CLI_FLAG('j', "json", struct say, json, "what is open as one JSON object") },
+    { CLI_TEXT(0, "store", "FILE", struct say, store, CLI_STORE_HELP) },
     { 0 },
 };
 
 static const struct cli_option say_options[] = {
-    { TO, 0, "to", "AGENT",
+    { CLI_TEXT(0, "to", "AGENT", struct say, to,
         "to the agent of this name, at the end of this path (lead/writer), or with this "
-        "operation's id" },
-    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+        "operation's id") },
+    { CLI_TEXT(0, "store", "FILE", struct say, store, CLI_STORE_HELP) },
     { 0 },
 };
 
 static const struct cli_option signal_options[] = {
-    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { CLI_TEXT(0, "store", "FILE", struct say, store, CLI_STORE_HELP) },
     { 0 },
 };
-
-static int set_answer(void *ud, int id, const char *value)
-{
-    struct say *s = ud;
-    const char *verdict = id == ALLOW    ? "allow"
-                          : id == DENY   ? "deny"
-                          : id == ALWAYS ? "always"
-                          : id == EDIT   ? "edit"
-                                         : NULL;
-    if (verdict && s->verdict)
-        return cli_usage("answer", "one of --allow, --deny, --always and --edit");
-    s->verdict = verdict ? verdict : s->verdict;
-    s->json = s->json || id == JSON;
-    s->arguments = id == EDIT ? value : s->arguments;
-    s->store = id == STORE ? value : s->store;
-    return 0;
-}
-
-static int set_other(void *ud, int id, const char *value)
-{
-    struct say *s = ud;
-    *(id == TO ? &s->to : &s->store) = value;
-    return 0;
-}
 
 /* ---- answer -------------------------------------------------------------------------------------------- */
 
@@ -175,9 +162,6 @@ static int main_answer(const struct cli_command *self, int argc, char **argv)
         return rc;
     if (args.count == 0)
         return cli_usage("answer", "expected the id of a run, and of its question");
-    if (!cli_stored_utf8("answer", args.words, args.count)
-        || (s.arguments && !cli_stored_utf8("answer", (char **) &s.arguments, 1)))
-        return CLI_EXIT_USAGE;
     if (args.count == 1 && !s.verdict)
         return list_open(&s, args.words[0]);
     if (args.count == 1)
@@ -209,7 +193,6 @@ const struct cli_command cli_answer_run = {
                 "  hocket answer 01KANC3V0Q a2 --edit '{\"command\": \"make test-fast\"}'\n"
                 "  hocket runs --state parked\n",
     .options = answer_options,
-    .set = set_answer,
     .main = main_answer,
 };
 
@@ -225,9 +208,6 @@ static int main_say(const struct cli_command *self, int argc, char **argv)
         return rc;
     if (args.count < 2)
         return cli_usage("say", "expected the id of a run, and what to say");
-    if (!cli_stored_utf8("say", args.words, args.count)
-        || (s.to && !cli_stored_utf8("say", (char **) &s.to, 1)))
-        return CLI_EXIT_USAGE;
     join(&text, args.words + 1, args.count - 1);
     cli_buf_adds(&json, "{");
     cli_stored_arg(&json, "id", args.words[0]);
@@ -249,7 +229,6 @@ const struct cli_command cli_say = {
     .examples = "  hocket say 01KANC3V0Q leave out the museums\n"
                 "  hocket say 01KANC3V0Q --to writer 'no more than 200 words'\n",
     .options = say_options,
-    .set = set_other,
     .main = main_say,
 };
 
@@ -278,8 +257,6 @@ static int main_signal(const struct cli_command *self, int argc, char **argv)
     if (args.count < 2 || args.count > 3)
         return cli_usage(
             "signal", "expected the id of a run, the signal's name, and its value or none");
-    if (!cli_stored_utf8("signal", args.words, args.count))
-        return CLI_EXIT_USAGE;
     cli_buf_adds(&json, "{");
     cli_stored_arg(&json, "id", args.words[0]);
     cli_stored_arg(&json, "name", args.words[1]);
@@ -299,6 +276,5 @@ const struct cli_command cli_signal = {
     .examples = "  hocket signal 01KANC3V0Q paid\n"
                 "  hocket signal 01KANC3V0Q paid '{\"amount\": 12.50}'\n",
     .options = signal_options,
-    .set = set_other,
     .main = main_signal,
 };

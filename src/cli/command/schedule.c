@@ -10,62 +10,33 @@
 #include "cli/store.h"
 #include "cli/text.h"
 
-/* Behind those of a run. */
-enum { NAME = 1000, TZ, MISSED, OVERLAP, UNTIL, POOL, WEBHOOK, REPLACE, JSON };
-
-static const struct cli_option own[] = {
-    { NAME, 'n', "name", "NAME", "what it is called; else it is called as TARGET" },
-    { TZ, 0, "tz", "ZONE", "whose clocks count, as in Europe/Berlin; else this machine's zone" },
-    { MISSED, 0, "missed", "once|skip|all",
-        "times at which nobody was there: one run for all of them (the default), none, or\n"
-        "one for each, the last hundred" },
-    { OVERLAP, 0, "overlap", "skip|queue|allow",
-        "while its last run goes on: no other one (the default), one when that is over, or\n"
-        "both side by side" },
-    { UNTIL, 0, "until", "DAY",
-        "the last day, as in 2027-03-31, or a time of it: 2027-03-31T18:00" },
-    { POOL, 'p', "pool", "NAME", "whose workers do its runs (default)" },
-    { WEBHOOK, 0, "webhook", "URL", "is told when a run of it fails, or cannot be made" },
-    { REPLACE, 0, "replace", NULL, "put it in the place of the one of this name" },
-    { JSON, 'j', "json", NULL, "print one JSON object" },
-    { 0 },
-};
-
 struct schedule {
     struct cli_run_args run;
     const char *name, *tz, *missed, *overlap, *until, *pool, *webhook;
-    bool replace, json, given; /* given: something that only add takes */
+    bool replace, json;
 };
 
-static const char **text_of(struct schedule *s, int id)
-{
-    switch (id) {
-    case NAME: return &s->name;
-    case TZ: return &s->tz;
-    case MISSED: return &s->missed;
-    case OVERLAP: return &s->overlap;
-    case UNTIL: return &s->until;
-    case POOL: return &s->pool;
-    case WEBHOOK: return &s->webhook;
-    default: return NULL;
-    }
-}
-
-static int set(void *ud, int id, const char *value)
-{
-    struct schedule *s = ud;
-    const char **text = text_of(s, id);
-    s->json |= id == JSON;
-    s->replace |= id == REPLACE;
-    s->given |= id >= NAME && id != JSON;
-    if (id < NAME)
-        return cli_run_args_set(&s->run, id, value);
-    if (text && (!*value || !cli_text_is_utf8(value, strlen(value))))
-        return cli_usage("schedule", "an option's value is empty, or no UTF-8");
-    if (text)
-        *text = value;
-    return 0;
-}
+static const struct cli_option own[] = {
+    { CLI_WORD('n', "name", "NAME", struct schedule, name,
+        "what it is called; else it is called as TARGET") },
+    { CLI_WORD(0, "tz", "ZONE", struct schedule, tz,
+        "whose clocks count, as in Europe/Berlin; else this machine's zone") },
+    { CLI_WORD(0, "missed", "once|skip|all", struct schedule, missed,
+        "times at which nobody was there: one run for all of them (the default), none, or\n"
+        "one for each, the last hundred") },
+    { CLI_WORD(0, "overlap", "skip|queue|allow", struct schedule, overlap,
+        "while its last run goes on: no other one (the default), one when that is over, or\n"
+        "both side by side") },
+    { CLI_WORD(0, "until", "DAY", struct schedule, until,
+        "the last day, as in 2027-03-31, or a time of it: 2027-03-31T18:00") },
+    { CLI_WORD('p', "pool", "NAME", struct schedule, pool, "whose workers do its runs (default)") },
+    { CLI_WORD(0, "webhook", "URL", struct schedule, webhook,
+        "is told when a run of it fails, or cannot be made") },
+    { CLI_FLAG(
+        0, "replace", struct schedule, replace, "put it in the place of the one of this name") },
+    { CLI_FLAG('j', "json", struct schedule, json, "print one JSON object") },
+    { 0 },
+};
 
 /* ---- What is asked ------------------------------------------------------------------------------ */
 
@@ -121,6 +92,12 @@ static const struct word *find_word(const char *name)
     return NULL;
 }
 
+static bool is_for_add(const struct schedule *s)
+{
+    return s->name || s->tz || s->missed || s->overlap || s->until || s->pool || s->webhook
+           || s->replace;
+}
+
 static int add_args(
     struct schedule *s, const struct word *w, char **rest, int count, struct cli_buf *out)
 {
@@ -128,7 +105,7 @@ static int add_args(
     cli_stored_arg(out, "word", w->name);
     if (strcmp(w->name, "add") == 0)
         return add_new(s, rest, count, out);
-    if (s->given)
+    if (is_for_add(s))
         return cli_usage("schedule", "%s takes no options but --json and --store", w->name);
     if (count != (w->named ? 1 : 0))
         return cli_usage("schedule", "%s: expected %s", w->name,
@@ -178,8 +155,6 @@ static int main_schedule(const struct cli_command *self, int argc, char **argv)
     const struct word *w = rc == CLI_GO_ON && args.count > 0 ? find_word(args.words[0]) : NULL;
     if (rc == CLI_GO_ON && !w)
         rc = cli_usage("schedule", "expected add, list, show, run, pause, resume or rm");
-    else if (rc == CLI_GO_ON && !cli_stored_utf8("schedule", args.words, args.count))
-        rc = CLI_EXIT_USAGE;
     else if (rc == CLI_GO_ON)
         rc = run(&s, w, args.words + 1, args.count - 1);
     cli_run_args_free(&s.run);
@@ -205,9 +180,9 @@ const struct cli_command cli_schedule = {
         "  hocket schedule add @hourly check.lua --missed skip --webhook https://example.org/hook\n"
         "  hocket schedule list\n"
         "  hocket schedule pause check\n",
-    .options = cli_run_options,
-    .own = own,
-    .without = cli_not_for_schedule,
-    .set = set,
+    .options = own,
+    .shared = cli_run_options,
+    .bit = CLI_FOR_SCHEDULE,
+    .shared_at = offsetof(struct schedule, run),
     .main = main_schedule,
 };

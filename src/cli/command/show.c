@@ -10,8 +10,6 @@
 #include "cli/store.h"
 #include "cli/story/story.h"
 
-enum { JSON = 1, AT, AGENT, HTML, FORCE, STORE };
-
 struct show {
     bool json, force;
     const char *store, *agent, *html;
@@ -19,30 +17,21 @@ struct show {
 };
 
 static const struct cli_option options[] = {
-    { AT, 'n', "at", "N",
-        "as it stood at record N: the numbers stand beside what was said and done" },
-    { AGENT, 'a', "agent", "NAME", "what this agent said and did, and no other" },
-    { JSON, 'j', "json", NULL, "print one JSON object: run agents boards documents events open …" },
-    { HTML, 0, "html", "FILE",
+    { CLI_COUNT('n', "at", "N", struct show, at, 1, INT64_MAX, 0,
+          "as it stood at record N: the numbers stand beside what was said and done"),
+        .expected = "the number of a record, from 1" },
+    { CLI_TEXT(
+        'a', "agent", "NAME", struct show, agent, "what this agent said and did, and no other") },
+    { CLI_FLAG('j', "json", struct show, json,
+        "print one JSON object: run agents boards documents events open …") },
+    { CLI_TEXT(0, "html", "FILE", struct show, html,
         "write it as one page for browsers that needs no server and no network, to be\n"
-        "mailed or attached; - is stdout" },
-    { FORCE, 0, "force", NULL, "also in the place of a FILE that is no such page" },
-    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+        "mailed or attached; - is stdout") },
+    { CLI_FLAG(
+        0, "force", struct show, force, "also in the place of a FILE that is no such page") },
+    { CLI_TEXT(0, "store", "FILE", struct show, store, CLI_STORE_HELP) },
     { 0 },
 };
-
-static int set(void *ud, int id, const char *value)
-{
-    struct show *s = ud;
-    if (id == AT && !cli_parse_int(value, 1, INT64_MAX, &s->at))
-        return cli_usage("show", "--at %s: expected the number of a record, from 1", value);
-    s->json = s->json || id == JSON;
-    s->force = s->force || id == FORCE;
-    s->html = id == HTML ? value : s->html;
-    s->agent = id == AGENT ? value : s->agent;
-    s->store = id == STORE ? value : s->store;
-    return 0;
-}
 
 static void print(const struct cli_result *result, const void *ud)
 {
@@ -91,9 +80,6 @@ static int main_show(const struct cli_command *self, int argc, char **argv)
         return rc;
     if (args.count != 1)
         return cli_usage("show", "expected the id of one run: hocket runs lists them");
-    if (!cli_stored_utf8("show", args.words, 1)
-        || (s.agent && !cli_stored_utf8("show", (char **) &s.agent, 1)))
-        return CLI_EXIT_USAGE;
     if (s.html)
         return show_html(&s, args.words[0]);
     return show(&s, args.words[0]);
@@ -114,6 +100,5 @@ const struct cli_command cli_show = {
                 "  hocket show 01KANC3V0Q --html trip.html\n"
                 "  hocket show 01KANC3V0Q --json | jq '.agents[] | {agent, seconds}'\n",
     .options = options,
-    .set = set,
     .main = main_show,
 };

@@ -9,8 +9,6 @@
 #include "cli/store.h"
 #include "cli/text.h"
 
-enum { STORE = 1, WORKER, READER, DAYS, JSON };
-
 struct care {
     const char *store, *worker, *reader;
     int64_t days;
@@ -18,25 +16,16 @@ struct care {
 };
 
 static const struct cli_option options[] = {
-    { WORKER, 0, "worker", "ROLE", "init: a role of the database that may run and keep runs" },
-    { READER, 0, "reader", "ROLE", "init: a role that may look, and change nothing" },
-    { DAYS, 0, "days", "N", "vacuum: remove runs that ended longer ago; none" },
-    { JSON, 'j', "json", NULL, "print one JSON object" },
-    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { CLI_TEXT(0, "worker", "ROLE", struct care, worker,
+        "init: a role of the database that may run and keep runs") },
+    { CLI_TEXT(0, "reader", "ROLE", struct care, reader,
+        "init: a role that may look, and change nothing") },
+    { CLI_COUNT(0, "days", "N", struct care, days, 1, 36500, 0,
+        "vacuum: remove runs that ended longer ago; none") },
+    { CLI_FLAG('j', "json", struct care, json, "print one JSON object") },
+    { CLI_TEXT(0, "store", "FILE", struct care, store, CLI_STORE_HELP) },
     { 0 },
 };
-
-static int set(void *ud, int id, const char *value)
-{
-    struct care *c = ud;
-    c->json |= id == JSON;
-    c->store = id == STORE ? value : c->store;
-    c->worker = id == WORKER ? value : c->worker;
-    c->reader = id == READER ? value : c->reader;
-    if (id == DAYS && !cli_parse_int(value, 1, 36500, &c->days))
-        return cli_usage("store", "--days %s: expected a whole number from 1 on", value);
-    return 0;
-}
 
 static int check(const struct care *c, const struct cli_args *args)
 {
@@ -111,6 +100,5 @@ const struct cli_command cli_store = {
         "dashboard\n"
         "  hocket store vacuum --days 30\n",
     .options = options,
-    .set = set,
     .main = main_store,
 };

@@ -66,16 +66,6 @@ int cli_stored_show(const char *name, const char *args_json, const char *store, 
     return cli_out_end();
 }
 
-bool cli_stored_utf8(const char *command, char **words, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (!cli_text_is_utf8(words[i], strlen(words[i]))) {
-            cli_usage(command, "the words have to be UTF-8");
-            return false;
-        }
-    return true;
-}
-
 void cli_stored_arg(struct cli_buf *args, const char *name, const char *text)
 {
     if (!text)

@@ -17,8 +17,6 @@
 #include "cli/store.h"
 #include "cli/story/story.h"
 
-enum { JSON = 1, STORE };
-
 #define REASONS 4  /* of one run, in its line */
 #define NAME    24 /* columns of a worker's, or a pool's, name */
 
@@ -28,18 +26,11 @@ struct workers {
 };
 
 static const struct cli_option options[] = {
-    { JSON, 'j', "json", NULL, "print one JSON object: workers, pools, blocked, more" },
-    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { CLI_FLAG('j', "json", struct workers, json,
+        "print one JSON object: workers, pools, blocked, more") },
+    { CLI_TEXT(0, "store", "FILE", struct workers, store, CLI_STORE_HELP) },
     { 0 },
 };
-
-static int set(void *ud, int id, const char *value)
-{
-    struct workers *w = ud;
-    w->json = w->json || id == JSON;
-    w->store = id == STORE ? value : w->store;
-    return 0;
-}
 
 /* ---- Pieces of a line --------------------------------------------------------------------------- */
 
@@ -272,6 +263,5 @@ const struct cli_command cli_workers = {
     .examples = "  hocket workers --store postgres://hocket@db.example/app\n"
                 "  hocket workers --json | jq '.pools[] | select(.unserved).name'\n",
     .options = options,
-    .set = set,
     .main = main_workers,
 };

@@ -18,59 +18,7 @@
 #include "cli/store.h"
 #include "cli/text.h"
 
-#define MAX_TIMES 1000
-#define MAX_JOBS  256
-#define STUCK     10 /* seconds of a script that never waits */
-
-/* Behind those of a run. */
-enum {
-    MODEL = 1000,
-    TARGET,
-    TIMES,
-    JOBS,
-    ONLY,
-    TAG,
-    BASELINE,
-    SAVE,
-    JSON,
-    JUNIT,
-    MAX_COST,
-    JUDGE_MODEL,
-    SEED,
-    ALPHA,
-    KEEP,
-    FROM
-};
-
-static const struct cli_option own[] = {
-    { TARGET, 0, "target", "TARGET", "who is evaluated, in place of those that the cases name" },
-    { MODEL, 'm', "model", "P/M",
-        "the model for all agents; several stand side by side; AGENT=P/M for one agent\n"
-        "of each" },
-    { TIMES, 'n', "repeat", "N",
-        "runs of each case with each model, in place of what the cases say (1)" },
-    { JOBS, 0, "jobs", "N", "runs at once, at most (4)" },
-    { ONLY, 0, "only", "NAME", "this case alone; can be given several times" },
-    { TAG, 0, "tag", "TAG", "the cases that have this tag alone; can be given several times" },
-    { BASELINE, 0, "baseline", "FILE",
-        "compare with what --save has kept: exit code 1 for what has become worse, and not\n"
-        "for what failed then as well" },
-    { SAVE, 0, "save", "FILE", "keep the counts for --baseline" },
-    { JSON, 'j', "json", "FILE", "write the whole report, with each run; '-' is stdout" },
-    { JUNIT, 0, "junit", "FILE", "write it as JUnit XML" },
-    { MAX_COST, 0, "max-cost", "USD",
-        "what all runs may cost together; it then ends early (exit code 5)" },
-    { JUDGE_MODEL, 0, "judge-model", "P/M", "the model of judges that name none" },
-    { SEED, 0, "seed", "N",
-        "where what is left to chance begins, also given to models that take a seed" },
-    { ALPHA, 0, "alpha", "P", "what p a worse result has at most to be a regression (0.05)" },
-    { KEEP, 0, "keep", NULL, "leave the folders of runs that failed, and say where they are" },
-    { FROM, 0, "from", "RUN|PATH",
-        "print a case made of a run that was kept, of a recording, or of all those of a folder, "
-        "to\n"
-        "be edited" },
-    { 0 },
-};
+#define STUCK 10 /* seconds of a script that never waits */
 
 struct eval {
     struct cli_run_args run;
@@ -80,87 +28,65 @@ struct eval {
     const char *target, *baseline, *save, *json, *junit, *judge_model, *from;
     int64_t times, jobs, seed;
     double max_cost, alpha;
-    bool has_max_cost, has_seed, has_alpha, keep;
+    bool keep;
     char folder[4096];
 };
 
 /* ---- Options ------------------------------------------------------------------------- */
 
-static int wrong(const char *option, const char *value, const char *expected)
-{
-    return cli_usage("eval", "'--%s %s': expected %s", option, value, expected);
-}
-
-static void add_word(struct cli_buf *list, const char *value)
-{
-    cli_buf_adds(list, list->n > 0 ? "," : "");
-    cli_buf_json(list, value, strlen(value));
-}
-
 /* Several models are variants; AGENT=P/M holds in all of them. */
-static int set_model(struct eval *v, const char *value)
+static int read_model(void *args, const char *command, const char *name, const char *value)
 {
+    struct eval *v = args;
     v->run.model = NULL;
-    int rc = cli_run_args_model(&v->run, value);
+    int rc = cli_read_model(&v->run, command, name, value);
     if (rc == 0 && v->run.model)
-        add_word(&v->models, value);
+        cli_add_word(&v->models, value);
     v->run.model = NULL;
     return rc;
 }
 
-static int set_number(struct eval *v, int id, const char *value)
-{
-    switch (id) {
-    case TIMES:
-        return cli_parse_int(value, 1, MAX_TIMES, &v->times)
-                   ? 0
-                   : wrong("repeat", value, "a whole number from 1 to 1000");
-    case JOBS:
-        return cli_parse_int(value, 1, MAX_JOBS, &v->jobs)
-                   ? 0
-                   : wrong("jobs", value, "a whole number from 1 to 256");
-    case SEED:
-        v->has_seed = cli_parse_int(value, 0, INT32_MAX, &v->seed);
-        return v->has_seed ? 0 : wrong("seed", value, "a whole number of at least 0");
-    case MAX_COST:
-        v->has_max_cost = cli_parse_seconds(value, &v->max_cost);
-        return v->has_max_cost ? 0 : wrong("max-cost", value, "dollars, as in 0.50");
-    default:
-        v->has_alpha = cli_parse_seconds(value, &v->alpha) && v->alpha > 0 && v->alpha < 1;
-        return v->has_alpha ? 0 : wrong("alpha", value, "a number between 0 and 1, as in 0.05");
-    }
-}
-
-static int set(void *ud, int id, const char *value)
-{
-    struct eval *v = ud;
-    if (id < MODEL)
-        return cli_run_args_set(&v->run, id, value);
-    if (value && !cli_text_is_utf8(value, strlen(value)))
-        return cli_usage("eval", "an option's value is not valid UTF-8");
-    if (value && !*value)
-        return cli_usage("eval", "an option's value is empty");
-    switch (id) {
-    case MODEL: return set_model(v, value);
-    case TARGET: return v->target = value, 0;
-    case ONLY: return add_word(&v->only, value), 0;
-    case TAG: return add_word(&v->tags, value), 0;
-    case BASELINE: return v->baseline = value, 0;
-    case SAVE: return v->save = value, 0;
-    case JSON: return v->json = value, 0;
-    case JUNIT: return v->junit = value, 0;
-    case JUDGE_MODEL: return v->judge_model = value, 0;
-    case KEEP: return v->keep = true, 0;
-    case FROM: return v->from = value, 0;
-    default: return set_number(v, id, value);
-    }
-}
+static const struct cli_option own[] = {
+    { CLI_WORD(0, "target", "TARGET", struct eval, target,
+        "who is evaluated, in place of those that the cases name") },
+    { CLI_OWN('m', "model", "P/M", read_model,
+        "the model for all agents; several stand side by side; AGENT=P/M for one agent\n"
+        "of each") },
+    { CLI_COUNT('n', "repeat", "N", struct eval, times, 1, 1000, 0,
+        "runs of each case with each model, in place of what the cases say (1)") },
+    { CLI_COUNT(0, "jobs", "N", struct eval, jobs, 1, 256, 0, "runs at once, at most (4)") },
+    { CLI_LIST(
+        0, "only", "NAME", struct eval, only, "this case alone; can be given several times") },
+    { CLI_LIST(0, "tag", "TAG", struct eval, tags,
+        "the cases that have this tag alone; can be given several times") },
+    { CLI_WORD(0, "baseline", "FILE", struct eval, baseline,
+        "compare with what --save has kept: exit code 1 for what has become worse, and not\n"
+        "for what failed then as well") },
+    { CLI_WORD(0, "save", "FILE", struct eval, save, "keep the counts for --baseline") },
+    { CLI_WORD('j', "json", "FILE", struct eval, json,
+        "write the whole report, with each run; '-' is stdout") },
+    { CLI_WORD(0, "junit", "FILE", struct eval, junit, "write it as JUnit XML") },
+    { CLI_NUMBER(0, "max-cost", "USD", struct eval, max_cost, 0, CLI_MOST_SECONDS, -1,
+        "dollars, as in 0.50",
+        "what all runs may cost together; it then ends early (exit code 5)") },
+    { CLI_WORD(
+        0, "judge-model", "P/M", struct eval, judge_model, "the model of judges that name none") },
+    { CLI_COUNT(0, "seed", "N", struct eval, seed, 0, INT32_MAX, -1,
+        "where what is left to chance begins, also given to models that take a seed") },
+    { CLI_NUMBER(0, "alpha", "P", struct eval, alpha, CLI_SOME_SECONDS, 1 - CLI_SOME_SECONDS, -1,
+        "a number between 0 and 1, as in 0.05",
+        "what p a worse result has at most to be a regression (0.05)") },
+    { CLI_FLAG(0, "keep", struct eval, keep,
+        "leave the folders of runs that failed, and say where they are") },
+    { CLI_WORD(0, "from", "RUN|PATH", struct eval, from,
+        "print a case made of a run that was kept, of a recording, or of all those of a folder, "
+        "to\n"
+        "be edited") },
+    { 0 },
+};
 
 static int check(const struct eval *v, const struct cli_args *args)
 {
-    for (int i = 0; i < args->count; i++)
-        if (!cli_text_is_utf8(args->words[i], strlen(args->words[i])))
-            return cli_usage("eval", "a file's name is not valid UTF-8");
     if (v->from && args->count > 0)
         return cli_usage("eval", "--from makes a case: it goes without files of cases");
     if (!v->from && args->count == 0)
@@ -202,11 +128,11 @@ static void add_numbers(const struct eval *v, struct cli_buf *out)
         add_count(out, "times", v->times);
     if (v->jobs > 0)
         add_count(out, "jobs", v->jobs);
-    if (v->has_seed)
+    if (v->seed >= 0)
         add_count(out, "seed", v->seed);
-    if (v->has_max_cost)
+    if (v->max_cost >= 0)
         add_number(out, "max_cost", v->max_cost);
-    if (v->has_alpha)
+    if (v->alpha >= 0)
         add_number(out, "alpha", v->alpha);
     if (v->keep) {
         cli_buf_key(out, "keep");
@@ -218,7 +144,7 @@ static void add_args(const struct eval *v, const struct cli_args *args, struct c
 {
     struct cli_buf paths = { 0 };
     for (int i = 0; i < args->count; i++)
-        add_word(&paths, args->words[i]);
+        cli_add_word(&paths, args->words[i]);
     cli_buf_adds(out, "{");
     add_list(out, "paths", &paths);
     add_list(out, "models", &v->models);
@@ -338,9 +264,10 @@ static int start(struct eval *v, const struct cli_args *args)
     if (rc != CLI_EXIT_DONE)
         return rc;
     cli_store_for_runs(&store, v->run.store, v->run.durability);
-    cli_screen_start(&v->progress.screen, !v->run.quiet && !v->from, !v->run.no_color);
-    v->progress.verbose = v->run.verbose;
-    v->progress.quiet = v->run.quiet;
+    cli_screen_start(&v->progress.screen, !(v->run.flags & CLI_QUIET) && !v->from,
+        !(v->run.flags & CLI_NO_COLOR));
+    v->progress.verbose = (v->run.flags & CLI_VERBOSE);
+    v->progress.quiet = (v->run.flags & CLI_QUIET);
     hocket_host *host = cli_host_open_store(&v->progress.screen, &store, &rc);
     if (host) {
         cli_signals_start(host);
@@ -408,10 +335,10 @@ const struct cli_command cli_eval = {
                 "  hocket eval evals --repeat 10 --baseline main.json --junit eval.xml\n"
                 "  hocket eval --from 01KANC >case.eval.yaml\n"
                 "  hocket eval --from recordings >recordings/all.eval.yaml\n",
-    .options = cli_run_options,
-    .own = own,
-    .without = cli_not_for_eval,
+    .options = own,
+    .shared = cli_run_options,
+    .bit = CLI_FOR_EVAL,
+    .shared_at = offsetof(struct eval, run),
     .exit_codes = true,
-    .set = set,
     .main = main_eval,
 };

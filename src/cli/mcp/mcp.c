@@ -16,15 +16,6 @@
 #include "cli/signals.h"
 #include "cli/text.h"
 
-enum { JSON = 1, IN_DIR, TRUST };
-
-static const struct cli_option options[] = {
-    { IN_DIR, 'i', "in", "DIR", "the project whose servers are meant; the current folder" },
-    { JSON, 'j', "json", NULL, "print one JSON object" },
-    { TRUST, 0, "trust", NULL, "start and ask what the folder's files name, unasked" },
-    { 0 },
-};
-
 struct mcp {
     bool json, trust, terminal;
     const char *dir;
@@ -35,22 +26,19 @@ struct mcp {
     struct cli_result result;
 };
 
-static int set(void *ud, int id, const char *value)
-{
-    struct mcp *m = ud;
-    m->json = m->json || id == JSON;
-    m->trust = m->trust || id == TRUST;
-    m->dir = id == IN_DIR ? value : m->dir;
-    return 0;
-}
+static const struct cli_option options[] = {
+    { CLI_TEXT('i', "in", "DIR", struct mcp, dir,
+        "the project whose servers are meant; the current folder") },
+    { CLI_FLAG('j', "json", struct mcp, json, "print one JSON object") },
+    { CLI_FLAG(
+        0, "trust", struct mcp, trust, "start and ask what the folder's files name, unasked") },
+    { 0 },
+};
 
 static void add_args(const struct mcp *m, const struct cli_args *args, struct cli_buf *out)
 {
     cli_buf_adds(out, "{\"words\":[");
-    for (int i = 0; i < args->count; i++) {
-        cli_buf_adds(out, i > 0 ? "," : "");
-        cli_buf_json(out, args->words[i], strlen(args->words[i]));
-    }
+    cli_add_words(out, args);
     cli_buf_adds(out, "]");
     if (m->dir) {
         cli_buf_key(out, "dir");
@@ -153,11 +141,6 @@ static int main_mcp(const struct cli_command *self, int argc, char **argv)
         return rc;
     if (args.count == 0)
         return cli_usage("mcp", "expected list, tools, call, doctor, login, logout or serve");
-    for (int i = 0; i < args.count; i++)
-        if (!cli_text_is_utf8(args.words[i], strlen(args.words[i])))
-            return cli_usage("mcp", "the words have to be UTF-8");
-    if (m.dir && !cli_text_is_utf8(m.dir, strlen(m.dir)))
-        return cli_usage("mcp", "the folder's name has to be UTF-8");
     add_args(&m, &args, &json);
     rc = answer(&m, cli_buf_text(&json));
     cli_buf_free(&json);
@@ -188,6 +171,5 @@ const struct cli_command cli_mcp = {
                 "  hocket mcp call files read_file '{\"path\": \"README.md\"}'\n"
                 "  hocket mcp tools https://example.com/mcp\n",
     .options = options,
-    .set = set,
     .main = main_mcp,
 };

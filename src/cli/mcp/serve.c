@@ -54,14 +54,11 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
 static void add_args(const struct serve *s, const struct cli_args *args, struct cli_buf *out)
 {
     cli_buf_adds(out, "{\"targets\":[");
-    for (int i = 0; i < args->count; i++) {
-        cli_buf_adds(out, i > 0 ? "," : "");
-        cli_buf_json(out, args->words[i], strlen(args->words[i]));
-    }
-    cli_buf_addf(out, "],\"all\":%s,", s->run.all_agents ? "true" : "false");
-    if (s->run.has_port)
+    cli_add_words(out, args);
+    cli_buf_addf(out, "],\"all\":%s,", (s->run.flags & CLI_ALL_AGENTS) ? "true" : "false");
+    if (s->run.port >= 0)
         cli_buf_addf(out, "\"port\":%lld,\"no_token\":%s,", (long long) s->run.port,
-            s->run.no_token ? "true" : "false");
+            (s->run.flags & CLI_NO_TOKEN) ? "true" : "false");
     cli_buf_adds(out, "\"options\":");
     cli_run_args_json(&s->run, out);
     cli_buf_adds(out, "}");
@@ -82,9 +79,6 @@ static int check_words(const struct cli_args *args)
     if (args->count == 0)
         return cli_usage("mcp serve", "what is to be served? An agent.md, a directory with agents, "
                                       "or a script.lua");
-    for (int i = 0; i < args->count; i++)
-        if (!cli_text_is_utf8(args->words[i], strlen(args->words[i])))
-            return cli_usage("mcp serve", "a target's name is not valid UTF-8");
     return 0;
 }
 
@@ -110,7 +104,7 @@ static int start(struct serve *s, const struct cli_args *args)
 static int main_serve(const struct cli_command *self, int argc, char **argv)
 {
     static struct serve s;
-    struct cli_args args = { .ud = &s.run };
+    struct cli_args args = { .ud = &s };
     s.run.command = "mcp serve";
     s.run.input_from_stdin = true; /* what comes from there is nobody's typing */
     int rc = cli_args_read(self, argc, argv, &args);
@@ -139,8 +133,8 @@ const struct cli_command cli_mcp_serve = {
     .examples =
         "  hocket mcp serve agents\n"
         "  hocket mcp serve --max-cost 0.50 --model openai/gpt-6.1-terra travel report.lua\n",
-    .options = cli_run_options,
-    .without = cli_not_for_serve,
-    .set = cli_run_args_set,
+    .shared = cli_run_options,
+    .bit = CLI_FOR_MCP,
+    .shared_at = offsetof(struct serve, run),
     .main = main_serve,
 };

@@ -19,7 +19,7 @@ static int look(const struct cli_run_args *args, hocket_json **runs)
 {
     struct cli_buf wish = { 0 };
     cli_buf_adds(&wish, "{");
-    if (!args->all) {
+    if (!(args->flags & CLI_ALL_RUNS)) {
         cli_buf_key(&wish, "id");
         cli_buf_json(&wish, args->resume, strlen(args->resume));
     }
@@ -77,7 +77,8 @@ static int resume(struct cli_run_args *args)
     const hocket_json *list = hocket_json_get(found, "runs");
     if (hocket_json_count(list) == 0)
         fprintf(stderr, "hocket resume: there is no run that could go on\n");
-    rc = args->all ? go_on_all(args, list) : go_on(args, hocket_json_at(list, 0));
+    rc =
+        (args->flags & CLI_ALL_RUNS) ? go_on_all(args, list) : go_on(args, hocket_json_at(list, 0));
     hocket_json_free(found);
     return rc;
 }
@@ -109,9 +110,8 @@ const struct cli_command cli_resume = {
     .examples = "  hocket resume 01KANC3V\n"
                 "  hocket resume --all --quiet\n"
                 "  hocket resume 01KANC3V --events rest.jsonl > answer.md\n",
-    .options = cli_run_options,
-    .without = cli_not_for_resume,
+    .shared = cli_run_options,
+    .bit = CLI_FOR_RESUME,
     .exit_codes = true,
-    .set = cli_run_args_set,
     .main = main_resume,
 };

@@ -12,14 +12,14 @@
 
 static const char *not_for_it(const struct cli_run_args *a)
 {
-    return a->events    ? "--events"
-           : a->record  ? "--record"
-           : a->replay  ? "--replay"
-           : a->watch   ? "--watch"
-           : a->offer   ? "--offer"
-           : a->strict  ? "--strict"
-           : a->workdir ? "--workdir"
-                        : NULL;
+    return a->events                 ? "--events"
+           : a->record               ? "--record"
+           : a->replay               ? "--replay"
+           : (a->flags & CLI_WATCH)  ? "--watch"
+           : a->offer                ? "--offer"
+           : (a->flags & CLI_STRICT) ? "--strict"
+           : a->workdir              ? "--workdir"
+                                     : NULL;
 }
 
 static void add_text(struct cli_buf *out, const char *name, const char *text, size_t n)
@@ -70,11 +70,11 @@ int cli_run_detach(const struct cli_run_args *a)
     if (status < 0)
         return failed(&result);
     cli_store_hint(&where, a->store);
-    if (a->json)
+    if (a->flags & CLI_JSON)
         cli_out_line(result.json.p, result.json.n);
     else
         cli_out_line(result.text.p, result.text.n);
-    if (!a->quiet && isatty(STDERR_FILENO))
+    if (!(a->flags & CLI_QUIET) && isatty(STDERR_FILENO))
         fprintf(stderr, "a worker does it (hocket work%s); for its answer: hocket wait %s%s\n",
             cli_buf_text(&where), cli_buf_text(&result.text), cli_buf_text(&where));
     cli_buf_free(&where);

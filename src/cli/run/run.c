@@ -58,7 +58,7 @@ static void print_output(struct job *j, const struct hocket_event *e)
     hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
     size_t n = 0;
     const char *text = hocket_json_text(hocket_json_get(event, "text"), "", &n);
-    if (j->args.json) {
+    if (j->args.flags & CLI_JSON) {
         cli_screen_say(&j->screen, CLI_PLAIN, text);
     } else if (j->screen.held && cli_out_is_terminal()) {
         cli_screen_line(&j->screen, CLI_PLAIN, NULL, text);
@@ -230,7 +230,7 @@ static void print_json(struct job *j)
 /* On a terminal that shows both streams, a blank line sets the answer off. */
 static void print_answer(struct job *j, bool spaced)
 {
-    if (j->args.json) {
+    if (j->args.flags & CLI_JSON) {
         print_json(j);
     } else if (j->result.text.n > 0 && !j->events_on_stdout) {
         cli_out_text("\n", spaced);
@@ -311,10 +311,10 @@ static void close_sink(struct job *j)
 
 static void say_usage(struct job *j)
 {
-    if (j->args.quiet)
+    if (j->args.flags & CLI_QUIET)
         return;
     hocket_json *result = hocket_json_parse(cli_buf_text(&j->result.json), j->result.json.n, NULL);
-    if (j->args.verbose)
+    if (j->args.flags & CLI_VERBOSE)
         cli_tree_say(&j->screen, hocket_json_get(result, "tree"));
     cli_feed_summary(&j->feed, hocket_json_get(result, "usage"));
     hocket_json_free(result);
@@ -323,7 +323,7 @@ static void say_usage(struct job *j)
 /* What a run came to. */
 static void show(struct job *j)
 {
-    bool spaced = j->screen.terminal && !j->args.quiet && cli_out_is_terminal();
+    bool spaced = j->screen.terminal && !(j->args.flags & CLI_QUIET) && cli_out_is_terminal();
     cli_screen_end(&j->screen);
     print_answer(j, spaced);
     say_error(j);
@@ -346,14 +346,15 @@ static int finish(struct job *j)
     if (ended && cli_signal_taken())
         return cli_exit_of_signal(cli_signal_taken());
     int code = cli_exit_of(j->result.status);
-    bool failed = cli_out_failure() || (j->partial && j->args.strict);
+    bool failed = cli_out_failure() || (j->partial && (j->args.flags & CLI_STRICT));
     return code == 0 && failed ? CLI_EXIT_FAILED : code;
 }
 
 static void run_once(struct job *j)
 {
-    cli_screen_start(&j->screen, !j->args.quiet, !j->args.no_color);
-    cli_feed_start(&j->feed, &j->screen, j->args.quiet, j->args.verbose);
+    cli_screen_start(&j->screen, !(j->args.flags & CLI_QUIET), !(j->args.flags & CLI_NO_COLOR));
+    cli_feed_start(
+        &j->feed, &j->screen, (j->args.flags & CLI_QUIET), (j->args.flags & CLI_VERBOSE));
     cli_signals_limit(j->args.timeout);
     start(j);
     work(j);
@@ -398,7 +399,7 @@ static int run(struct job *j)
     }
     cli_signals_start(j->host);
     cli_host_telemetry(j->host, &j->screen);
-    if (j->args.watch)
+    if (j->args.flags & CLI_WATCH)
         cli_watcher_start(&j->watcher, j->host, &j->screen, j->args.target);
     start_asking(j);
     j->args.park = store.store && !j->args.interactive && !j->args.record && !j->args.replay;
@@ -421,37 +422,23 @@ int cli_run_go(const struct cli_run_args *args)
     return rc;
 }
 
-/* Behind those of all that run. */
-enum { DETACH = 1000, POOL };
-
 static const struct cli_option own[] = {
-    { DETACH, 'd', "detach", NULL,
+    { CLI_BIT('d', "detach", struct cli_run_args, flags, CLI_DETACH,
         "do not run it here: put it into the store with the files that it is made of, for a\n"
-        "worker (hocket work), and print its id; hocket wait ID has its answer" },
-    { POOL, 0, "pool", "NAME", "of a detached run: whose workers may take it (default)" },
+        "worker (hocket work), and print its id; hocket wait ID has its answer") },
+    { CLI_TEXT(0, "pool", "NAME", struct cli_run_args, pool,
+        "of a detached run: whose workers may take it (default)") },
     { 0 },
 };
-
-static int set(void *ud, int id, const char *value)
-{
-    struct cli_run_args *a = ud;
-    if (id != DETACH && id != POOL)
-        return cli_run_args_set(ud, id, value);
-    if (value && !cli_text_is_utf8(value, strlen(value)))
-        return cli_usage("run", "an option's value is not valid UTF-8");
-    a->detach |= id == DETACH;
-    a->pool = id == POOL ? value : a->pool;
-    return 0;
-}
 
 static int main_run(const struct cli_command *self, int argc, char **argv)
 {
     struct cli_run_args args = { .command = "run", .consent = true };
     int rc = cli_run_args_read(self, argc, argv, &args);
-    if (rc == CLI_GO_ON && args.pool && !args.detach)
+    if (rc == CLI_GO_ON && args.pool && !(args.flags & CLI_DETACH))
         rc = cli_usage("run", "--pool is for a run that a worker does (--detach)");
     if (rc == CLI_GO_ON)
-        rc = args.detach ? cli_run_detach(&args) : cli_run_go(&args);
+        rc = (args.flags & CLI_DETACH) ? cli_run_detach(&args) : cli_run_go(&args);
     cli_run_args_free(&args);
     return rc;
 }
@@ -488,10 +475,9 @@ const struct cli_command cli_run = {
                 "critic=anthropic/claude-sonnet-5 …\n"
                 "  hocket run team --events run.jsonl --timeout 120 - < request.txt > answer.md\n"
                 "  hocket run team --json \"…\" | jq -r .text\n",
-    .options = cli_run_options,
-    .own = own,
-    .without = cli_not_for_run,
+    .options = own,
+    .shared = cli_run_options,
+    .bit = CLI_FOR_RUN,
     .exit_codes = true,
-    .set = set,
     .main = main_run,
 };

@@ -63,15 +63,15 @@ static void add_names(struct cli_buf *out, const char *name, const struct cli_pa
 
 static void add_budget(const struct cli_run_args *a, struct cli_buf *out)
 {
-    if (!a->has_max_tokens && !a->has_max_cost)
+    if (a->max_tokens < 0 && a->max_cost < 0)
         return;
     cli_buf_key(out, "budget");
     cli_buf_adds(out, "{");
-    if (a->has_max_tokens) {
+    if (a->max_tokens >= 0) {
         cli_buf_key(out, "tokens");
         cli_buf_addf(out, "%lld", (long long) a->max_tokens);
     }
-    if (a->has_max_cost) {
+    if (a->max_cost >= 0) {
         cli_buf_key(out, "cost");
         cli_buf_addf(out, "%.12g", a->max_cost);
     }
@@ -122,7 +122,7 @@ static void add_prices(const struct cli_run_args *a, struct cli_buf *out)
 static void add_person(const struct cli_run_args *a, struct cli_buf *out)
 {
     /* A target that was typed may be a stranger's folder. */
-    add_plain(out, "trust", a->trust ? "true" : a->on_terminal ? "\"ask\"" : "false");
+    add_plain(out, "trust", (a->flags & CLI_TRUST) ? "true" : a->on_terminal ? "\"ask\"" : "false");
     add_flag(out, "typed", !a->input_from_stdin && (a->on_terminal || !a->conversation));
     add_plain(out, "consent", a->consent ? "true" : "false");
 }
@@ -146,7 +146,7 @@ static void add_people(const struct cli_run_args *a, struct cli_buf *out)
     add_flag(out, "interactive", a->interactive);
     add_flag(out, "park", a->park);
     add_flag(out, "simulate", isatty(STDERR_FILENO)); /* the note on it is seen there */
-    if (!a->json && !a->verbose)
+    if (!(a->flags & CLI_JSON) && !(a->flags & CLI_VERBOSE))
         add_plain(out, "tree", "false"); /* nobody looks at it */
 }
 
@@ -157,7 +157,7 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
     add_people(a, out);
     add_leave(a, out);
     add_count(out, "jobs", a->jobs);
-    add_flag(out, "pool_local", a->pool_local);
+    add_flag(out, "pool_local", a->flags & CLI_POOL_LOCAL);
     add_pairs(out, "models", &a->models);
     add_pairs(out, "variables", &a->variables);
     add_names(out, "files", &a->files);

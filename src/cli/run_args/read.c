@@ -77,11 +77,11 @@ static const char *store_from_here(const char *store, struct cli_buf *made)
 static int read_resume(struct cli_run_args *a, const struct cli_args *args)
 {
     bool is_resume = strcmp(a->command, "resume") == 0;
-    if (a->json && a->events && strcmp(a->events, "-") == 0)
+    if ((a->flags & CLI_JSON) && a->events && strcmp(a->events, "-") == 0)
         return cli_usage(a->command, "'--json' and '--events -' both want stdout");
     if (is_resume && args->count > 0)
         a->resume = args->words[0];
-    if (is_resume && args->count == (a->all ? 0 : 1))
+    if (is_resume && args->count == ((a->flags & CLI_ALL_RUNS) ? 0 : 1))
         return CLI_GO_ON;
     if (is_resume)
         return cli_usage("resume", "which run? One ID (hocket runs lists them), or --all");
@@ -105,7 +105,7 @@ int cli_run_args_read(
     if (args.count == 0 && !is_chat)
         return cli_usage(out->command,
             "what is to be run? A script.lua, an agent.md, or a directory with agents");
-    if (out->json && out->events && strcmp(out->events, "-") == 0)
+    if ((out->flags & CLI_JSON) && out->events && strcmp(out->events, "-") == 0)
         return cli_usage(
             out->command, "'--json' and '--events -' both want stdout: write the events to a file");
     if (out->record && out->replay)
@@ -114,8 +114,6 @@ int cli_run_args_read(
     out->record = from_here(out, out->record, &out->record_path);
     out->replay = from_here(out, out->replay, &out->replay_path);
     out->target = args.count > 0 ? args.words[0] : "assistant";
-    if (!cli_text_is_utf8(out->target, strlen(out->target)))
-        return cli_usage(out->command, "the target's name is not valid UTF-8");
     rc = args.count > 0 ? cli_run_args_input(out, args.words + 1, args.count - 1) : 0;
     return rc ? rc : CLI_GO_ON;
 }

@@ -13,39 +13,62 @@ struct cli_pairs {
     size_t count, cap;
 };
 
+/* What of it is yes or no. */
+enum cli_run_flag {
+    CLI_JSON = 1 << 0,
+    CLI_STRICT = 1 << 1,
+    CLI_QUIET = 1 << 2,
+    CLI_VERBOSE = 1 << 3,
+    CLI_NO_COLOR = 1 << 4,
+    CLI_WATCH = 1 << 5,
+    CLI_TRUST = 1 << 6,
+    CLI_ALL_AGENTS = 1 << 7, /* also those that others name */
+    CLI_ALL_RUNS = 1 << 8,   /* of resume: every run that can go on */
+    CLI_NO_TOKEN = 1 << 9,
+    CLI_POOL_LOCAL = 1 << 10,
+    CLI_DETACH = 1 << 11, /* of run: a worker does it */
+};
+
+/* Who takes an option. */
+enum cli_run_command {
+    CLI_FOR_RUN = 1 << 0,
+    CLI_FOR_CHAT = 1 << 1,
+    CLI_FOR_RESUME = 1 << 2,
+    CLI_FOR_SERVE = 1 << 3,
+    CLI_FOR_MCP = 1 << 4,
+    CLI_FOR_ACP = 1 << 5,
+    CLI_FOR_EVAL = 1 << 6,
+    CLI_FOR_SCHEDULE = 1 << 7,
+};
+
 struct cli_run_args {
     const char *
         command; /* "run", "chat" or "mcp serve": what mistakes are told of; set before they are read */
     const char *target, *events, *workdir, *model, *record, *replay, *sandbox, *network, *history,
         *offer, *store, *durability, *project;
     const char *resume; /* the run to go on with; "": the one that was left last; NULL: a new one */
+    const char *pool;   /* of those that are submitted; NULL: the usual one */
     struct cli_buf input, record_path, replay_path,
         store_path; /* the paths where they had to be made */
-    bool has_input, input_from_stdin, has_max_tokens, has_max_cost, json, strict, quiet, verbose,
-        no_color, watch, trust, all_agents, has_port, no_token, pool_local;
+    unsigned flags; /* CLI_JSON … */
+    bool has_input, input_from_stdin;
     bool conversation;
-    bool all;         /* of resume: every run that can go on */
     bool interactive; /* somebody is there to answer: set by the command */
     bool consent; /* a person consents to what the run is allowed: it holds when they continue it */
     bool traced;  /* its runs are of the trace that the program was started in */
-    bool detach;  /* of run: a worker does it */
-    const char *pool; /* of those that are submitted; NULL: the usual one */
-    bool park;        /* nobody is, and the run is kept until somebody is */
+    bool park;    /* nobody is, and the run is kept until somebody is */
     bool on_terminal; /* … and it is a person who sees what is asked */
     struct cli_pairs models, variables, prices, approve; /* approve: rules, without values */
     struct cli_pairs context;
-    struct cli_pairs files; /* paths that hold wherever the run works */
-    int64_t port;
-    int64_t jobs;      /* 0: not given */
-    int64_t max_turns; /* 0: not given */
-    int64_t max_tokens;
-    double max_cost;
-    double timeout; /* 0: not given */
+    struct cli_pairs files;   /* paths that hold wherever the run works */
+    int64_t port, max_tokens; /* -1: not given */
+    int64_t jobs, max_turns;  /* 0: not given */
+    double max_cost;          /* -1: not given */
+    double timeout;           /* 0: not given */
 };
 
+/* For cli_command.shared. */
 extern const struct cli_option cli_run_options[];
-extern const int cli_not_for_run[], cli_not_for_chat[], cli_not_for_serve[], cli_not_for_acp[],
-    cli_not_for_resume[], cli_not_for_endpoints[], cli_not_for_eval[], cli_not_for_schedule[];
 
 /* Fills *out from the arguments. CLI_GO_ON, or the exit code. Free it in either case. */
 int cli_run_args_read(
@@ -59,9 +82,8 @@ int cli_run_args_input(struct cli_run_args *a, char **words, int count);
  * exit code after having said why not. */
 int cli_run_args_enter(const struct cli_run_args *a, struct cli_args *targets);
 
-int cli_run_args_set(void *ud, int id, const char *value);
-/* What --model says: one for all agents, of several the last, or AGENT=P/M. 0, or the exit code. */
-int cli_run_args_model(struct cli_run_args *a, const char *value);
+/* What --model says: one for all agents, of several the last, or AGENT=P/M. */
+cli_read_fn cli_read_model;
 
 /* The options of the run as the host wants them: one JSON object. */
 void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out);

@@ -47,16 +47,16 @@ static bool is_word(const char *p, size_t n)
 }
 
 /* A model's own name may hold '=', a provider's and an agent's may not. */
-int cli_set_model(struct cli_run_args *a, const char *value)
+int cli_read_model(void *args, const char *command, const char *name, const char *value)
 {
+    struct cli_run_args *a = args;
     size_t slash = strcspn(value, "/"), equals = strcspn(value, "=");
     const char *model = equals < slash ? value + equals + 1 : value;
-    size_t name = strcspn(model, "/");
-    if (!is_word(model, model[name] ? name : strcspn(model, ".:"))
+    size_t provider = strcspn(model, "/");
+    if (!is_word(model, model[provider] ? provider : strcspn(model, ".:"))
         || (equals < slash && !is_word(value, equals)) || model[strlen(model) - 1] == '/')
-        return cli_usage(a->command,
-            "'--model %s': expected provider/model, as in openai/gpt-6.1-terra, or AGENT=P/M",
-            value);
+        return cli_wrong_value(
+            command, name, value, "provider/model, as in openai/gpt-6.1-terra, or AGENT=P/M");
     if (equals < slash)
         set_pair(&a->models, value, equals, model);
     else
@@ -64,11 +64,12 @@ int cli_set_model(struct cli_run_args *a, const char *value)
     return 0;
 }
 
-int cli_set_variable(struct cli_run_args *a, const char *value)
+int cli_read_variable(void *args, const char *command, const char *name, const char *value)
 {
+    struct cli_run_args *a = args;
     size_t n = strcspn(value, "=");
     if (!value[n] || !is_word(value, n))
-        return cli_usage(a->command, "'--set %s': expected KEY=VALUE", value);
+        return cli_wrong_value(command, name, value, "KEY=VALUE");
     set_pair(&a->variables, value, n, value + n + 1);
     return 0;
 }
@@ -79,52 +80,24 @@ static bool is_verdict(const char *word)
 }
 
 /* RULE=VERDICT or VERDICT. What stands in a rule is looked at when the run begins. */
-int cli_set_approve(struct cli_run_args *a, const char *value)
+int cli_read_approve(void *args, const char *command, const char *name, const char *value)
 {
+    struct cli_run_args *a = args;
     const char *equals = strrchr(value, '=');
     if (equals == value || !is_verdict(equals ? equals + 1 : value))
-        return cli_usage(a->command,
-            "'--approve %s': expected allow, ask or deny, or RULE=allow, as in "
-            "'execute_command(git *)=allow'",
-            value);
+        return cli_wrong_value(command, name, value,
+            "allow, ask or deny, or RULE=allow, as in "
+            "'execute_command(git *)=allow'");
     set_pair(&a->approve, value, strlen(value), "");
     return 0;
 }
 
-int cli_set_max_turns(struct cli_run_args *a, const char *value)
+int cli_read_project(void *args, const char *command, const char *name, const char *value)
 {
-    if (cli_parse_int(value, 1, 1000000, &a->max_turns))
-        return 0;
-    return cli_usage(a->command, "'--max-turns %s': expected a whole number of at least 1", value);
-}
-
-int cli_set_max_tokens(struct cli_run_args *a, const char *value)
-{
-    a->has_max_tokens = cli_parse_int(value, 0, INT64_MAX / 2, &a->max_tokens);
-    return a->has_max_tokens ? 0
-                             : cli_usage(a->command,
-                                 "'--max-tokens %s': expected a whole number of at least 0", value);
-}
-
-int cli_set_project(struct cli_run_args *a, const char *value)
-{
-    size_t n = strlen(value);
-    if (n == 0 || n > 64 || !isalnum((unsigned char) *value)
-        || strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != n)
-        return cli_usage(a->command,
-            "--project %s: expected letters, digits, '.', '_' and '-', with a letter or digit "
-            "first, 64 at most",
-            value);
-    a->project = value;
+    if (!cli_is_label(value))
+        return cli_wrong_value(command, name, value, CLI_LABEL_EXPECTED);
+    ((struct cli_run_args *) args)->project = value;
     return 0;
-}
-
-int cli_set_max_cost(struct cli_run_args *a, const char *value)
-{
-    a->has_max_cost = cli_parse_seconds(value, &a->max_cost);
-    return a->has_max_cost
-               ? 0
-               : cli_usage(a->command, "'--max-cost %s': expected dollars, as in 0.50", value);
 }
 
 size_t cli_read_amounts(const char *text, double amounts[3])
@@ -143,38 +116,39 @@ size_t cli_read_amounts(const char *text, double amounts[3])
     return 0;
 }
 
-int cli_set_price(struct cli_run_args *a, const char *value)
+int cli_read_price(void *args, const char *command, const char *name, const char *value)
 {
+    struct cli_run_args *a = args;
     const char *equals = strrchr(value, '='), *slash = strchr(value, '/');
     double amounts[3];
     bool named = equals && slash && slash > value && slash + 1 < equals;
     if (!named || cli_read_amounts(equals + 1, amounts) < 2)
-        return cli_usage(a->command,
-            "'--price %s': expected a model and USD per million tokens, in and out, as in "
-            "mycloud/large=2,8",
-            value);
+        return cli_wrong_value(command, name, value,
+            "a model and USD per million tokens, in and out, as in "
+            "mycloud/large=2,8");
     set_pair(&a->prices, value, (size_t) (equals - value), equals + 1);
     return 0;
 }
 
 /* What the keys are is looked at when the run begins. */
-int cli_set_context(struct cli_run_args *a, const char *value)
+int cli_read_context(void *args, const char *command, const char *name, const char *value)
 {
+    struct cli_run_args *a = args;
     size_t n = strcspn(value, "=");
     if (!value[n] || !value[n + 1] || !is_word(value, n))
-        return cli_usage(
-            a->command, "'--context %s': expected KEY=VALUE, as in window=32000", value);
+        return cli_wrong_value(command, name, value, "KEY=VALUE, as in window=32000");
     set_pair(&a->context, value, n, value + n + 1);
     return 0;
 }
 
 /* Two of a name are one. */
-int cli_add_file(struct cli_run_args *a, const char *value)
+int cli_read_file(void *args, const char *command, const char *name, const char *value)
 {
+    struct cli_run_args *a = args;
     char here[PATH_MAX];
     struct cli_buf path = { 0 };
     if (!*value)
-        return cli_usage(a->command, "'--attach' needs a file's name");
+        return cli_wrong_value(command, name, value, "a file's name");
     bool address = strncmp(value, "https://", 8) == 0; /* of a picture: the provider gets it */
     if (!address && value[0] != '/' && getcwd(here, sizeof(here)))
         cli_buf_addf(&path, "%s/", here);
@@ -183,38 +157,17 @@ int cli_add_file(struct cli_run_args *a, const char *value)
     if (!error)
         set_pair(&a->files, cli_buf_text(&path), path.n, "");
     cli_buf_free(&path);
-    return error ? cli_usage(a->command, "'--attach %s': %s", value, strerror(error)) : 0;
+    return error ? cli_usage(command, "'--%s %s': %s", name, value, strerror(error)) : 0;
 }
 
-int cli_set_timeout(struct cli_run_args *a, const char *value)
+int cli_read_sandbox(void *args, const char *command, const char *name, const char *value)
 {
-    if (cli_parse_seconds(value, &a->timeout) && a->timeout > 0)
-        return 0;
-    return cli_usage(a->command, "'--timeout %s': expected seconds, as in 90 or 2.5", value);
-}
-
-int cli_set_sandbox(struct cli_run_args *a, const char *value)
-{
+    struct cli_run_args *a = args;
     static const char *const levels[] = { "best", "required", "bubblewrap", "landlock", "limits" };
     for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
         if (strcmp(value, levels[i]) == 0)
             return a->sandbox = levels[i], 0;
-    return cli_usage(a->command,
-        "'--sandbox %s': expected best, required, bubblewrap, landlock or limits (see hocket "
-        "doctor)",
-        value);
-}
-
-int cli_set_jobs(struct cli_run_args *a, const char *value)
-{
-    if (cli_parse_int(value, 1, 1000000, &a->jobs))
-        return 0;
-    return cli_usage(a->command, "'--jobs %s': expected a whole number of at least 1", value);
-}
-
-int cli_set_port(struct cli_run_args *a, const char *value)
-{
-    a->has_port = cli_parse_int(value, 0, 65535, &a->port);
-    return a->has_port ? 0
-                       : cli_usage(a->command, "'--port %s': expected a number up to 65535", value);
+    return cli_wrong_value(command, name, value,
+        "best, required, bubblewrap, landlock or limits (see hocket "
+        "doctor)");
 }

@@ -20,69 +20,14 @@
 #include "cli/store.h"
 #include "cli/text.h"
 
-#define PORT  7333
-#define GRACE 30.0
-
-/* Behind those of a run. */
-enum {
-    LISTEN = 1000,
-    TOKEN_FILE,
-    NO_TOKEN,
-    BEHIND_PROXY,
-    TLS_CERT,
-    TLS_KEY,
-    NAME,
-    ORIGIN,
-    MAX_RUNS,
-    MAX_QUEUE,
-    GRACE_SECONDS,
-    ACCESS_LOG,
-    WEBHOOK,
-    ALL
-};
-
-static const struct cli_option own[] = {
-    { LISTEN, 'l', "listen", "ADDRESS:PORT",
-        "where it listens: 127.0.0.1:7333 unless given; port 0 is one that is free. Another\n"
-        "address than this machine's own only with --tls-cert or --behind-proxy" },
-    { TOKEN_FILE, 0, "token-file", "FILE",
-        "the token that clients have to send (Authorization: Bearer …), else\n"
-        "HOCKET_SERVE_TOKEN, else serve-token in the state directory; made when it is not there" },
-    { NO_TOKEN, 0, "no-token", NULL, "let in every program of this machine" },
-    { TLS_CERT, 0, "tls-cert", "FILE",
-        "serve with TLS (https): the certificate and its chain, in PEM; read again when it\n"
-        "changes. Clients may use its names" },
-    { TLS_KEY, 0, "tls-key", "FILE", "the certificate's private key, which nobody else may read" },
-    { BEHIND_PROXY, 0, "behind-proxy", NULL,
-        "a proxy stands in front, which alone can reach ADDRESS and ends TLS" },
-    { NAME, 0, "name", "HOST",
-        "a name that clients know it by, beside localhost: the proxy's; can be given several\n"
-        "times" },
-    { ORIGIN, 0, "origin", "URL",
-        "let in the pages of another origin, as in https://chat.example.org; can be given\n"
-        "several times" },
-    { MAX_RUNS, 0, "max-runs", "N",
-        "runs at work at once, at most (64); those that wait for a person do not count" },
-    { MAX_QUEUE, 0, "max-queue", "N",
-        "runs that wait for their turn, at most (256); more are refused (429)" },
-    { GRACE_SECONDS, 0, "grace", "SECONDS",
-        "how long what is at work may go on after SIGTERM (30); then it is parked" },
-    { ACCESS_LOG, 0, "access-log", "FILE",
-        "write each request as a line of JSON, without bodies, queries and tokens; '-' is\n"
-        "stderr" },
-    { WEBHOOK, 0, "webhook", "URL",
-        "where ends and questions of runs are posted, signed with HOCKET_WEBHOOK_SECRET, else\n"
-        "webhook-secret in the state directory; can be given several times" },
-    { ALL, 0, "all", NULL, "offer the agents of a directory that others name as well" },
-    { 0 },
-};
+#define PORT 7333
 
 struct serve {
     struct cli_run_args run;
     struct cli_service service;
-    struct cli_buf address, token_file, tls_cert, tls_key;
+    struct cli_buf address, tls_cert, tls_key;
     int64_t port, max_runs, max_queue;
-    const char *access_log;
+    const char *token_file, *access_log;
     bool no_token, behind_proxy, all;
     struct cli_buf names, origins, webhooks; /* JSON, without the brackets */
     FILE *log;
@@ -91,96 +36,95 @@ struct serve {
 /* ---- Options -------------------------------------------------------------------- */
 
 /* "7333", "127.0.0.1:7333", "[::1]:0". */
-static int set_listen(struct serve *s, const char *value)
+static int read_listen(void *args, const char *command, const char *name, const char *value)
 {
+    struct serve *s = args;
     const char *colon = strrchr(value, ':'), *port = colon ? colon + 1 : value;
     size_t n = colon ? (size_t) (colon - value) : 0;
     bool in_brackets = n > 2 && value[0] == '[' && value[n - 1] == ']';
     if (!cli_parse_int(port, 0, 65535, &s->port)
         || (colon && (n == 0 || (memchr(value, ':', n) && !in_brackets))))
-        return cli_usage("serve",
-            "'--listen %s': expected ADDRESS:PORT, as in 127.0.0.1:7333 or [::1]:7333", value);
+        return cli_wrong_value(
+            command, name, value, "ADDRESS:PORT, as in 127.0.0.1:7333 or [::1]:7333");
     cli_buf_reset(&s->address);
     if (colon)
         cli_buf_add(&s->address, value + in_brackets, n - 2 * (size_t) in_brackets);
     return 0;
 }
 
-static int set_count(const char *name, const char *value, int64_t low, int64_t *out)
-{
-    if (cli_parse_int(value, low, 1000000, out))
-        return 0;
-    return cli_usage(
-        "serve", "'--%s %s': expected a whole number of at least %d", name, value, (int) low);
-}
-
-static int set_name(struct serve *s, const char *value)
+static int read_name(void *args, const char *command, const char *name, const char *value)
 {
     if (!*value || strpbrk(value, "/: "))
-        return cli_usage("serve", "'--name %s': expected a host's name without a port", value);
-    cli_buf_adds(&s->names, s->names.n > 0 ? "," : "");
-    cli_buf_json(&s->names, value, strlen(value));
+        return cli_wrong_value(command, name, value, "a host's name without a port");
+    cli_add_word(&((struct serve *) args)->names, value);
     return 0;
 }
 
-static int set_origin(struct serve *s, const char *value)
+static int read_origin(void *args, const char *command, const char *name, const char *value)
 {
     const char *slashes = strstr(value, "://");
     if (!slashes || !slashes[3] || strchr(slashes + 3, '/'))
-        return cli_usage(
-            "serve", "'--origin %s': expected an origin, as in https://chat.example.org", value);
-    cli_buf_adds(&s->origins, s->origins.n > 0 ? "," : "");
-    cli_buf_json(&s->origins, value, strlen(value));
+        return cli_wrong_value(command, name, value, "an origin, as in https://chat.example.org");
+    cli_add_word(&((struct serve *) args)->origins, value);
     return 0;
 }
 
-static int set_webhook(struct serve *s, const char *value)
+static int read_webhook(void *args, const char *command, const char *name, const char *value)
 {
     if (strncmp(value, "https://", 8) != 0 && strncmp(value, "http://", 7) != 0)
-        return cli_usage("serve", "'--webhook %s': expected an http or https address", value);
-    cli_buf_adds(&s->webhooks, s->webhooks.n > 0 ? "," : "");
-    cli_buf_json(&s->webhooks, value, strlen(value));
+        return cli_wrong_value(command, name, value, "an http or https address");
+    cli_add_word(&((struct serve *) args)->webhooks, value);
     return 0;
 }
 
-static int set_file(struct cli_buf *out, const char *name, const char *value)
+/* As it is seen from here: the directory changes. */
+static int read_file(void *args, const char *command, const char *name, const char *value)
 {
+    struct serve *s = args;
     if (!*value)
-        return cli_usage("serve", "'--%s' needs a file's name", name);
-    cli_reach_path(out, value); /* before the directory changes */
+        return cli_wrong_value(command, name, value, "a file's name");
+    cli_reach_path(strcmp(name, "tls-key") == 0 ? &s->tls_key : &s->tls_cert, value);
     return 0;
 }
 
-static int set(void *ud, int id, const char *value)
-{
-    struct serve *s = ud;
-    if (id < LISTEN)
-        return cli_run_args_set(&s->run, id, value);
-    if (value && !cli_text_is_utf8(value, strlen(value)))
-        return cli_usage("serve", "an option's value is not valid UTF-8");
-    switch (id) {
-    case LISTEN: return set_listen(s, value);
-    case TOKEN_FILE:
-        cli_buf_reset(&s->token_file);
-        cli_buf_adds(&s->token_file, value);
-        return *value ? 0 : cli_usage("serve", "'--token-file' needs a file's name");
-    case NO_TOKEN: return s->no_token = true, 0;
-    case TLS_CERT: return set_file(&s->tls_cert, "tls-cert", value);
-    case TLS_KEY: return set_file(&s->tls_key, "tls-key", value);
-    case BEHIND_PROXY: return s->behind_proxy = true, 0;
-    case NAME: return set_name(s, value);
-    case ORIGIN: return set_origin(s, value);
-    case WEBHOOK: return set_webhook(s, value);
-    case MAX_RUNS: return set_count("max-runs", value, 1, &s->max_runs);
-    case MAX_QUEUE: return set_count("max-queue", value, 0, &s->max_queue);
-    case ACCESS_LOG: s->access_log = value; return 0;
-    case GRACE_SECONDS:
-        if (cli_parse_seconds(value, &s->service.grace))
-            return 0;
-        return cli_usage("serve", "'--grace %s': expected seconds, as in 30", value);
-    default: return s->all = true, 0;
-    }
-}
+static const struct cli_option own[] = {
+    { CLI_OWN('l', "listen", "ADDRESS:PORT", read_listen,
+        "where it listens: 127.0.0.1:7333 unless given; port 0 is one that is free. Another\n"
+        "address than this machine's own only with --tls-cert or --behind-proxy") },
+    { CLI_WORD(0, "token-file", "FILE", struct serve, token_file,
+        "the token that clients have to send (Authorization: Bearer …), else\n"
+        "HOCKET_SERVE_TOKEN, else serve-token in the state directory; made when it is not there") },
+    { CLI_FLAG(0, "no-token", struct serve, no_token, "let in every program of this machine") },
+    { CLI_OWN(0, "tls-cert", "FILE", read_file,
+        "serve with TLS (https): the certificate and its chain, in PEM; read again when it\n"
+        "changes. Clients may use its names") },
+    { CLI_OWN(0, "tls-key", "FILE", read_file,
+        "the certificate's private key, which nobody else may read") },
+    { CLI_FLAG(0, "behind-proxy", struct serve, behind_proxy,
+        "a proxy stands in front, which alone can reach ADDRESS and ends TLS") },
+    { CLI_OWN(0, "name", "HOST", read_name,
+        "a name that clients know it by, beside localhost: the proxy's; can be given several\n"
+        "times") },
+    { CLI_OWN(0, "origin", "URL", read_origin,
+        "let in the pages of another origin, as in https://chat.example.org; can be given\n"
+        "several times") },
+    { CLI_COUNT(0, "max-runs", "N", struct serve, max_runs, 1, 1000000, 64,
+        "runs at work at once, at most (64); those that wait for a person do not count") },
+    { CLI_COUNT(0, "max-queue", "N", struct serve, max_queue, 0, 1000000, 256,
+        "runs that wait for their turn, at most (256); more are refused (429)") },
+    { CLI_NUMBER(0, "grace", "SECONDS", struct serve, service.grace, 0, CLI_MOST_SECONDS, 30,
+        "seconds, as in 30",
+        "how long what is at work may go on after SIGTERM (30); then it is parked") },
+    { CLI_TEXT(0, "access-log", "FILE", struct serve, access_log,
+        "write each request as a line of JSON, without bodies, queries and tokens; '-' is\n"
+        "stderr") },
+    { CLI_OWN(0, "webhook", "URL", read_webhook,
+        "where ends and questions of runs are posted, signed with HOCKET_WEBHOOK_SECRET, else\n"
+        "webhook-secret in the state directory; can be given several times") },
+    { CLI_FLAG(
+        0, "all", struct serve, all, "offer the agents of a directory that others name as well") },
+    { 0 },
+};
 
 /* Others can reach it: they have to bring the token, over what nobody can read. */
 static int check_reach(const struct serve *s)
@@ -200,14 +144,11 @@ static int check_reach(const struct serve *s)
 /* What may not be asked for together. */
 static int check(const struct serve *s, const struct cli_args *args, int fd)
 {
-    for (int i = 0; i < args->count; i++)
-        if (!cli_text_is_utf8(args->words[i], strlen(args->words[i])))
-            return cli_usage("serve", "a target's name is not valid UTF-8");
     if ((s->tls_cert.n > 0) != (s->tls_key.n > 0))
         return cli_usage("serve", "--tls-cert and --tls-key go together");
     if (s->no_token && (s->behind_proxy || s->names.n > 0 || s->origins.n > 0))
         return cli_usage("serve", "--no-token is for programs of this machine alone");
-    if (s->no_token && s->token_file.n > 0)
+    if (s->no_token && s->token_file)
         return cli_usage("serve", "--no-token and --token-file exclude each other");
     return cli_reach_is_local(cli_buf_text(&s->address), fd) ? 0 : check_reach(s);
 }
@@ -278,10 +219,7 @@ static void add_args(const struct serve *s, const struct cli_args *args, int fd,
     const struct hocket_options *store, struct cli_buf *out)
 {
     cli_buf_adds(out, "{\"targets\":[");
-    for (int i = 0; i < args->count; i++) {
-        cli_buf_adds(out, i > 0 ? "," : "");
-        cli_buf_json(out, args->words[i], strlen(args->words[i]));
-    }
+    cli_add_words(out, args);
     cli_buf_addf(out, "],\"all\":%s,\"port\":%lld,\"max_runs\":%lld,\"max_queue\":%lld",
         s->all ? "true" : "false", (long long) s->port, (long long) s->max_runs,
         (long long) s->max_queue);
@@ -295,8 +233,8 @@ static void add_args(const struct serve *s, const struct cli_args *args, int fd,
         cli_buf_addf(out, ",\"fd\":%d", fd);
     if (s->address.n > 0)
         add_text(out, "address", s->address.p);
-    if (s->token_file.n > 0)
-        add_text(out, "token_file", s->token_file.p);
+    if (s->token_file)
+        add_text(out, "token_file", s->token_file);
     if (s->tls_cert.n > 0) {
         add_text(out, "tls_cert", s->tls_cert.p);
         add_text(out, "tls_key", s->tls_key.p);
@@ -351,13 +289,12 @@ static int start(struct serve *s, struct cli_args *args, int fd)
 
 static int main_serve(const struct cli_command *self, int argc, char **argv)
 {
-    static struct serve s = { .port = PORT, .max_runs = 64, .max_queue = 256 };
+    static struct serve s = { .port = PORT };
     struct cli_args args = { .ud = &s };
     int fd = cli_notify_socket();
     s.service = (struct cli_service){ .command = "serve",
         .operation = "serve",
         .on_hup = "refresh",
-        .grace = GRACE,
         .on_event = on_event,
         .ud = &s };
     s.run.command = "serve";
@@ -370,7 +307,6 @@ static int main_serve(const struct cli_command *self, int argc, char **argv)
     cli_run_args_free(&s.run);
     cli_result_free(&s.service.result);
     cli_buf_free(&s.address);
-    cli_buf_free(&s.token_file);
     cli_buf_free(&s.tls_cert);
     cli_buf_free(&s.tls_key);
     cli_buf_free(&s.names);
@@ -397,9 +333,9 @@ const struct cli_command cli_serve = {
                 "  hocket serve --max-cost 0.50 --max-runs 8 travel report.lua\n"
                 "  curl -H \"Authorization: Bearer $(cat ~/.local/state/hocket/serve-token)\" "
                 "http://127.0.0.1:7333/api/runs\n",
-    .options = cli_run_options,
-    .own = own,
-    .without = cli_not_for_endpoints,
-    .set = set,
+    .options = own,
+    .shared = cli_run_options,
+    .bit = CLI_FOR_SERVE,
+    .shared_at = offsetof(struct serve, run),
     .main = main_serve,
 };

@@ -26,8 +26,6 @@
 /* Seconds of one question to the store: it comes back earlier where there is something. */
 #define PATIENCE 30
 
-enum { JSON = 1, FROM, NO_WAIT, QUIET, VERBOSE, NO_COLOR, STORE };
-
 struct watch {
     const char *id, *store;
     int64_t from;
@@ -47,30 +45,20 @@ struct watch {
 };
 
 static const struct cli_option options[] = {
-    { FROM, 'n', "from", "N", "what it tells from record N on; all before only counts" },
-    { JSON, 'j', "json", NULL, "its events on stdout, as lines of JSON, and nothing else" },
-    { NO_WAIT, 0, "no-wait", NULL,
-        "end where nobody goes on with it: parked (exit code 75) or cut off (1)" },
-    { QUIET, 'q', "quiet", NULL, "questions, errors and the answer alone" },
-    { VERBOSE, 'v', "verbose", NULL, "tool calls and model calls as well" },
-    { NO_COLOR, 0, "no-color", NULL, "no colours; NO_COLOR in the environment does the same" },
-    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { CLI_COUNT('n', "from", "N", struct watch, from, 1, INT64_MAX, 0,
+          "what it tells from record N on; all before only counts"),
+        .expected = "the number of a record, from 1" },
+    { CLI_FLAG('j', "json", struct watch, json,
+        "its events on stdout, as lines of JSON, and nothing else") },
+    { CLI_FLAG(0, "no-wait", struct watch, no_wait,
+        "end where nobody goes on with it: parked (exit code 75) or cut off (1)") },
+    { CLI_FLAG('q', "quiet", struct watch, quiet, "questions, errors and the answer alone") },
+    { CLI_FLAG('v', "verbose", struct watch, verbose, "tool calls and model calls as well") },
+    { CLI_FLAG(0, "no-color", struct watch, no_color,
+        "no colours; NO_COLOR in the environment does the same") },
+    { CLI_TEXT(0, "store", "FILE", struct watch, store, CLI_STORE_HELP) },
     { 0 },
 };
-
-static int set(void *ud, int id, const char *value)
-{
-    struct watch *w = ud;
-    if (id == FROM && !cli_parse_int(value, 1, INT64_MAX, &w->from))
-        return cli_usage("watch", "--from %s: expected the number of a record, from 1", value);
-    w->json = w->json || id == JSON;
-    w->no_wait = w->no_wait || id == NO_WAIT;
-    w->quiet = w->quiet || id == QUIET;
-    w->verbose = w->verbose || id == VERBOSE;
-    w->no_color = w->no_color || id == NO_COLOR;
-    w->store = id == STORE ? value : w->store;
-    return 0;
-}
 
 /* ---- Asking the store ---------------------------------------------------------------------- */
 
@@ -465,8 +453,6 @@ static int main_watch(const struct cli_command *self, int argc, char **argv)
         return rc;
     if (args.count != 1)
         return cli_usage("watch", "expected the id of one run: hocket runs lists them");
-    if (!cli_text_is_utf8(args.words[0], strlen(args.words[0])))
-        return cli_usage("watch", "the words have to be UTF-8");
     w.id = args.words[0];
     return watch(&w);
 }
@@ -487,6 +473,5 @@ const struct cli_command cli_watch = {
                 "  hocket watch 01KANC3V0Q --no-wait -q\n",
     .options = options,
     .exit_codes = true,
-    .set = set,
     .main = main_watch,
 };

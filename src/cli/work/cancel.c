@@ -9,19 +9,14 @@
 #include "cli/store.h"
 #include "cli/text.h"
 
-enum { STORE = 1 };
-
-static const struct cli_option options[] = {
-    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
-    { 0 },
+struct wish {
+    const char *store;
 };
 
-static int set(void *ud, int id, const char *value)
-{
-    (void) id;
-    *(const char **) ud = value;
-    return 0;
-}
+static const struct cli_option options[] = {
+    { CLI_TEXT(0, "store", "FILE", struct wish, store, CLI_STORE_HELP) },
+    { 0 },
+};
 
 /* Messages may hold words of a file: shown, never obeyed. */
 static void say(const struct cli_result *result)
@@ -58,18 +53,15 @@ static int cancel(const struct hocket_options *store, const char *id)
 
 static int main_cancel(const struct cli_command *self, int argc, char **argv)
 {
-    const char *name = NULL;
-    struct cli_args args = { .ud = &name };
+    struct wish wish = { 0 };
+    struct cli_args args = { .ud = &wish };
     struct hocket_options store = { 0 };
     int code = CLI_EXIT_DONE, rc = cli_args_read(self, argc, argv, &args);
     if (rc != CLI_GO_ON)
         return rc;
     if (args.count == 0)
         return cli_usage("cancel", "expected ids of runs: hocket runs lists them");
-    for (int i = 0; i < args.count; i++)
-        if (!cli_text_is_utf8(args.words[i], strlen(args.words[i])))
-            return cli_usage("cancel", "the words have to be UTF-8");
-    if (!cli_store_look(&store, "cancel", name))
+    if (!cli_store_look(&store, "cancel", wish.store))
         return CLI_EXIT_FAILED;
     for (int i = 0; i < args.count; i++) {
         rc = cancel(&store, args.words[i]);
@@ -92,6 +84,5 @@ const struct cli_command cli_cancel = {
     .examples = "  hocket cancel 01KANC3V0Q\n"
                 "  hocket runs --state queued --json | jq -r '.runs[].id' | xargs hocket cancel\n",
     .options = options,
-    .set = set,
     .main = main_cancel,
 };

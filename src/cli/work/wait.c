@@ -11,16 +11,6 @@
 #include "cli/store.h"
 #include "cli/text.h"
 
-enum { TIMEOUT = 1, JSON, STORE };
-
-static const struct cli_option options[] = {
-    { TIMEOUT, 't', "timeout", "SECONDS", "wait no longer for each of them (exit code 124)" },
-    { JSON, 'j', "json", NULL,
-        "the result of each as one JSON object, as 'hocket run --json' has it" },
-    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
-    { 0 },
-};
-
 struct wait {
     const char *store;
     double timeout; /* below 0: none */
@@ -28,17 +18,14 @@ struct wait {
     struct cli_screen screen;
 };
 
-static int set(void *ud, int id, const char *value)
-{
-    struct wait *w = ud;
-    if (id == JSON)
-        w->json = true;
-    else if (id == STORE)
-        w->store = value;
-    else if (!cli_parse_seconds(value, &w->timeout))
-        return cli_usage("wait", "'--timeout %s': expected seconds, as in 60", value);
-    return 0;
-}
+static const struct cli_option options[] = {
+    { CLI_NUMBER('t', "timeout", "SECONDS", struct wait, timeout, 0, CLI_MOST_SECONDS, -1,
+        "seconds, as in 60", "wait no longer for each of them (exit code 124)") },
+    { CLI_FLAG('j', "json", struct wait, json,
+        "the result of each as one JSON object, as 'hocket run --json' has it") },
+    { CLI_TEXT(0, "store", "FILE", struct wait, store, CLI_STORE_HELP) },
+    { 0 },
+};
 
 /* ---- What is shown ------------------------------------------------------------------ */
 
@@ -158,7 +145,7 @@ static int wait_for(struct wait *w, const struct hocket_options *store, const ch
 
 static int main_wait(const struct cli_command *self, int argc, char **argv)
 {
-    struct wait w = { .timeout = -1 };
+    struct wait w = { 0 };
     struct cli_args args = { .ud = &w };
     struct hocket_options store = { 0 };
     int code = CLI_EXIT_DONE, rc = cli_args_read(self, argc, argv, &args);
@@ -166,9 +153,6 @@ static int main_wait(const struct cli_command *self, int argc, char **argv)
         return rc;
     if (args.count == 0)
         return cli_usage("wait", "expected ids of runs: hocket runs lists them");
-    for (int i = 0; i < args.count; i++)
-        if (!cli_text_is_utf8(args.words[i], strlen(args.words[i])))
-            return cli_usage("wait", "the words have to be UTF-8");
     if (!cli_store_look(&store, "wait", w.store))
         return CLI_EXIT_FAILED;
     cli_screen_start(&w.screen, false, true);
@@ -197,6 +181,5 @@ const struct cli_command cli_wait = {
                 "  id=$(hocket run --detach agents \"Two days in Rome\") && hocket wait $id\n",
     .options = options,
     .exit_codes = true,
-    .set = set,
     .main = main_wait,
 };

@@ -23,30 +23,8 @@
 #include "cli/store.h"
 #include "cli/text.h"
 
-#define GRACE 60.0
 /* Code that lets nothing else go on for so long is broken into. */
 #define STUCK 30
-
-enum { POOL = 1, RUNS, PROCESSES, GRACE_SECONDS, WORKDIR, STORE, DURABILITY, JSON, QUIET, VERBOSE };
-
-static const struct cli_option options[] = {
-    { POOL, 'p', "pool", "NAME", "take runs of this pool (default); can be given several times" },
-    { RUNS, 'n', "runs", "N", "runs at once in each process, at most (8)" },
-    { PROCESSES, 0, "processes", "N",
-        "so many processes (1), each with --runs of its own; 0: one for each core" },
-    { GRACE_SECONDS, 0, "grace", "SECONDS",
-        "how long calls that are under way may take after SIGTERM (60); what is not done by\n"
-        "then is made again by whoever goes on" },
-    { WORKDIR, 'C', "workdir", "DIR", "where the tools of runs work, else here" },
-    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
-    { DURABILITY, 0, "durability", "LEVEL",
-        "normal: what is kept survives the end of the process (the default); full: a loss of\n"
-        "power, too, before a tool changes anything" },
-    { JSON, 'j', "json", NULL, "each event as a line of JSON on stdout" },
-    { QUIET, 'q', "quiet", NULL, "no line for each run" },
-    { VERBOSE, 'v', "verbose", NULL, "a line for each run, also where stderr is no terminal" },
-    { 0 },
-};
 
 struct work {
     struct cli_service service;
@@ -59,48 +37,38 @@ struct work {
 
 /* ---- Options -------------------------------------------------------------------- */
 
-static int set_pool(struct work *w, const char *value)
+static int read_pool(void *args, const char *command, const char *name, const char *value)
 {
-    size_t n = strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
-    if (!*value || value[n] || n > 64 || strchr("._-", value[0]))
-        return cli_usage("work",
-            "'--pool %s': letters, digits, '.', '_' and '-', with a letter or digit first, 64 at "
-            "most",
-            value);
-    cli_buf_adds(&w->pools, w->pools.n > 0 ? "," : "");
-    cli_buf_json(&w->pools, value, strlen(value));
+    struct work *w = args;
+    if (!cli_is_label(value))
+        return cli_wrong_value(command, name, value, CLI_LABEL_EXPECTED);
+    cli_add_word(&w->pools, value);
     return 0;
 }
 
-static int set_count(const char *name, const char *value, int64_t low, int64_t high, int64_t *out)
-{
-    if (cli_parse_int(value, low, high, out))
-        return 0;
-    return cli_usage("work", "'--%s %s': expected a whole number from %d to %d", name, value,
-        (int) low, (int) high);
-}
-
-static int set(void *ud, int id, const char *value)
-{
-    struct work *w = ud;
-    if (value && !cli_text_is_utf8(value, strlen(value)))
-        return cli_usage("work", "an option's value is not valid UTF-8");
-    switch (id) {
-    case POOL: return set_pool(w, value);
-    case RUNS: return set_count("runs", value, 1, 10000, &w->runs);
-    case PROCESSES: return set_count("processes", value, 0, 1024, &w->processes);
-    case GRACE_SECONDS:
-        if (cli_parse_seconds(value, &w->service.grace))
-            return 0;
-        return cli_usage("work", "'--grace %s': expected seconds, as in 60", value);
-    case WORKDIR: w->workdir = value; return 0;
-    case STORE: w->store = value; return 0;
-    case DURABILITY: w->durability = value; return 0;
-    case JSON: return w->json = true, 0;
-    case QUIET: return w->quiet = true, 0;
-    default: return w->verbose = true, 0;
-    }
-}
+static const struct cli_option options[] = {
+    { CLI_OWN('p', "pool", "NAME", read_pool,
+        "take runs of this pool (default); can be given several times") },
+    { CLI_COUNT('n', "runs", "N", struct work, runs, 1, 10000, 8,
+        "runs at once in each process, at most (8)") },
+    { CLI_COUNT(0, "processes", "N", struct work, processes, 0, 1024, 1,
+        "so many processes (1), each with --runs of its own; 0: one for each core") },
+    { CLI_NUMBER(0, "grace", "SECONDS", struct work, service.grace, 0, CLI_MOST_SECONDS, 60,
+        "seconds, as in 60",
+        "how long calls that are under way may take after SIGTERM (60); what is not done by\n"
+        "then is made again by whoever goes on") },
+    { CLI_TEXT(
+        'C', "workdir", "DIR", struct work, workdir, "where the tools of runs work, else here") },
+    { CLI_TEXT(0, "store", "FILE", struct work, store, CLI_STORE_HELP) },
+    { CLI_TEXT(0, "durability", "LEVEL", struct work, durability,
+        "normal: what is kept survives the end of the process (the default); full: a loss of\n"
+        "power, too, before a tool changes anything") },
+    { CLI_FLAG('j', "json", struct work, json, "each event as a line of JSON on stdout") },
+    { CLI_FLAG('q', "quiet", struct work, quiet, "no line for each run") },
+    { CLI_FLAG('v', "verbose", struct work, verbose,
+        "a line for each run, also where stderr is no terminal") },
+    { 0 },
+};
 
 /* ---- What it tells ---------------------------------------------------------------- */
 
@@ -269,10 +237,10 @@ static int begin_anew(const struct work *w, char **argv)
 
 static int main_work(const struct cli_command *self, int argc, char **argv)
 {
-    static struct work w = { .runs = 8, .processes = 1, .began_in = -1 };
+    static struct work w = { .began_in = -1 };
     struct cli_args args = { .ud = &w };
     w.service = (struct cli_service){
-        .command = "work", .operation = "work", .grace = GRACE, .on_event = on_event, .ud = &w
+        .command = "work", .operation = "work", .on_event = on_event, .ud = &w
     };
     int rc = cli_args_read(self, argc, argv, &args);
     if (rc == CLI_GO_ON && args.count > 0)
@@ -311,6 +279,5 @@ const struct cli_command cli_work = {
                 "  hocket work --pool gpu --runs 32 --store postgres://hocket@db.example/app\n"
                 "  hocket work --processes 0 --json >> work.log\n",
     .options = options,
-    .set = set,
     .main = main_work,
 };
