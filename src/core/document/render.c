@@ -7,7 +7,7 @@
 
 #include "base/json/json.h"
 #include "core/document/document_impl.h"
-#include "core/isotime.h"
+#include "base/isotime.h"
 #include "core/text.h"
 
 int hocket__document_at(

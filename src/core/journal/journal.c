@@ -11,7 +11,7 @@
 
 #include "base/json/json.h"
 #include "base/num/num.h"
-#include "core/isotime.h"
+#include "base/isotime.h"
 #include "core/journal/lines.h"
 #include "core/text.h"
 

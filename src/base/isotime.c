@@ -1,7 +1,7 @@
 /* Times as text by arithmetic alone: gmtime and strftime look at the process's time zone and
  * locale, which belong to the embedder. Journals write one for each record, so the text of the last
  * second is kept and only its milliseconds are written anew (hocket__isotime_next). */
-#include "core/isotime.h"
+#include "base/isotime.h"
 
 #define DAY_MS    INT64_C(86400000)
 #define FIRST_MS  INT64_C(-62167219200000) /* 0000-01-01T00:00:00.000Z */

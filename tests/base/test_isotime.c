@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "core/isotime.h"
+#include "base/isotime.h"
 
 static void is(int64_t ms, const char *expected)
 {
