@@ -3,8 +3,9 @@
  * buffer. */
 #include "base/unpack.h"
 
-#include <endian.h>
 #include <stddef.h>
+
+#include "base/bytes.h"
 
 struct reader {
     const unsigned char *p, *end;
@@ -13,13 +14,6 @@ struct reader {
     bool failed;
 };
 
-static inline uint64_t read_8(const unsigned char *p)
-{
-    uint64_t v;
-    memcpy(&v, p, sizeof(v));
-    return le64toh(v);
-}
-
 /* A match takes 40 bits at most: two words, and what is left of two numbers. Eight bytes at once may leave
  * bits above the `n`, which come again the next time, and are the same then. */
 static inline void refill(struct reader *r)
@@ -27,7 +21,7 @@ static inline void refill(struct reader *r)
     if (r->n >= 48)
         return;
     if (r->end - r->p >= 8) {
-        r->bits |= read_8(r->p) << r->n;
+        r->bits |= hocket__read_le64(r->p) << r->n;
         r->p += (63 - r->n) >> 3;
         r->n |= 56;
         return;

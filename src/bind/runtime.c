@@ -5,7 +5,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 
 #include <lauxlib.h>
 
@@ -141,11 +140,4 @@ void hocket__runtime_log(
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
     hocket__runtime_log_text(level, text, rt);
-}
-
-int64_t hocket__wall_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }

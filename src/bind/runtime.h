@@ -10,10 +10,11 @@
 #include "base/private.h"
 #include "base/status.h"
 #include "net/deadline.h"
+#include "os/clock.h"
 #include "os/launcher.h"
 #include "os/own.h"
 
-#include <pthread.h>
+#include <uv.h>
 #include <stdatomic.h>
 
 #include <lua.h>
@@ -37,7 +38,7 @@ struct hocket__closer {
 /* Whether memory is out in the code of a run that is kept (bind/fiber/kept_memory.c). */
 struct hocket__memory_watch {
     struct hocket_allocator below; /* behind rt->alloc; from any thread */
-    _Atomic(pthread_t) thread;     /* the one that watches; 0: none */
+    _Atomic(uv_thread_t) thread;   /* the one that watches; 0: none */
     int depth;
     lua_Alloc lua; /* the state's own, while it is watched */
     void *lua_ud;
@@ -152,9 +153,6 @@ int hocket__runtime_after_fork(struct hocket__runtime *rt);
 
 /* The variable's value or NULL, through the host's callback. */
 const char *hocket__runtime_getenv(struct hocket__runtime *rt, const char *name);
-
-/* Milliseconds since 1970. */
-int64_t hocket__wall_ms(void);
 
 /* Before a name it stands for the key itself, in scripts and in a provider's option. */
 #define HOCKET__SECRET_MARK "secret:\t"

@@ -1,11 +1,12 @@
 /* libcurl as a table of functions, loaded at the first request (curl.h). Written once per process,
- * under pthread_once, and read-only from then on. */
+ * under uv_once, and read-only from then on. */
 #include "net/curl.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
+#include <uv.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "os/descriptors.h"
 
 #define LIBRARY "libcurl.so.4"
@@ -14,15 +15,16 @@
 
 /* The process's one copy: written under the lock until it is there, and never again. */
 static struct {
-    pthread_mutex_t lock;
+    uv_once_t once; /* makes the lock */
+    uv_mutex_t lock;
     bool there;
     struct hocket__curl curl;
-} loaded = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} loaded = { .once = UV_ONCE_INIT };
 
 /* The linker's own words for it: it keeps no code. */
 static bool is_memory(const char *why)
 {
-    return strstr(why, "failed to map segment") || strcasestr(why, "cannot allocate memory")
+    return strstr(why, "failed to map segment") || hocket__has_word(why, "cannot allocate memory")
            || strstr(why, "cannot create shared object descriptor");
 }
 
@@ -88,11 +90,17 @@ static int start(struct hocket__curl *curl, struct hocket_error *err)
     return 0;
 }
 
+static void make_lock(void)
+{
+    uv_mutex_init(&loaded.lock);
+}
+
 /* What fails now, descriptors being out for example, is tried again by whoever asks next. */
 const struct hocket__curl *hocket__curl_load(struct hocket_error *err)
 {
-    pthread_mutex_lock(&loaded.lock);
+    uv_once(&loaded.once, make_lock);
+    uv_mutex_lock(&loaded.lock);
     bool there = loaded.there = loaded.there || start(&loaded.curl, err) == 0;
-    pthread_mutex_unlock(&loaded.lock);
+    uv_mutex_unlock(&loaded.lock);
     return there ? &loaded.curl : NULL;
 }

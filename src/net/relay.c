@@ -13,7 +13,7 @@
 #include "os/descriptors.h"
 #include "os/thread.h"
 
-#include <pthread.h>
+#include <uv.h>
 #include <string.h>
 #include <unistd.h>
 #include <uv.h>
@@ -24,11 +24,11 @@
 struct hocket__relay {
     const struct hocket_allocator *a;
     pid_t pid;
-    pthread_mutex_t lock;
+    uv_mutex_t lock;
     struct hocket__list to_thread, to_host; /* under the lock */
 
     /* the thread's */
-    pthread_t thread;
+    uv_thread_t thread;
     uv_loop_t loop;
     uv_async_t in;
     struct hocket__http_options options; /* with texts of its own */
@@ -50,12 +50,12 @@ struct hocket__relay {
 
 void hocket__relay_lock(struct hocket__relay *r)
 {
-    pthread_mutex_lock(&r->lock);
+    uv_mutex_lock(&r->lock);
 }
 
 void hocket__relay_unlock(struct hocket__relay *r)
 {
-    pthread_mutex_unlock(&r->lock);
+    uv_mutex_unlock(&r->lock);
 }
 
 /* ---- Messages ------------------------------------------------------------------------ */
@@ -163,7 +163,7 @@ static void *work(void *ud)
 
 static void free_relay(struct hocket__relay *r)
 {
-    pthread_mutex_destroy(&r->lock);
+    uv_mutex_destroy(&r->lock);
     hocket__strfree(r->a, (char *) r->options.ca_file);
     hocket__strfree(r->a, (char *) r->options.user_agent);
     hocket__free(r->a, r, sizeof(*r));
@@ -195,7 +195,7 @@ static void finish(struct hocket__relay *r)
 static void on_ended(struct hocket__relay_msg *m)
 {
     struct hocket__relay *r = hocket__container_of(m, struct hocket__relay, ended_msg);
-    pthread_join(r->thread, NULL);
+    uv_thread_join(&r->thread);
     uv_loop_close(&r->loop);
     r->ended = true;
 }
@@ -267,7 +267,7 @@ static struct hocket__relay *make(
     hocket__list_init(&r->clients);
     hocket__list_init(&r->close_msg.link);
     hocket__list_init(&r->ended_msg.link);
-    pthread_mutex_init(&r->lock, NULL);
+    uv_mutex_init(&r->lock);
     return r;
 }
 

@@ -9,8 +9,11 @@
 
 #include <strings.h>
 
+#include "base/bytes.h"
+
 #define SHORTEST 6
-#define LONG     512 /* bytes of a text from which on memmem, which skips ahead, is worth its start */
+#define LONG                                                                                       \
+    512 /* bytes of a text from which on hocket__find, which skips ahead, is worth its start */
 
 void hocket__secrets_init(struct hocket__secrets *s, const struct hocket_allocator *a)
 {
@@ -159,7 +162,7 @@ static bool holds_one(const struct hocket__secrets *s, const char *text, size_t 
     size_t len;
     for (const char *one = s->list.data, *end = one + s->list.len; one < end; one += len + 1) {
         len = strlen(one);
-        if (memmem(text, n, one, len))
+        if (hocket__find(text, n, one, len))
             return true;
     }
     return false;

@@ -2,10 +2,12 @@
  * No look at the clock, and no memory but the buffers'. */
 #include "net/sigv4.h"
 
+#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/bytes.h"
 #include "base/hash/hash.h"
+#include "base/isotime.h"
 #include "base/status.h"
 
 #define SIGNED       "content-type;host;x-amz-date"
@@ -32,8 +34,8 @@ static void hmac(const uint8_t *key, size_t n, struct hocket__str text, uint8_t 
     hocket__sha256_add(&s, hocket__str((const char *) outer, BLOCK));
     hocket__sha256_add(&s, hocket__str((const char *) digest, sizeof(digest)));
     hocket__sha256_end(&s, out);
-    explicit_bzero(inner, sizeof(inner));
-    explicit_bzero(outer, sizeof(outer));
+    hocket__wipe(inner, sizeof(inner));
+    hocket__wipe(outer, sizeof(outer));
 }
 
 static void put_hex(struct hocket__buf *b, const uint8_t digest[HOCKET__SHA256])
@@ -66,11 +68,12 @@ static void put_path(struct hocket__buf *b, struct hocket__str path)
 /* "https://host:443/path": the host as libcurl sends it, without the port that is usual. */
 static bool split(struct hocket__str url, struct hocket__str *host, struct hocket__str *path)
 {
-    const char *scheme = memmem(url.p, url.n, "://", 3), *end = url.p + url.n;
+    const char *scheme = hocket__find(url.p, url.n, "://", 3), *end = url.p + url.n;
     if (!scheme || memchr(url.p, '?', url.n))
         return false;
     const char *from = scheme + 3, *slash = memchr(from, '/', (size_t) (end - from));
-    const char *stop = slash ? slash : end, *at = memrchr(from, '@', (size_t) (stop - from));
+    const char *stop = slash ? slash : end,
+               *at = hocket__find_last(from, '@', (size_t) (stop - from));
     from = at ? at + 1 : from;
     *host = hocket__str(from, (size_t) (stop - from));
     *path = slash ? hocket__str(slash, (size_t) (end - slash)) : HOCKET__STR("/");
@@ -87,11 +90,11 @@ struct stamp {
 
 static struct stamp stamp_of(int64_t now)
 {
-    struct stamp s = { "" };
-    struct tm tm;
-    time_t t = (time_t) now;
-    if (gmtime_r(&t, &tm))
-        strftime(s.text, sizeof(s.text), "%Y%m%dT%H%M%SZ", &tm);
+    struct stamp s;
+    char text[HOCKET__ISOTIME_SIZE]; /* 2015-08-30T12:36:00.000Z */
+    hocket__isotime(now * 1000, text);
+    snprintf(s.text, sizeof(s.text), "%.4s%.2s%.5s%.2s%.2sZ", text, text + 5, text + 8, text + 14,
+        text + 17);
     return s;
 }
 
@@ -138,7 +141,7 @@ static void put_signature(struct hocket__buf *b, const struct hocket__sigv4 *k,
     hmac(key, sizeof(key), HOCKET__STR("aws4_request"), key);
     hmac(key, sizeof(key), text, key);
     put_hex(b, key);
-    explicit_bzero(first.data, first.len);
+    hocket__wipe(first.data, first.len);
     hocket__buf_deinit(&first);
 }
 

@@ -7,7 +7,7 @@
 
 #include <dlfcn.h>
 #include <libxml/HTMLparser.h>
-#include <pthread.h>
+#include <uv.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,15 +21,15 @@
     X(xmlParseCharEncoding)
 
 static struct {
-    pthread_once_t once;
+    uv_once_t once;
     int status;
     struct hocket_error error;
 #define MEMBER(name) __typeof__(name) *name;
     FUNCTIONS(MEMBER)
 #undef MEMBER
-} xml = { .once = PTHREAD_ONCE_INIT };
+} xml = { .once = UV_ONCE_INIT };
 
-/* A host may have several threads that read pages: pthread_once, and the error is kept for all of
+/* A host may have several threads that read pages: uv_once, and the error is kept for all of
  * them. */
 static void load_once(void)
 {
@@ -306,7 +306,7 @@ static xmlCharEncoding encoding_of(struct hocket__str html, const char *charset)
 int hocket__page_read(
     struct hocket__page *p, struct hocket__str html, const char *charset, struct hocket_error *err)
 {
-    pthread_once(&xml.once, load_once);
+    uv_once(&xml.once, load_once);
     if (xml.status < 0) {
         if (err)
             *err = xml.error;

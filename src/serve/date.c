@@ -1,7 +1,13 @@
 #include "serve/date.h"
 
 #include <stdio.h>
-#include <time.h>
+
+#include "base/isotime.h"
+
+#define DAY      INT64_C(86400)
+#define FIRST    INT64_C(-62167219200) /* 0000-01-01 00:00:00 */
+#define LAST     INT64_C(253402300799) /* 9999-12-31 23:59:59 */
+#define THURSDAY 4                     /* of the first day of 1970 */
 
 static const char days[][4] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };
 static const char months[][4] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep",
@@ -9,15 +15,17 @@ static const char months[][4] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul
 
 const char *hocket__server_date(struct hocket__server_date *last, int64_t second)
 {
-    time_t at = (time_t) second;
-    struct tm t;
+    char t[HOCKET__ISOTIME_SIZE]; /* 2026-11-21T09:00:00.000Z */
+    int64_t day = (second >= 0 ? second : second - DAY + 1) / DAY;
     if (last->text[0] && last->second == second)
         return last->text;
     last->text[0] = 0;
-    if (!gmtime_r(&at, &t) || t.tm_year < -1900 || t.tm_year > 9999 - 1900)
+    if (second < FIRST || second > LAST)
         return NULL;
+    hocket__isotime(second * 1000, t);
     last->second = second;
-    snprintf(last->text, sizeof(last->text), "%s, %02d %s %04d %02d:%02d:%02d GMT", days[t.tm_wday],
-        t.tm_mday, months[t.tm_mon], t.tm_year + 1900, t.tm_hour, t.tm_min, t.tm_sec);
+    int month = (t[5] - '0') * 10 + t[6] - '0';
+    snprintf(last->text, sizeof(last->text), "%s, %.2s %s %.4s %.8s GMT",
+        days[((day + THURSDAY) % 7 + 7) % 7], t + 8, months[month - 1], t, t + 11);
     return last->text;
 }

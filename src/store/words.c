@@ -2,8 +2,8 @@
 #include "store/store_impl.h"
 
 #include <stdio.h>
-#include <time.h>
 
+#include "base/isotime.h"
 #include "base/json/json.h"
 
 void hocket__store_refusal(
@@ -49,12 +49,9 @@ int hocket__store_has_message(struct hocket__store_call *c)
 
 int hocket__store_has_it(struct hocket__store_call *c, const struct hocket__store_owner *owner)
 {
-    char since[32] = "";
-    time_t t = (time_t) (owner->since_ms / 1000);
-    struct tm tm;
-    if (gmtime_r(&t, &tm))
-        strftime(since, sizeof(since), "%Y-%m-%dT%H:%M:%SZ", &tm);
-    return hocket__error(&c->error, HOCKET_ESTATE, "process %lld on %.*s has run %.*s since %s",
+    char since[HOCKET__ISOTIME_SIZE];
+    hocket__isotime(owner->since_ms, since);
+    return hocket__error(&c->error, HOCKET_ESTATE, "process %lld on %.*s has run %.*s since %.19sZ",
         (long long) owner->pid, (int) owner->host.n, owner->host.p, (int) c->key.n, c->key.p,
         since);
 }

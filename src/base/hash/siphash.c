@@ -4,8 +4,7 @@
 
 #include "base/hash/hash.h"
 
-#include <endian.h>
-#include <string.h>
+#include "base/bytes.h"
 
 /* Whole trees of files go through here: the few lines below are put in place also where size counts. */
 #define IN_PLACE static inline __attribute__((always_inline))
@@ -37,13 +36,6 @@ IN_PLACE void take(uint64_t v[4], uint64_t word)
     v[0] ^= word;
 }
 
-IN_PLACE uint64_t whole_word(const char *p)
-{
-    uint64_t word;
-    memcpy(&word, p, sizeof(word));
-    return le64toh(word);
-}
-
 /* Less than eight bytes, the first one lowest. */
 static uint64_t last_word(const char *p, size_t n)
 {
@@ -59,7 +51,7 @@ uint64_t hocket__siphash(const uint64_t key[2], struct hocket__str text)
         key[0] ^ 0x6c7967656e657261u, key[1] ^ 0x7465646279746573u };
     size_t whole = text.n & ~(size_t) 7;
     for (size_t i = 0; i < whole; i += 8)
-        take(v, whole_word(text.p + i));
+        take(v, hocket__read_le64(text.p + i));
     take(v, last_word(text.p + whole, text.n - whole) | (uint64_t) text.n << 56);
     v[2] ^= 0xff;
     for (int i = 0; i < 4; i++)

@@ -6,9 +6,8 @@
 
 #include "bind/broker/broker.h"
 
-#include <sys/random.h>
-
 #include "bind/broker/broker_impl.h"
+#include "os/random.h"
 
 static const char META[] = "hocket.broker";
 
@@ -24,7 +23,7 @@ static uint64_t seed(const struct hocket__runtime *rt)
     uint64_t v = 0;
     if (hocket__kept_here(rt))
         hocket__kept_random(hocket__kept_here(rt), &v, sizeof(v));
-    else if (getrandom(&v, sizeof(v), GRND_NONBLOCK) != (ssize_t) sizeof(v))
+    else if (hocket__random(&v, sizeof(v)) < 0)
         v = uv_hrtime() * 0x9E3779B97F4A7C15u;
     return v;
 }

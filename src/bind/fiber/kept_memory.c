@@ -62,7 +62,8 @@ static void *lua_watched(void *ud, void *p, size_t old_size, size_t new_size)
 /* In thread mode it is the transport's as well, whose thread runs no code of runs. */
 static bool is_here(const struct hocket__memory_watch *w)
 {
-    return pthread_equal(atomic_load(&w->thread), pthread_self());
+    uv_thread_t self = uv_thread_self(), watcher = atomic_load(&w->thread);
+    return uv_thread_equal(&self, &watcher);
 }
 
 void *hocket__kept_alloc(void *ud, void *p, size_t old_size, size_t new_size)
@@ -82,7 +83,7 @@ void hocket__kept_watch_memory(struct hocket__runtime *rt)
     struct hocket__memory_watch *w = &rt->memory;
     if (w->depth++ > 0)
         return;
-    atomic_store(&w->thread, pthread_self());
+    atomic_store(&w->thread, uv_thread_self());
     w->on_out = on_out;
     w->lua = lua_getallocf(rt->L, &w->lua_ud);
     lua_setallocf(rt->L, lua_watched, rt);
@@ -94,7 +95,7 @@ void hocket__kept_unwatch_memory(struct hocket__runtime *rt)
     hocket__kept_settle_memory(rt);
     if (--w->depth > 0)
         return;
-    atomic_store(&w->thread, (pthread_t) 0);
+    atomic_store(&w->thread, (uv_thread_t) 0);
     w->on_out = NULL;
     lua_setallocf(rt->L, w->lua, w->lua_ud);
 }

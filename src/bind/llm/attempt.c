@@ -6,11 +6,10 @@
  * callback. */
 #include "bind/llm/attempt.h"
 
-#include <sys/random.h>
-
 #include "bind/fiber/fiber.h"
 #include "net/cassette/cassette.h"
 #include "net/protocol/protocol.h"
+#include "os/random.h"
 
 #define OUTPUT_GUESS 500 /* tokens of an answer whose length nobody limited */
 
@@ -284,7 +283,7 @@ void hocket__attempt_abandon(struct hocket__attempt *a)
 static double chance(void)
 {
     uint64_t v = 0;
-    if (getrandom(&v, sizeof(v), GRND_NONBLOCK) != (ssize_t) sizeof(v))
+    if (hocket__random(&v, sizeof(v)) < 0)
         v = uv_hrtime() * 0x9E3779B97F4A7C15u;
     return (double) (v >> 11) / 9007199254740992.0;
 }

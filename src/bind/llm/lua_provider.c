@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/hash/hash.h"
 #include "bind/fiber/fiber.h"
 #include "bind/runtime.h"
@@ -325,7 +326,7 @@ static void set_key(lua_State *L, struct hocket__provider *p, struct hocket__str
     struct hocket__str from[] = { key, id, token };
     for (int i = 0; i < 3; i++) {
         if (to[i]->data)
-            explicit_bzero(to[i]->data, to[i]->len);
+            hocket__wipe(to[i]->data, to[i]->len);
         hocket__buf_cut(to[i], 0);
         add_key(L, to[i], from[i]);
     }

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "base/bytes.h"
 #include "base/num/num.h"
 #include "base/hash/hash.h"
 #include "base/sensitive.h"
@@ -327,7 +328,7 @@ static void find_word(lua_State *L, struct hocket__str text, char word[WORD])
         lua_pushvalue(L, 2);
         lua_pushvalue(L, 3);
         random_word(L, 4, word, WORD);
-    } while (memmem(text.p, text.n, word, WORD));
+    } while (hocket__find(text.p, text.n, word, WORD));
     lua_settop(L, 3);
 }
 

@@ -2,6 +2,7 @@
  * iri, uri-template) are known to the specification but never refuse. Decided
  * for what RFCs leave open: an e-mail's local part is a dot-atom or a quoted
  * string, its domain a host name; a leap second is accepted where UTC has one. */
+#include "base/bytes.h"
 #include "core/schema/run_impl.h"
 
 struct hocket__schema_format {
@@ -248,7 +249,7 @@ static bool check_address_literal(struct hocket__str s)
 static bool check_email(struct hocket__str s)
 {
     /* the last: a quoted local part may hold one */
-    const char *at = s.n ? memrchr(s.p, '@', s.n) : NULL;
+    const char *at = s.n ? hocket__find_last(s.p, '@', s.n) : NULL;
     if (!at || !check_local_part(hocket__str(s.p, (size_t) (at - s.p))))
         return false;
     struct hocket__str domain = hocket__str(at + 1, (size_t) (s.p + s.n - at - 1));

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/json/json.h"
 #include "bind/fiber/fiber.h"
 
@@ -19,7 +20,7 @@
 
 static bool has(struct hocket__str json, const char *text)
 {
-    return json.n > 0 && memmem(json.p, json.n, text, strlen(text)) != NULL;
+    return json.n > 0 && hocket__find(json.p, json.n, text, strlen(text)) != NULL;
 }
 
 /* A time of day wakes nobody who sleeps. */

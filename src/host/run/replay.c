@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "bind/fiber/fiber.h"
 #include "core/log/log.h"
 
@@ -14,7 +15,7 @@
 static void rename_run(char *json, size_t n, const char *name)
 {
     static const char mark[] = "\"run\":\"";
-    char *at = memmem(json, n, mark, sizeof(mark) - 1);
+    char *at = hocket__find(json, n, mark, sizeof(mark) - 1);
     if (at && json + n - at > (ptrdiff_t) (sizeof(mark) + HOCKET__STORE_ID))
         memcpy(at + sizeof(mark) - 1, name, HOCKET__STORE_ID);
 }

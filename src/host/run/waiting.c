@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/json/json.h"
 #include "bind/fiber/fiber.h"
 #include "bind/store/store.h"
@@ -137,7 +138,7 @@ void hocket__waiting_write(const struct hocket__stored *s, struct hocket__buf *o
 
 static bool has_word(const struct hocket__open *o, const char *word)
 {
-    return memmem(o->json.data, o->json.len, word, strlen(word)) != NULL;
+    return hocket__find(o->json.data, o->json.len, word, strlen(word)) != NULL;
 }
 
 static bool is_signal(const struct hocket__open *o)

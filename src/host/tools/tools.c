@@ -46,13 +46,13 @@ static void free_call(struct hocket_host *h, struct tool_call *c)
 
 static struct tool_call *take_call(struct hocket__tools *t, uint64_t id)
 {
-    pthread_mutex_lock(&t->lock);
+    uv_mutex_lock(&t->lock);
     struct tool_call *c = hocket__map_del(&t->calls, id);
     if (c)
         /* taken out of `answered`, too, under the lock: hocket__tools_answered then does not
          * meet it */
         hocket__list_del(&c->link);
-    pthread_mutex_unlock(&t->lock);
+    uv_mutex_unlock(&t->lock);
     return c;
 }
 
@@ -84,10 +84,10 @@ static struct tool_call *new_call(struct hocket_host *h, struct hocket__tool *to
     hocket__buf_init(&c->answer, &h->alloc, h->rt->max_message);
     hocket__buf_addstr(&c->args, args);
     hocket__buf_addstr(&c->agent, agent);
-    pthread_mutex_lock(&t->lock);
+    uv_mutex_lock(&t->lock);
     int rc = c->args.status < 0 || c->agent.status < 0 ? HOCKET_ENOMEM
                                                        : hocket__map_set(&t->calls, c->id, c);
-    pthread_mutex_unlock(&t->lock);
+    uv_mutex_unlock(&t->lock);
     if (rc < 0) {
         free_call(h, c);
         return NULL;
@@ -143,10 +143,10 @@ static int push_answer(lua_State *L, struct tool_call *c)
 
 static bool is_answered(struct hocket__tools *t, uint64_t id)
 {
-    pthread_mutex_lock(&t->lock);
+    uv_mutex_lock(&t->lock);
     struct tool_call *c = hocket__map_get(&t->calls, id);
     bool answered = c && c->answered;
-    pthread_mutex_unlock(&t->lock);
+    uv_mutex_unlock(&t->lock);
     return answered;
 }
 
@@ -159,9 +159,9 @@ static int after_call(lua_State *L, int status, lua_KContext ctx)
     struct hocket__tools *t = w->host->tools;
     if (!is_answered(t, w->id))
         return hocket__await(L, -1, abandon, w, 0, after_call);
-    pthread_mutex_lock(&t->lock);
+    uv_mutex_lock(&t->lock);
     struct tool_call *c = hocket__map_get(&t->calls, w->id);
-    pthread_mutex_unlock(&t->lock);
+    uv_mutex_unlock(&t->lock);
     int n = push_answer(L, c); /* answered: nobody else touches it */
     take_call(t, w->id);
     w->id = 0;
@@ -238,14 +238,14 @@ void hocket__tools_deliver(struct hocket_host *h)
 void hocket__tools_answered(struct hocket_host *h)
 {
     struct hocket__tools *t = h->tools;
-    pthread_mutex_lock(&t->lock);
+    uv_mutex_lock(&t->lock);
     while (!hocket__list_empty(&t->answered)) {
         struct tool_call *c = hocket__container_of(t->answered.next, struct tool_call, link);
         hocket__list_del(&c->link);
         /* the answer stays with the call until the fiber fetches it, or is cancelled */
         hocket__fiber_wake(h->rt, c->fiber);
     }
-    pthread_mutex_unlock(&t->lock);
+    uv_mutex_unlock(&t->lock);
 }
 
 bool hocket__tools_due(const struct hocket_host *h)
@@ -280,7 +280,7 @@ int hocket_tool_answer(hocket_host *h, uint64_t id, int status, const char *text
     int rc = HOCKET_ENOTFOUND;
     if (!text)
         text = "";
-    pthread_mutex_lock(&t->lock);
+    uv_mutex_lock(&t->lock);
     struct tool_call *c = hocket__map_get(&t->calls, id);
     if (c && c->told && !c->answered) {
         c->status = status < 0 ? status : 0;
@@ -288,7 +288,7 @@ int hocket_tool_answer(hocket_host *h, uint64_t id, int status, const char *text
         c->answered = true;
         hocket__list_add(&t->answered, &c->link); /* told: it is in no other list */
     }
-    pthread_mutex_unlock(&t->lock);
+    uv_mutex_unlock(&t->lock);
     if (rc != HOCKET_ENOTFOUND)
         hocket__host_wake(h);
     return rc;
@@ -312,7 +312,7 @@ static void end_call(struct hocket_host *h, struct tool_call *c)
 void hocket__tools_end_calls(struct hocket_host *h, const struct hocket__tool *tool)
 {
     struct hocket__tools *t = h->tools;
-    pthread_mutex_lock(&t->lock);
+    uv_mutex_lock(&t->lock);
     for (struct hocket__list *l = t->due.next, *next; l != &t->due; l = next) {
         struct tool_call *c = hocket__container_of(l, struct tool_call, link);
         next = l->next;
@@ -324,7 +324,7 @@ void hocket__tools_end_calls(struct hocket_host *h, const struct hocket__tool *t
         if (c && c->tool == tool && !c->answered)
             end_call(h, c);
     }
-    pthread_mutex_unlock(&t->lock);
+    uv_mutex_unlock(&t->lock);
     hocket__host_wake(h);
 }
 
@@ -340,7 +340,7 @@ int hocket__tools_new(struct hocket_host *h)
     hocket__list_init(&t->due);
     hocket__list_init(&t->answered);
     hocket__map_init(&t->calls, &h->alloc);
-    pthread_mutex_init(&t->lock, NULL);
+    uv_mutex_init(&t->lock);
     h->tools = t;
     return 0;
 }
@@ -358,7 +358,7 @@ void hocket__tools_free(struct hocket_host *h)
         if (t->calls.slots[i].id)
             free_call(h, t->calls.slots[i].value);
     hocket__map_deinit(&t->calls);
-    pthread_mutex_destroy(&t->lock);
+    uv_mutex_destroy(&t->lock);
     hocket__free(&h->alloc, t, sizeof(*t));
     h->tools = NULL;
 }

@@ -4,7 +4,7 @@
 
 #include "host/tools/tools.h"
 
-#include <pthread.h>
+#include <uv.h>
 
 struct hocket__tool {
     struct hocket__list link;
@@ -20,7 +20,7 @@ struct hocket__tools {
     struct hocket__list due;
     uint64_t last_id;
     size_t n_calls;
-    pthread_mutex_t lock;
+    uv_mutex_t lock;
     struct hocket__map calls;
     struct hocket__list answered;
 };

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/bytes.h"
 #include "os/descriptors.h"
 #include "net/http/http_impl.h"
 #include "net/http/origin.h"
@@ -108,7 +109,7 @@ static bool tells_of(const char *text, const struct hocket__origin *origin)
 {
     const char *port = strrchr(origin->name, ':');
     size_t n = port ? (size_t) (port - origin->name) : strlen(origin->name);
-    return memmem(text, strlen(text), origin->name, n) != NULL;
+    return hocket__find(text, strlen(text), origin->name, n) != NULL;
 }
 
 /* What libcurl adds to its words. Of a host that it cannot reach it has no more to say, unless that

@@ -14,13 +14,13 @@
 #include "net/llm/llm.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #include "base/utf8.h"
 #include "net/cassette/cassette.h"
 #include "net/http/http.h"
 #include "net/llm/llm_impl.h"
 #include "net/sigv4.h"
+#include "os/clock.h"
 
 #define MAX_HEADERS (HOCKET__LLM_MAX_HEADERS + 6)
 #define PATIENCE_MS 600000 /* as the providers' own clients: models think for minutes in silence */
@@ -60,20 +60,14 @@ static void on_header(void *ud, struct hocket__str name, struct hocket__str valu
     hocket__advice_header(&c->advice, name, value);
 }
 
-static int64_t wall_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Headers have no end of their own: they are complete when data comes, or the end. */
 static void end_head(struct hocket__llm_call *c)
 {
     if (c->head_done || c->http_status == 0)
         return;
     c->head_done = true;
-    hocket__advice_resolve(&c->advice, hocket__advice_needs_now(&c->advice) ? wall_ms() : 0);
+    hocket__advice_resolve(
+        &c->advice, hocket__advice_needs_now(&c->advice) ? hocket__wall_ms() : 0);
     if (c->on_head)
         c->on_head(c->ud, c->http_status, &c->advice);
 }
@@ -216,8 +210,8 @@ static int sign(
         return hocket__error(err, HOCKET_EAUTH, "there is no access key to sign with");
     struct hocket__sigv4 k = { hocket__buf_str(&p->region), HOCKET__STR("bedrock"),
         hocket__buf_str(&p->key_id), hocket__buf_str(&p->key), hocket__buf_str(&p->token) };
-    int rc = hocket__sigv4_sign(
-        &k, hocket__buf_str(&c->url), hocket__buf_str(&c->body), wall_ms() / 1000, &c->lines);
+    int rc = hocket__sigv4_sign(&k, hocket__buf_str(&c->url), hocket__buf_str(&c->body),
+        hocket__wall_ms() / 1000, &c->lines);
     return rc == HOCKET_EINVAL ? hocket__error(err, rc, "a URL with a query cannot be signed")
            : rc < 0            ? hocket__error_nomem(err)
                                : 0;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/bytes.h"
 #include "base/utf8.h"
 
 #define MAX_MESSAGE 2000                         /* of a body that is no JSON */
@@ -297,7 +298,7 @@ static bool is_auth(const struct hocket__reply_error *e, int status)
         "permission_error", "unauthenticated", "permission_denied", NULL };
     /* Gemini says 400 to a wrong key */
     return status == 401 || status == 403 || has_word(e, words)
-           || (status == 400 && e->message.len > 0 && strcasestr(e->message.data, "api key"));
+           || (status == 400 && e->message.len > 0 && hocket__has_word(e->message.data, "api key"));
 }
 
 /* 0 for an error inside an answer that was none by its status. */

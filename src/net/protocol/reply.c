@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "base/bytes.h"
 #include "base/json/json.h"
 
 const char *hocket__finish_word(enum hocket__finish f)
@@ -109,7 +110,7 @@ static bool is_taken(const struct hocket__reply *r, struct hocket__str id)
 /* `quoted`: with its quotes. Inside of a string they would have a backslash. */
 static bool stands_in(struct hocket__str history, struct hocket__str quoted)
 {
-    return history.n > 0 && memmem(history.p, history.n, quoted.p, quoted.n) != NULL;
+    return history.n > 0 && hocket__find(history.p, history.n, quoted.p, quoted.n) != NULL;
 }
 
 /* A name for a call, with its quotes. */

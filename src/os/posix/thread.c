@@ -1,8 +1,9 @@
 #include "os/thread.h"
 
+#include <pthread.h>
 #include <signal.h>
 
-int hocket__thread_start(pthread_t *thread, size_t stack, void *(*work)(void *), void *arg)
+int hocket__thread_start(uv_thread_t *thread, size_t stack, void *(*work)(void *), void *arg)
 {
     sigset_t all, before;
     pthread_attr_t attr;

@@ -6,7 +6,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <dlfcn.h>
 #include <pcre2.h>
-#include <pthread.h>
+#include <uv.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,11 +47,11 @@ struct table {
 
 /* The process's one copy, never unloaded. */
 static struct {
-    pthread_once_t once;
+    uv_once_t once;
     int status;
     struct table table;
     struct hocket_error error;
-} loaded = { .once = PTHREAD_ONCE_INIT };
+} loaded = { .once = UV_ONCE_INIT };
 
 static int open_library(const char *library, struct table *t, struct hocket_error *err)
 {
@@ -87,7 +87,7 @@ static void load_once(void)
 
 static const struct table *load(struct hocket_error *err)
 {
-    pthread_once(&loaded.once, load_once);
+    uv_once(&loaded.once, load_once);
     if (loaded.status == 0)
         return &loaded.table;
     if (err)

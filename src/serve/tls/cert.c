@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
+
 #define MAX_FILE 262144
 
 const char *hocket__tls_reason(const struct hocket__ssl *lib)
@@ -65,7 +67,7 @@ static int read_all(int fd, struct hocket__buf *out)
         if (n > 0 && hocket__buf_add(out, piece, (size_t) n))
             return ENOMEM;
     }
-    explicit_bzero(piece, sizeof(piece));
+    hocket__wipe(piece, sizeof(piece));
     return out->len > MAX_FILE ? EFBIG : 0;
 }
 
@@ -215,7 +217,7 @@ static int build(struct hocket__tls *t, const struct hocket__buf *cert,
 static void wipe(struct hocket__buf *b)
 {
     if (b->data)
-        explicit_bzero(b->data, b->cap);
+        hocket__wipe(b->data, b->cap);
     hocket__buf_deinit(b);
 }
 
@@ -304,6 +306,6 @@ void hocket__tls_free(struct hocket__tls *t)
     hocket__strfree(t->a, t->cert);
     hocket__strfree(t->a, t->key);
     hocket__buf_deinit(&t->sealed);
-    explicit_bzero(t->plain, sizeof(t->plain));
+    hocket__wipe(t->plain, sizeof(t->plain));
     hocket__free(t->a, t, sizeof(*t));
 }

@@ -3,16 +3,17 @@
 #include "serve/tls/lib.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
+#include <uv.h>
 #include <string.h>
 
 #define LIBRARY "libssl.so.3" /* which brings libcrypto: its functions are found through it */
 
 static struct {
-    pthread_mutex_t lock;
+    uv_once_t once; /* makes the lock */
+    uv_mutex_t lock;
     bool there;
     struct hocket__ssl lib;
-} loaded = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} loaded = { .once = UV_ONCE_INIT };
 
 int hocket__ssl_open(const char *library, struct hocket__ssl *lib, struct hocket_error *err)
 {
@@ -50,11 +51,17 @@ static int fill(struct hocket__ssl *lib, struct hocket_error *err)
 #endif
 }
 
+static void make_lock(void)
+{
+    uv_mutex_init(&loaded.lock);
+}
+
 const struct hocket__ssl *hocket__ssl_load(struct hocket_error *err)
 {
-    pthread_mutex_lock(&loaded.lock);
+    uv_once(&loaded.once, make_lock);
+    uv_mutex_lock(&loaded.lock);
     bool there = loaded.there = loaded.there || fill(&loaded.lib, err) == 0;
-    pthread_mutex_unlock(&loaded.lock);
+    uv_mutex_unlock(&loaded.lock);
     return there ? &loaded.lib : NULL;
 }
 

@@ -15,7 +15,7 @@
  * it has, and owns until it answers. */
 #include "store/front/front_impl.h"
 
-#include <time.h>
+#include "os/clock.h"
 
 #define MAX_PENDING ((size_t) 64 * 1024 * 1024)
 #define LEASE_MS    60000
@@ -236,9 +236,7 @@ int64_t hocket__store_wall_ms(const struct hocket__store_options *o)
 {
     if (o->wall_ms)
         return o->wall_ms(o->ud);
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return hocket__wall_ms();
 }
 
 static void set_defaults(struct hocket__store_options *o)

@@ -8,12 +8,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/hash/hash.h"
+#include "os/random.h"
 
 /* The file: MARK, then HEAD, then records. */
 enum { MARK = 1, HEAD = 64, FIRST = 80, RECORD = 24 };
@@ -129,7 +129,7 @@ static bool open_file(struct hocket__ahead *a, const char *path)
     if (a->fd > 0)
         return true;
     int fd = open_own(path, O_RDWR | O_CREAT, &err);
-    if (fd <= 0 || getrandom(a->key, sizeof(a->key), 0) != sizeof(a->key))
+    if (fd <= 0 || hocket__random(a->key, sizeof(a->key)) < 0)
         goto fail;
     describe(&h, a->key);
     if (pwrite(fd, &h, sizeof(h), FIRST - HEAD) != sizeof(h))

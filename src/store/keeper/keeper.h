@@ -134,7 +134,6 @@ int hocket__keeper_start(struct hocket__keeper *k, const struct hocket__store_op
 bool hocket__keeper_has_work(struct hocket__keeper *k);
 
 /* On the clock of next_…_ms. */
-int64_t hocket__keeper_clock(void);
 
 /* ---- Leases ---------------------------------------------------------------------------------- */
 

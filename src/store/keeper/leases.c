@@ -11,6 +11,8 @@
  * An owner that has ended on this machine is seen to have (bury, in the databases), and waited for by nobody. */
 #include "store/keeper/thread.h"
 
+#include "os/clock.h"
+
 #define RETRY_MS 1000 /* until leases that could not be renewed are tried again */
 #define FAR_MS   (INT64_C(1) << 60)
 
@@ -29,7 +31,7 @@ static bool is_lapse(const struct hocket__keeper *k, int64_t now)
 /* One renewal, and half as long again. However often it lapses meanwhile, a lease's time is enough. */
 static void be_patient(struct hocket__leases *l, int64_t lease_ms)
 {
-    int64_t now = hocket__keeper_clock();
+    int64_t now = hocket__monotonic_ms();
     if (now >= l->until_ms) {
         l->since_ms = l->seen_ms;
         l->begun_ms = now;
@@ -51,7 +53,7 @@ static void see(struct hocket__keeper *k)
 
 void hocket__leases_init(struct hocket__keeper *k)
 {
-    int64_t now = hocket__keeper_clock();
+    int64_t now = hocket__monotonic_ms();
     k->leases = (struct hocket__leases){ .seen_ms = k->ops->now(k),
         .since_ms = HOCKET__QUEUE_BURIED,
         .begun_ms = now,
@@ -70,7 +72,7 @@ void hocket__leases_heard(struct hocket__keeper *k, int status)
 
 void hocket__leases_slept(struct hocket__keeper *k, int64_t from_ms, int64_t until_ms)
 {
-    int64_t now = hocket__keeper_clock();
+    int64_t now = hocket__monotonic_ms();
     int64_t ms = (now < until_ms ? now : until_ms) - from_ms;
     if (!k->leases.away && ms > 0)
         k->leases.seen_ms += ms;
@@ -79,18 +81,18 @@ void hocket__leases_slept(struct hocket__keeper *k, int64_t from_ms, int64_t unt
 int64_t hocket__leases_over(const struct hocket__keeper *k)
 {
     const struct hocket__leases *l = &k->leases;
-    int64_t over = hocket__keeper_clock() < l->until_ms ? l->since_ms : INT64_MAX;
+    int64_t over = hocket__monotonic_ms() < l->until_ms ? l->since_ms : INT64_MAX;
     return is_lapse(k, k->ops->now(k)) && l->seen_ms < over ? l->seen_ms : over;
 }
 
 void hocket__leases_no_farther(struct hocket__keeper *k)
 {
-    k->leases.next_far_ms = hocket__keeper_clock() + k->o.lease_ms;
+    k->leases.next_far_ms = hocket__monotonic_ms() + k->o.lease_ms;
 }
 
 int64_t hocket__leases_reach(struct hocket__keeper *k)
 {
-    if (hocket__keeper_clock() < k->leases.next_far_ms)
+    if (hocket__monotonic_ms() < k->leases.next_far_ms)
         return k->o.lease_ms;
     hocket__leases_no_farther(k);
     return FAR_MS;
@@ -114,7 +116,7 @@ static int renew(struct hocket__keeper *k)
     k->leases.failed = rc != 0;
     if (rc == 0)
         k->leases.renewed_ms = now;
-    k->next_renewal_ms = hocket__keeper_clock() + (rc == 0 ? third(k) : retry);
+    k->next_renewal_ms = hocket__monotonic_ms() + (rc == 0 ? third(k) : retry);
     return rc < 0 || k->leases.writing ? rc : hocket__keeper_tell_refusals(k->store);
 }
 
@@ -129,6 +131,6 @@ void hocket__leases_look(struct hocket__keeper *k)
     if (atomic_load(&k->closing) || (k->leases.away && hocket__list_empty(&k->claims)))
         return;
     bool woke = !k->leases.failed && is_due(k);
-    if (woke || hocket__keeper_clock() >= k->next_renewal_ms)
+    if (woke || hocket__monotonic_ms() >= k->next_renewal_ms)
         renew(k);
 }

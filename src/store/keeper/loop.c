@@ -3,9 +3,8 @@
  * both at the head of keeper.h. */
 #include "store/keeper/thread.h"
 
+#include "os/clock.h"
 #include "os/thread.h"
-
-#include <unistd.h>
 
 #define STACK_SIZE (512 * 1024)
 
@@ -112,8 +111,8 @@ static void on_out_closed(uv_handle_t *handle)
 {
     struct hocket__keeper_store *q = handle->data;
     struct hocket__store *s = q->base.store;
-    pthread_mutex_destroy(&q->lock);
-    pthread_cond_destroy(&q->cond);
+    uv_mutex_destroy(&q->lock);
+    uv_cond_destroy(&q->cond);
     hocket__buf_deinit(&q->incoming);
     hocket__ahead_deinit(&q->ahead);
     free_keeper(q->k);
@@ -129,7 +128,7 @@ static void on_out(uv_async_t *out)
     bool ended = q->ended;
     hocket__keeper_unlock(q);
     if (ended)
-        pthread_join(q->thread, NULL);
+        uv_thread_join(&q->thread);
     deliver(q);
     if (ended)
         uv_close((uv_handle_t *) out, on_out_closed);
@@ -140,7 +139,7 @@ static void wake(struct hocket__keeper_store *q)
     if (q->k->ops->wake)
         q->k->ops->wake(q->k);
     else
-        pthread_cond_signal(&q->cond);
+        uv_cond_signal(&q->cond);
 }
 
 /* ---- The loop: orders -------------------------------------------------------------------------------- */
@@ -161,7 +160,7 @@ static int keeper_submit(struct hocket__store_backend *b, struct hocket__buf *ba
     }
     hocket__ahead_gather(&q->ahead, hocket__buf_str(batch), seq, q->written);
     if (before == 0)
-        q->incoming_ms = hocket__keeper_clock();
+        q->incoming_ms = hocket__monotonic_ms();
     q->incoming_seq = seq;
     hocket__keeper_unlock(q);
     if (wakes)
@@ -185,7 +184,7 @@ static void keeper_want(struct hocket__store_backend *b, uint64_t seq, enum hock
 static bool keeper_secure(struct hocket__store_backend *b, struct hocket__str batch, uint64_t seq)
 {
     struct hocket__keeper_store *q = of(b);
-    if (!q->k->ops->ahead || q->pid != getpid())
+    if (!q->k->ops->ahead || q->pid != uv_os_getpid())
         return false;
     hocket__keeper_lock(q);
     uint64_t written = q->written, noted = q->noted;
@@ -242,8 +241,8 @@ static void keeper_watch(struct hocket__store_backend *b, bool on)
 static void keeper_close(struct hocket__store_backend *b)
 {
     struct hocket__keeper_store *q = of(b);
-    if (q->pid != getpid()) {
-        pthread_mutex_init(&q->lock, NULL); /* the thread may have held it when it was lost */
+    if (q->pid != uv_os_getpid()) {
+        uv_mutex_init(&q->lock); /* the thread may have held it when it was lost */
         hocket__keeper_fail_all(
             q, &q->questions, &(struct hocket_error){ .status = HOCKET_ECLOSED });
         deliver(q);
@@ -273,15 +272,11 @@ static const struct hocket__store_backend_ops keeper_ops = {
 
 static void init(struct hocket__keeper_store *q, struct hocket__keeper *k, struct hocket__store *s)
 {
-    pthread_condattr_t attr;
     q->base = (struct hocket__store_backend){ &keeper_ops, s };
-    q->pid = getpid();
+    q->pid = uv_os_getpid();
     q->out.data = q;
-    pthread_mutex_init(&q->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&q->cond, &attr);
-    pthread_condattr_destroy(&attr);
+    uv_mutex_init(&q->lock);
+    uv_cond_init(&q->cond);
     hocket__buf_init(&q->incoming, &hocket__malloc, 0);
     hocket__ahead_init(&q->ahead);
     hocket__list_init(&q->questions);
@@ -299,8 +294,8 @@ static void init(struct hocket__keeper_store *q, struct hocket__keeper *k, struc
 static void fail(struct hocket__keeper_store *q)
 {
     const struct hocket_allocator *a = q->base.store->o.alloc;
-    pthread_mutex_destroy(&q->lock);
-    pthread_cond_destroy(&q->cond);
+    uv_mutex_destroy(&q->lock);
+    uv_cond_destroy(&q->cond);
     free_keeper(q->k);
     hocket__free(a, q, sizeof(*q));
 }

@@ -11,7 +11,8 @@
 #include "store/keeper/thread.h"
 
 #include <stdlib.h>
-#include <time.h>
+
+#include "os/clock.h"
 
 #define RETRY_MIN_MS  20 /* between two attempts to write */
 #define RETRY_MAX_MS  5000
@@ -23,13 +24,6 @@
 #define SWEEP_MS      (10 * 60 * 1000)
 #define SWEEP_GAP_MS  20
 #define SWEEP_END_MS  100 /* for what a short process removed */
-
-int64_t hocket__keeper_clock(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* ---- The thread: what it tells ------------------------------------------------------------------ */
 
@@ -145,14 +139,13 @@ static bool is_fatal(const struct hocket_error *err)
 /* Under the lock, which is let go meanwhile. */
 static void wait_until(struct hocket__keeper_store *q, int64_t ms)
 {
-    struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-    int64_t from = hocket__keeper_clock();
+    int64_t from = hocket__monotonic_ms();
     if (q->k->ops->wait) {
         hocket__keeper_unlock(q);
         q->k->ops->wait(q->k, ms);
         hocket__keeper_lock(q);
     } else {
-        pthread_cond_timedwait(&q->cond, &q->lock, &t);
+        uv_cond_timedwait(&q->cond, &q->lock, ms > from ? (uint64_t) (ms - from) * 1000000 : 0);
     }
     hocket__leases_slept(q->k, from, ms);
 }
@@ -186,7 +179,7 @@ static int64_t due_ms(const struct hocket__keeper_store *q)
 /* Many that wait for the same server do not come all at once when it is back. */
 static int with_jitter(const struct hocket__keeper_store *q, int gap)
 {
-    uint64_t n = (uint64_t) q->k->self.store + (uint64_t) hocket__keeper_clock();
+    uint64_t n = (uint64_t) q->k->self.store + (uint64_t) hocket__monotonic_ms();
     return gap / 2 + (int) (n % (uint64_t) (gap / 2 + 1));
 }
 
@@ -195,7 +188,7 @@ static void pause_for(struct hocket__keeper_store *q, int ms)
 {
     hocket__keeper_lock(q);
     if (!q->closing)
-        wait_until(q, hocket__keeper_clock() + ms);
+        wait_until(q, hocket__monotonic_ms() + ms);
     hocket__keeper_unlock(q);
 }
 
@@ -230,8 +223,8 @@ static int write_all(struct hocket__keeper_store *q, struct hocket__str work, bo
         bool closing = atomic_load(&q->k->closing);
         tell_paused(q, true);
         if (closing && end == 0)
-            end = hocket__keeper_clock() + CLOSING_MS;
-        if (closing && (--last_tries == 0 || hocket__keeper_clock() >= end))
+            end = hocket__monotonic_ms() + CLOSING_MS;
+        if (closing && (--last_tries == 0 || hocket__monotonic_ms() >= end))
             return rc;
         q->k->leases.writing = true;
         hocket__leases_look(q->k);
@@ -344,7 +337,7 @@ static void give_hint(struct hocket__keeper_store *q, bool watching)
 static void do_chores(struct hocket__keeper_store *q, bool watching)
 {
     struct hocket__keeper *k = q->k;
-    int64_t now = hocket__keeper_clock();
+    int64_t now = hocket__monotonic_ms();
     if (watching && now >= k->next_watch_ms) {
         look_for_others(q);
         k->next_watch_ms = now + WATCH_MS;
@@ -384,8 +377,8 @@ static void move_list(struct hocket__list *from, struct hocket__list *to)
  * has to wake it only to hand something over that nobody waits for. Then it is asleep, and costs nothing. */
 static void wait_for_work(struct hocket__keeper_store *q)
 {
-    int64_t now = hocket__keeper_clock(), awake = now + q->k->o.linger_ms;
-    for (int64_t due; (due = due_ms(q)) > now; now = hocket__keeper_clock()) {
+    int64_t now = hocket__monotonic_ms(), awake = now + q->k->o.linger_ms;
+    for (int64_t due; (due = due_ms(q)) > now; now = hocket__monotonic_ms()) {
         q->asleep = now >= awake;
         wait_until(q, q->asleep || due < awake ? due : awake);
     }
@@ -429,7 +422,7 @@ static bool take_broken_round(struct hocket__keeper_store *q, struct round *r)
 {
     hocket__keeper_lock(q);
     while (!q->closing && !q->again && hocket__list_empty(&q->questions))
-        wait_until(q, hocket__keeper_clock() + SWEEP_MS);
+        wait_until(q, hocket__monotonic_ms() + SWEEP_MS);
     r->closing = q->closing;
     bool again = q->again && !q->closing;
     q->again = false;
@@ -467,8 +460,8 @@ static void keep(struct hocket__keeper_store *q, struct round *r)
         be_broken(q, r, k->error);
         return;
     }
-    int64_t end = hocket__keeper_clock() + SWEEP_END_MS;
-    while (k->more_to_sweep && hocket__keeper_clock() < end && k->ops->sweep(k) == 0)
+    int64_t end = hocket__monotonic_ms() + SWEEP_END_MS;
+    while (k->more_to_sweep && hocket__monotonic_ms() < end && k->ops->sweep(k) == 0)
         ;
     k->ops->release(k);
 }
@@ -477,10 +470,10 @@ static void keep(struct hocket__keeper_store *q, struct round *r)
  * behind the request, unless somebody waits for it. */
 static void wait_to_open(struct hocket__keeper_store *q)
 {
-    int64_t end = hocket__keeper_clock() + OPEN_LATE_MS;
+    int64_t end = hocket__monotonic_ms() + OPEN_LATE_MS;
     hocket__keeper_lock(q);
     while (!q->closing && !is_wanted(q) && hocket__list_empty(&q->questions)
-           && hocket__keeper_clock() < end)
+           && hocket__monotonic_ms() < end)
         wait_until(q, end);
     hocket__keeper_unlock(q);
 }
@@ -521,7 +514,7 @@ void *hocket__keeper_work(void *ud)
     hocket__self_init(&k->self);
     if (open_at_last(q, &r)) {
         hocket__leases_init(k);
-        k->next_sweep_ms = hocket__keeper_clock() + WATCH_MS;
+        k->next_sweep_ms = hocket__monotonic_ms() + WATCH_MS;
         hocket__keeper_lock(q);
         q->opened = true;
         hocket__keeper_unlock(q);

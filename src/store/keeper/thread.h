@@ -3,7 +3,7 @@
 
 #include "store/keeper/ahead.h"
 
-#include <pthread.h>
+#include <uv.h>
 
 /* What is told of a run. */
 struct hocket__keeper_refusal {
@@ -16,10 +16,10 @@ struct hocket__keeper_refusal {
 
 struct hocket__keeper_store {
     struct hocket__store_backend base;
-    pid_t pid;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t cond;
+    uv_pid_t pid;
+    uv_thread_t thread;
+    uv_mutex_t lock;
+    uv_cond_t cond;
 
     /* Under the lock: to the thread … */
     struct hocket__buf incoming; /* malloc'ed */
@@ -49,12 +49,12 @@ struct hocket__keeper_store {
 
 static inline void hocket__keeper_lock(struct hocket__keeper_store *q)
 {
-    pthread_mutex_lock(&q->lock);
+    uv_mutex_lock(&q->lock);
 }
 
 static inline void hocket__keeper_unlock(struct hocket__keeper_store *q)
 {
-    pthread_mutex_unlock(&q->lock);
+    uv_mutex_unlock(&q->lock);
 }
 
 /* What the thread does, from the opening of the database to its close. */

@@ -1,6 +1,8 @@
 /* Questions. One waits for a connection that is made anew, and is asked again. */
 #include "store/postgres/postgres_impl.h"
 
+#include "os/clock.h"
+
 #define PATIENCE_MS 20000 /* how long a question waits for a connection */
 #define GAP_MIN_MS  50
 #define GAP_MAX_MS  2000
@@ -113,10 +115,10 @@ int hocket__pg_answer(struct hocket__keeper *base, struct hocket__store_call *c)
     struct hocket__pg_keeper *k = hocket__pg_of(base);
     struct place place = place_of(c);
     k->asked_ms = hocket__pg_now(k);
-    int64_t end = hocket__keeper_clock() + PATIENCE_MS, gap = GAP_MIN_MS;
+    int64_t end = hocket__monotonic_ms() + PATIENCE_MS, gap = GAP_MIN_MS;
     int rc = attempt(k, c, false);
     while (rc < 0 && k->db.error.retryable && !atomic_load(&base->closing)
-           && !atomic_load(&c->given_up) && hocket__keeper_clock() < end) {
+           && !atomic_load(&c->given_up) && hocket__monotonic_ms() < end) {
         uint64_t jitter = (uint64_t) base->self.store % (uint64_t) (gap / 2 + 1);
         hocket__pg_idle(&k->db, gap / 2 + (int64_t) jitter);
         gap = gap * 2 < GAP_MAX_MS ? gap * 2 : GAP_MAX_MS;

@@ -8,19 +8,14 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/bytes.h"
+#include "os/clock.h"
 
 #define CONNECT_MS 30000 /* for a connection, whatever of hosts its URL names */
 #define LAST_MS    3000  /* when the store is being closed */
 #define DIAL_MS    1000  /* and there is no connection */
-
-int64_t hocket__pg_clock(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 void hocket__pg_init(struct hocket__pg *d)
 {
@@ -36,7 +31,7 @@ void hocket__pg_deinit(struct hocket__pg *d)
 {
     hocket__pg_disconnect(d);
     if (d->conninfo.len > 0) /* it may hold a password */
-        explicit_bzero(d->conninfo.data, d->conninfo.len);
+        hocket__wipe(d->conninfo.data, d->conninfo.len);
     hocket__buf_deinit(&d->conninfo);
     hocket__buf_deinit(&d->shown);
     hocket__buf_deinit(&d->args.texts);
@@ -121,7 +116,7 @@ static int wait_for(struct hocket__pg *d, short events, int64_t until)
     int64_t last = d->lib->PQstatus(d->conn) == CONNECTION_OK ? LAST_MS : DIAL_MS;
     struct pollfd fds[2] = { { .fd = d->lib->PQsocket(d->conn), .events = events },
         { .fd = d->wake, .events = POLLIN } };
-    int64_t left = until - hocket__pg_clock();
+    int64_t left = until - hocket__monotonic_ms();
     if (atomic_load(d->closing) && left > last)
         left = last;
     int n = left > 0 ? poll(fds, 2, (int) left) : 0;
@@ -244,7 +239,7 @@ static int refused(struct hocket__pg *d)
  * is closed waits no longer. */
 static int finish_dialling(struct hocket__pg *d)
 {
-    int64_t until = hocket__pg_clock() + CONNECT_MS;
+    int64_t until = hocket__monotonic_ms() + CONNECT_MS;
     PostgresPollingStatusType state = PGRES_POLLING_WRITING;
     d->lib->PQsetErrorVerbosity(d->conn, PQERRORS_VERBOSE);
     while (state == PGRES_POLLING_READING || state == PGRES_POLLING_WRITING) {
@@ -302,7 +297,7 @@ int hocket__pg_script(struct hocket__pg *d, const char *sql)
     if (!d->lib->PQexitPipelineMode(d->conn) || !d->lib->PQsendQuery(d->conn, sql))
         return hocket__pg_lose(d, d->lib->PQerrorMessage(d->conn));
     for (;;) {
-        if (hocket__pg_await(d, hocket__pg_clock() + HOCKET__PG_LONG_MS) < 0)
+        if (hocket__pg_await(d, hocket__monotonic_ms() + HOCKET__PG_LONG_MS) < 0)
             return HOCKET_EIO;
         PGresult *r = d->lib->PQgetResult(d->conn);
         if (!r)

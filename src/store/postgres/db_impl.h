@@ -4,7 +4,6 @@
 #include "store/postgres/db.h"
 
 /* Milliseconds of a clock that nobody sets. */
-int64_t hocket__pg_clock(void);
 
 #define HOCKET__PG_LONG_MS (INT64_C(24) * 3600 * 1000) /* a large table may take long */
 

@@ -3,7 +3,7 @@
 #include "store/postgres/lib.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
+#include <uv.h>
 #include <string.h>
 
 #define LIBRARY "libpq.so.5"
@@ -12,11 +12,11 @@
 
 /* The process's one copy: written under `once`, read only afterwards. */
 static struct {
-    pthread_once_t once;
+    uv_once_t once;
     int status;
     struct hocket__libpq lib;
     struct hocket_error error;
-} loaded = { .once = PTHREAD_ONCE_INIT };
+} loaded = { .once = UV_ONCE_INIT };
 
 static int fill(struct hocket__libpq *lib, struct hocket_error *err)
 {
@@ -48,7 +48,7 @@ static void load_once(void)
 
 const struct hocket__libpq *hocket__libpq_load(struct hocket_error *err)
 {
-    pthread_once(&loaded.once, load_once);
+    uv_once(&loaded.once, load_once);
     if (loaded.status == 0)
         return &loaded.lib;
     if (err)

@@ -4,7 +4,8 @@
 #include "store/postgres/schema.h"
 
 #include <stdio.h>
-#include <time.h>
+
+#include "os/clock.h"
 
 #define OPEN_MS     30000 /* how long a server that starts, or is full, is waited for */
 #define REFUSED_MS  2000  /* and one that is not there */
@@ -12,18 +13,10 @@
 #define MAX_KEY     600 /* bytes; two of them, each escaped, are below the 2,704 of an index's row */
 #define CHECK_CLOCK "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
-/* Since the machine's start, asleep or not: nobody sets this clock. */
-static int64_t boot_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_BOOTTIME, &t);
-    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Our own wall clock is not asked: it may be wrong, and be put right. */
 int64_t hocket__pg_now(const struct hocket__pg_keeper *k)
 {
-    return k->base.o.wall_ms ? hocket__store_wall_ms(&k->base.o) : boot_ms() + k->clock;
+    return k->base.o.wall_ms ? hocket__store_wall_ms(&k->base.o) : hocket__boot_ms() + k->clock;
 }
 
 static int read_clock(struct hocket__pg_keeper *k)
@@ -31,7 +24,7 @@ static int read_clock(struct hocket__pg_keeper *k)
     hocket__pg_new(&k->db);
     int rc = hocket__pg_query(&k->db, PG_ONCE, CHECK_CLOCK);
     if (rc == 0)
-        k->clock = hocket__pg_int_of(&k->db, 0, 0) - boot_ms();
+        k->clock = hocket__pg_int_of(&k->db, 0, 0) - hocket__boot_ms();
     return rc;
 }
 
@@ -63,7 +56,7 @@ static bool is_worth_it(struct hocket__pg_keeper *k, int64_t begun, int *refusal
     struct hocket_error error = k->db.error;
     int64_t patient = patience(&k->db);
     *refusals = patient > 0 ? 0 : *refusals + 1;
-    if (*refusals == 1 || hocket__keeper_clock() - begun < patient)
+    if (*refusals == 1 || hocket__monotonic_ms() - begun < patient)
         return true;
     k->db.error = error;
     k->db.error.retryable = patient > 0;
@@ -73,7 +66,7 @@ static bool is_worth_it(struct hocket__pg_keeper *k, int64_t begun, int *refusal
 static int open_database(struct hocket__keeper *base)
 {
     struct hocket__pg_keeper *k = hocket__pg_of(base);
-    int64_t begun = hocket__keeper_clock();
+    int64_t begun = hocket__monotonic_ms();
     int rc = open_once(k), refusals = 0;
     while (rc < 0 && k->db.error.retryable && !atomic_load(&base->closing)
            && is_worth_it(k, begun, &refusals)) {
@@ -147,7 +140,7 @@ static int look(struct hocket__keeper *base)
 static void wait_for_anything(struct hocket__keeper *base, int64_t ms)
 {
     struct hocket__pg_keeper *k = hocket__pg_of(base);
-    hocket__pg_idle(&k->db, ms - hocket__keeper_clock());
+    hocket__pg_idle(&k->db, ms - hocket__monotonic_ms());
     if (!k->db.notified)
         return;
     k->db.notified = false; /* or it would not wait again before somebody watches */

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "os/clock.h"
+
 #define DEADLINE_MS 90000 /* for a result; the server gives up before that */
 #define INT8        20    /* OIDs of types are part of the protocol */
 #define BYTEA       17
@@ -16,7 +18,7 @@
 
 static int64_t deadline(const struct hocket__pg *d)
 {
-    return hocket__pg_clock() + (d->patient ? HOCKET__PG_LONG_MS : DEADLINE_MS);
+    return hocket__monotonic_ms() + (d->patient ? HOCKET__PG_LONG_MS : DEADLINE_MS);
 }
 
 /* ---- Statements ----------------------------------------------------------------------------------------- */

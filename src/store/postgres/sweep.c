@@ -8,6 +8,8 @@
  * that can be asked again. */
 #include "store/postgres/postgres_impl.h"
 
+#include "os/clock.h"
+
 #define STEP_ROWS     "500"
 #define TRACE_MS      (INT64_C(24) * 3600 * 1000)
 #define TRACES_GAP_MS (10 * 60 * 1000) /* they are found by reading all of them */
@@ -206,7 +208,7 @@ static int drop_traces(struct hocket__pg_keeper *k)
         " LIMIT " STEP_ROWS " FOR UPDATE SKIP LOCKED)");
     bool more = rc == 0 && hocket__pg_changed(d) > 0;
     if (rc == 0 && !more)
-        k->next_traces_ms = hocket__keeper_clock() + TRACES_GAP_MS;
+        k->next_traces_ms = hocket__monotonic_ms() + TRACES_GAP_MS;
     return rc < 0 ? rc : more;
 }
 
@@ -225,7 +227,7 @@ int hocket__pg_sweep(struct hocket__keeper *base)
         rc = purge(&k->db, removed);
     else if (rc == 0 && old)
         rc = hocket__pg_remove(k, old);
-    else if (rc == 0 && hocket__keeper_clock() >= k->next_traces_ms)
+    else if (rc == 0 && hocket__monotonic_ms() >= k->next_traces_ms)
         rc = drop_traces(k);
     base->more_to_sweep = removed || old || k->pass.below > 0 || rc == 1;
     return k->db.conn ? hocket__pg_finish(&k->db, rc < 0 ? rc : 0) : rc;

@@ -5,7 +5,7 @@
 #include "store/sqlite/lib.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
+#include <uv.h>
 #include <string.h>
 
 #define LIBRARY "libsqlite3.so.0"
@@ -14,11 +14,11 @@
 
 /* The process's one copy: written under `once`, read only afterwards. */
 static struct {
-    pthread_once_t once;
+    uv_once_t once;
     int status;
     struct hocket__sqlite lib;
     struct hocket_error error;
-} loaded = { .once = PTHREAD_ONCE_INIT };
+} loaded = { .once = UV_ONCE_INIT };
 
 int hocket__sqlite_open(const char *library, struct hocket__sqlite *lib, struct hocket_error *err)
 {
@@ -77,7 +77,7 @@ static void load_once(void)
 
 const struct hocket__sqlite *hocket__sqlite_load(struct hocket_error *err)
 {
-    pthread_once(&loaded.once, load_once);
+    uv_once(&loaded.once, load_once);
     if (loaded.status == 0)
         return &loaded.lib;
     if (err)

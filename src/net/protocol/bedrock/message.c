@@ -1,4 +1,5 @@
 /* Neutral messages as Converse's turns of blocks, each block an object with one key. */
+#include "base/bytes.h"
 #include "net/protocol/bedrock/bedrock.h"
 
 #define HEAD           "{\"content\":["
@@ -16,7 +17,7 @@ static void put_text(struct hocket__buf *b, const struct hocket__piece *text)
 /* "image/png" -> png, "application/pdf" -> pdf */
 static struct hocket__str format_of(struct hocket__str mime)
 {
-    const char *slash = memrchr(mime.p, '/', mime.n);
+    const char *slash = hocket__find_last(mime.p, '/', mime.n);
     return slash ? hocket__str(slash + 1, (size_t) (mime.p + mime.n - slash - 1)) : mime;
 }
 

@@ -1,4 +1,5 @@
 /* Bodies of Converse requests. Members come in a fixed order, the messages last. */
+#include "base/bytes.h"
 #include "net/protocol/bedrock/bedrock.h"
 
 #define CACHE "{\"cachePoint\":{\"type\":\"default\"}}"
@@ -148,7 +149,7 @@ static void put_no_tool(request q, struct hocket__buf *b)
 {
     static const struct hocket__str call = HOCKET__STR("{\"toolUse\":{\"toolUseId\":");
     struct hocket__str wire = hocket__buf_str(&q->history->wire);
-    if (memmem(wire.p, wire.n, call.p, call.n) && hocket__proto_key(q, b, "toolConfig"))
+    if (hocket__find(wire.p, wire.n, call.p, call.n) && hocket__proto_key(q, b, "toolConfig"))
         hocket__buf_adds(b,
             "{\"tools\":[{\"toolSpec\":{\"name\":\"none\",\"description\":\"Not to be "
             "called\",\"inputSchema\":{\"json\":{\"type\":\"object\"}}}}]}");
