@@ -2,12 +2,12 @@
  * under uv_once, and read-only from then on. */
 #include "net/curl.h"
 
-#include <dlfcn.h>
 #include <uv.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "os/descriptors.h"
+#include "os/library.h"
 
 #define LIBRARY "libcurl.so.4"
 /* CURLOPT_QUICK_EXIT and CURL_WRITEFUNC_ERROR */
@@ -43,23 +43,16 @@ static int cannot_load(const char *why, struct hocket_error *err)
 
 int hocket__curl_open(const char *library, struct hocket__curl *curl, struct hocket_error *err)
 {
-    void *lib = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
-    if (!lib)
-        return cannot_load(dlerror(), err);
-    void *address;
-/* POSIX lets a data pointer carry a function's address; ISO C has no cast for it. */
-#define LOOK_UP(name)                                                                              \
-    if (!(address = dlsym(lib, "curl_" #name)))                                                    \
-        goto missing;                                                                              \
-    memcpy(&curl->name, &address, sizeof(address));
-    HOCKET__CURL_MAP(LOOK_UP)
-#undef LOOK_UP
-    return 0;
-missing:
-    hocket__error(err, HOCKET_EUNSUPPORTED,
-        "%s is not a libcurl that HTTP can use (Debian package libcurl4): %s", library, dlerror());
-    dlclose(lib);
-    return HOCKET_EUNSUPPORTED;
+#define NAME(name) "curl_" #name "\0"
+    const char *why;
+    switch (hocket__library_load(library, HOCKET__CURL_MAP(NAME), curl, &why)) {
+    case HOCKET__LIBRARY_LOADED: return 0;
+    case HOCKET__LIBRARY_ABSENT: return cannot_load(why, err);
+    case HOCKET__LIBRARY_OTHER: break;
+    }
+#undef NAME
+    return hocket__error(err, HOCKET_EUNSUPPORTED,
+        "%s is not a libcurl that HTTP can use (Debian package libcurl4): %s", library, why);
 }
 
 static int fill(struct hocket__curl *curl, struct hocket_error *err)

@@ -5,11 +5,12 @@
 
 #include "base/utf8.h"
 
-#include <dlfcn.h>
 #include <libxml/HTMLparser.h>
 #include <uv.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "os/library.h"
 
 #define LIBRARY "libxml2.so.2"
 
@@ -21,35 +22,33 @@
     X(xmlParseCharEncoding)
 
 static struct {
-    uv_once_t once;
-    int status;
-    struct hocket_error error;
 #define MEMBER(name) __typeof__(name) *name;
     FUNCTIONS(MEMBER)
 #undef MEMBER
-} xml = { .once = UV_ONCE_INIT };
+} xml;
+static struct {
+    uv_once_t once;
+    int status;
+    struct hocket_error error;
+} loaded = { .once = UV_ONCE_INIT };
 
 /* A host may have several threads that read pages: uv_once, and the error is kept for all of
  * them. */
 static void load_once(void)
 {
-    void *lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL), *address;
-    const char *missing = NULL;
-    if (!lib) {
-        xml.status = hocket__error(&xml.error, HOCKET_EUNSUPPORTED,
-            "reading pages needs libxml2 (Debian package libxml2): %s", dlerror());
-        return;
+#define NAME(name) #name "\0"
+    const char *why;
+    switch (hocket__library_load(LIBRARY, FUNCTIONS(NAME), &xml, &why)) {
+    case HOCKET__LIBRARY_LOADED: break;
+    case HOCKET__LIBRARY_ABSENT:
+        loaded.status = hocket__error(&loaded.error, HOCKET_EUNSUPPORTED,
+            "reading pages needs libxml2 (Debian package libxml2): %s", why);
+        break;
+    case HOCKET__LIBRARY_OTHER:
+        loaded.status = hocket__error(&loaded.error, HOCKET_EUNSUPPORTED,
+            "%s is not a libxml2 that can be used: %s", LIBRARY, why);
     }
-#define LOOK_UP(name)                                                                              \
-    if ((address = dlsym(lib, #name)))                                                             \
-        memcpy(&xml.name, &address, sizeof(address));                                              \
-    else                                                                                           \
-        missing = #name;
-    FUNCTIONS(LOOK_UP)
-#undef LOOK_UP
-    if (missing)
-        xml.status =
-            hocket__error(&xml.error, HOCKET_EUNSUPPORTED, "%s has no %s", LIBRARY, missing);
+#undef NAME
 }
 
 /* ---- What tags mean -------------------------------------------------------------------- */
@@ -306,11 +305,11 @@ static xmlCharEncoding encoding_of(struct hocket__str html, const char *charset)
 int hocket__page_read(
     struct hocket__page *p, struct hocket__str html, const char *charset, struct hocket_error *err)
 {
-    uv_once(&xml.once, load_once);
-    if (xml.status < 0) {
+    uv_once(&loaded.once, load_once);
+    if (loaded.status < 0) {
         if (err)
-            *err = xml.error;
-        return xml.status;
+            *err = loaded.error;
+        return loaded.status;
     }
     struct reader r = { .page = p };
     htmlSAXHandler sax = {

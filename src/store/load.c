@@ -3,10 +3,7 @@
  * says what to install. */
 #include "store/load.h"
 
-#include <dlfcn.h>
-#include <limits.h>
-#include <stdio.h>
-
+#include "os/library.h"
 #include "store/path.h"
 
 #pragma weak hocket__store_sqlite
@@ -26,35 +23,16 @@ static struct component component_of(const char *path)
         "libhocket-store.so.0", "hocket__store_sqlite", "in a file" };
 }
 
-/* Beside the library that this code is in. */
-static void *load_beside(const char *library)
-{
-    char path[PATH_MAX];
-    Dl_info self;
-    void *here;
-    int (*us)(const struct hocket__store_options *, struct hocket__store **,
-        struct hocket_error *) = hocket__store_file_open;
-    memcpy(&here, &us, sizeof(here));
-    const char *slash = dladdr(here, &self) ? strrchr(self.dli_fname, '/') : NULL;
-    if (!slash)
-        return NULL;
-    int n = snprintf(
-        path, sizeof(path), "%.*s/%s", (int) (slash - self.dli_fname), self.dli_fname, library);
-    return n < (int) sizeof(path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-}
-
 static const struct hocket__store_driver *load(const struct component *c, struct hocket_error *err)
 {
     if (c->linked)
         return c->linked;
-    void *library = load_beside(c->library);
-    if (!library)
-        library = dlopen(c->library, RTLD_NOW | RTLD_LOCAL);
-    const struct hocket__store_driver *driver = library ? dlsym(library, c->symbol) : NULL;
+    const char *why;
+    const struct hocket__store_driver *driver =
+        hocket__library_component(c->library, c->symbol, &why);
     if (!driver)
         hocket__error(err, HOCKET_EUNSUPPORTED,
-            "keeping runs %s needs %s, which comes with hocket: %s", c->what, c->library,
-            dlerror());
+            "keeping runs %s needs %s, which comes with hocket: %s", c->what, c->library, why);
     return driver;
 }
 

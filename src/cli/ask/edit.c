@@ -8,7 +8,6 @@
 
 #ifdef HOCKET_EDIT
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <histedit.h>
 #include <locale.h>
@@ -16,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/library.h"
 #include "cli/text.h"
 
 #define LIBRARY    "libedit.so.2"
@@ -36,11 +36,10 @@
     X(el_gets)                                                                                     \
     X(el_insertstr) X(el_line) X(el_end) X(history_init) X(history) X(history_end)
 
-struct cli_edit {
+struct cli_edit { /* begins with the functions of the library */
 #define EDIT_MEMBER(name) __typeof__(name) *name;
     EDIT_MAP(EDIT_MEMBER)
 #undef EDIT_MEMBER
-    void *library;
     EditLine *line;
     History *past;
     locale_t utf8;
@@ -227,15 +226,9 @@ static int give_character(EditLine *el, wchar_t *out)
 
 static bool load(struct cli_edit *e)
 {
-    void *address;
-    e->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-#define EDIT_FIND(name)                                                                            \
-    if (!e->library || !(address = dlsym(e->library, #name)))                                      \
-        return false;                                                                              \
-    memcpy(&e->name, &address, sizeof(address));
-    EDIT_MAP(EDIT_FIND)
-#undef EDIT_FIND
-    return true;
+#define EDIT_NAME(name) #name "\0"
+    return cli_library_load(LIBRARY, EDIT_MAP(EDIT_NAME), e);
+#undef EDIT_NAME
 }
 
 static void set_up(struct cli_edit *e)

@@ -2,17 +2,18 @@
  * library has none that nobody asked for. Where libcurl is linked there is nothing to do. */
 #include "cli/host/host.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+
+#include "cli/library.h"
 
 #ifdef CLI_EARLY_HTTP
 /* It stays loaded: net/curl.c opens it once more. */
 static void *load(void *unused)
 {
     (void) unused;
-    dlopen("libcurl.so.4", RTLD_LAZY | RTLD_LOCAL);
+    cli_library_load("libcurl.so.4", "", NULL);
     return NULL;
 }
 #endif

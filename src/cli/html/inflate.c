@@ -3,8 +3,9 @@
 
 #ifdef HOCKET_ZLIB
 
-#include <dlfcn.h>
 #include <zlib.h>
+
+#include "cli/library.h"
 
 #define LIBRARY "libz.so.1"
 #define GZIP    (16 + MAX_WBITS) /* as inflateInit2 wants it */
@@ -18,13 +19,8 @@ struct zlib {
 static const struct zlib *load(void)
 {
     static struct zlib lib;
-    void *library = lib.end ? NULL : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (library) {
-        *(void **) &lib.init = dlsym(library, "inflateInit2_");
-        *(void **) &lib.inflate = dlsym(library, "inflate");
-        *(void **) &lib.end = dlsym(library, "inflateEnd");
-    }
-    return lib.init && lib.inflate && lib.end ? &lib : NULL;
+    static const char names[] = "inflateInit2_\0inflate\0inflateEnd\0";
+    return lib.end || cli_library_load(LIBRARY, names, &lib) ? &lib : NULL;
 }
 
 /* Until the end of what is packed; anything else than that end is an error. */

@@ -2,10 +2,10 @@
  * spans what styles it. Nothing is written to the page before a block has said what it is. */
 #include "cli/markdown/render.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/library.h"
 #include "cli/markdown/table.h"
 #include "cli/text.h"
 
@@ -270,12 +270,9 @@ static parse_cb load(void)
 {
     static parse_cb parse;
     static bool tried;
-    if (!tried) {
-        void *library = dlopen("libmd4c.so.0", RTLD_NOW | RTLD_LOCAL);
-        if (library)
-            *(void **) &parse = dlsym(library, "md_parse");
-        tried = true;
-    }
+    if (!tried)
+        cli_library_load("libmd4c.so.0", "md_parse\0", &parse);
+    tried = true;
     return parse;
 }
 

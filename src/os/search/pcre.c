@@ -4,11 +4,12 @@
 #include "os/search/pcre.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include <dlfcn.h>
 #include <pcre2.h>
 #include <uv.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "os/library.h"
 
 #define LIBRARY       "libpcre2-8.so.0"
 #define MAX_PATTERN   4096
@@ -55,23 +56,18 @@ static struct {
 
 static int open_library(const char *library, struct table *t, struct hocket_error *err)
 {
-    void *lib = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    void *address;
-    if (!lib)
+#define NAME(name) "pcre2_" #name "_8\0"
+    const char *why;
+    switch (hocket__library_load(library, FUNCTIONS(NAME), t, &why)) {
+    case HOCKET__LIBRARY_LOADED: return 0;
+    case HOCKET__LIBRARY_ABSENT:
         return hocket__error(err, HOCKET_EUNSUPPORTED,
-            "regular expressions need PCRE2 (Debian package libpcre2-8-0): %s", dlerror());
-#define LOOK_UP(name)                                                                              \
-    if (!(address = dlsym(lib, "pcre2_" #name "_8")))                                              \
-        goto missing;                                                                              \
-    memcpy(&t->name, &address, sizeof(address));
-    FUNCTIONS(LOOK_UP)
-#undef LOOK_UP
-    return 0;
-missing:
-    hocket__error(
-        err, HOCKET_EUNSUPPORTED, "%s is no PCRE2 that can be used: %s", library, dlerror());
-    dlclose(lib);
-    return HOCKET_EUNSUPPORTED;
+            "regular expressions need PCRE2 (Debian package libpcre2-8-0): %s", why);
+    case HOCKET__LIBRARY_OTHER: break;
+    }
+#undef NAME
+    return hocket__error(
+        err, HOCKET_EUNSUPPORTED, "%s is no PCRE2 that can be used: %s", library, why);
 }
 
 int hocket__pcre_open(const char *library, struct hocket_error *err)

@@ -2,9 +2,10 @@
  * the lock, and read-only from then on. */
 #include "serve/tls/lib.h"
 
-#include <dlfcn.h>
 #include <uv.h>
 #include <string.h>
+
+#include "os/library.h"
 
 #define LIBRARY "libssl.so.3" /* which brings libcrypto: its functions are found through it */
 
@@ -17,25 +18,18 @@ static struct {
 
 int hocket__ssl_open(const char *library, struct hocket__ssl *lib, struct hocket_error *err)
 {
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
+#define NAME(name) #name "\0"
+    const char *why;
+    switch (hocket__library_load(library, HOCKET__SSL_MAP(NAME), lib, &why)) {
+    case HOCKET__LIBRARY_LOADED: return 0;
+    case HOCKET__LIBRARY_ABSENT:
         return hocket__error(err, HOCKET_EUNSUPPORTED,
-            "serving with TLS needs OpenSSL (Debian package libssl3): %s", dlerror());
-    void *address;
-/* POSIX lets a data pointer carry a function's address; ISO C has no cast for it. */
-#define LOOK_UP(name)                                                                              \
-    if (!(address = dlsym(handle, #name)))                                                         \
-        goto missing;                                                                              \
-    memcpy(&lib->name, &address, sizeof(address));
-    HOCKET__SSL_MAP(LOOK_UP)
-#undef LOOK_UP
-    return 0;
-missing:
-    hocket__error(err, HOCKET_EUNSUPPORTED,
-        "%s is not an OpenSSL that can be served with (Debian package libssl3): %s", library,
-        dlerror());
-    dlclose(handle);
-    return HOCKET_EUNSUPPORTED;
+            "serving with TLS needs OpenSSL (Debian package libssl3): %s", why);
+    case HOCKET__LIBRARY_OTHER: break;
+    }
+#undef NAME
+    return hocket__error(err, HOCKET_EUNSUPPORTED,
+        "%s is not an OpenSSL that can be served with (Debian package libssl3): %s", library, why);
 }
 
 static int fill(struct hocket__ssl *lib, struct hocket_error *err)

@@ -2,9 +2,10 @@
  * memory. It reads what a PostgreSQL client reads: PG… variables, ~/.pgpass, certificates below ~/.postgresql. */
 #include "store/postgres/lib.h"
 
-#include <dlfcn.h>
 #include <uv.h>
 #include <string.h>
+
+#include "os/library.h"
 
 #define LIBRARY "libpq.so.5"
 /* Pipelines. */
@@ -20,22 +21,15 @@ static struct {
 
 static int fill(struct hocket__libpq *lib, struct hocket_error *err)
 {
-    void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL), *address;
-    if (!handle)
+#define NAME(name) #name "\0"
+    const char *why;
+    enum hocket__library rc = hocket__library_load(LIBRARY, HOCKET__LIBPQ_MAP(NAME), lib, &why);
+#undef NAME
+    if (rc == HOCKET__LIBRARY_ABSENT)
         return hocket__error(err, HOCKET_EUNSUPPORTED,
-            "keeping runs in PostgreSQL needs its client library (Debian package libpq5): %s",
-            dlerror());
-/* POSIX lets a data pointer carry a function's address; ISO C has no cast for it. */
-#define LOOK_UP(name)                                                                              \
-    if (!(address = dlsym(handle, #name)))                                                         \
-        goto missing;                                                                              \
-    memcpy(&lib->name, &address, sizeof(address));
-    HOCKET__LIBPQ_MAP(LOOK_UP)
-#undef LOOK_UP
-    if (lib->PQlibVersion() >= VERSION_NEEDED)
+            "keeping runs in PostgreSQL needs its client library (Debian package libpq5): %s", why);
+    if (rc == HOCKET__LIBRARY_LOADED && lib->PQlibVersion() >= VERSION_NEEDED)
         return 0;
-missing:
-    dlclose(handle);
     return hocket__error(err, HOCKET_EUNSUPPORTED,
         "this " LIBRARY
         " is too old: that of PostgreSQL 14 or later is needed (Debian package libpq5)");

@@ -4,9 +4,10 @@
  * callers. */
 #include "store/sqlite/lib.h"
 
-#include <dlfcn.h>
 #include <uv.h>
 #include <string.h>
+
+#include "os/library.h"
 
 #define LIBRARY "libsqlite3.so.0"
 /* RETURNING, and the flag that refuses links. */
@@ -22,25 +23,19 @@ static struct {
 
 int hocket__sqlite_open(const char *library, struct hocket__sqlite *lib, struct hocket_error *err)
 {
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
+#define NAME(name) "sqlite3_" #name "\0"
+    const char *why;
+    switch (hocket__library_load(library, HOCKET__SQLITE_MAP(NAME), lib, &why)) {
+    case HOCKET__LIBRARY_LOADED: return 0;
+    case HOCKET__LIBRARY_ABSENT:
         return hocket__error(err, HOCKET_EUNSUPPORTED,
-            "keeping runs needs SQLite (Debian package libsqlite3-0): %s", dlerror());
-    void *address;
-/* POSIX lets a data pointer carry a function's address; ISO C has no cast for it. */
-#define LOOK_UP(name)                                                                              \
-    if (!(address = dlsym(handle, "sqlite3_" #name)))                                              \
-        goto missing;                                                                              \
-    memcpy(&lib->name, &address, sizeof(address));
-    HOCKET__SQLITE_MAP(LOOK_UP)
-#undef LOOK_UP
-    return 0;
-missing:
-    hocket__error(err, HOCKET_EUNSUPPORTED,
+            "keeping runs needs SQLite (Debian package libsqlite3-0): %s", why);
+    case HOCKET__LIBRARY_OTHER: break;
+    }
+#undef NAME
+    return hocket__error(err, HOCKET_EUNSUPPORTED,
         "%s is not an SQLite that runs can be kept with (Debian package libsqlite3-0): %s", library,
-        dlerror());
-    dlclose(handle);
-    return HOCKET_EUNSUPPORTED;
+        why);
 }
 
 static int fill(struct hocket__sqlite *lib, struct hocket_error *err)

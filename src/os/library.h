@@ -1,0 +1,19 @@
+/* Libraries that are loaded when they are first needed, as tables of their functions. */
+#pragma once
+
+enum hocket__library {
+    HOCKET__LIBRARY_LOADED,
+    HOCKET__LIBRARY_ABSENT, /* it is not there, or cannot be loaded now */
+    HOCKET__LIBRARY_OTHER,  /* it lacks a function, and is closed again */
+};
+
+/* Loads a library for as long as the process lives, and writes the addresses of its functions into `table`, a struct of
+ * nothing but pointers to functions. `names`: theirs in this order, each with a NUL behind it: "first\0second\0". A function
+ * that the library itself lacks is looked for when it is called. `why` gets the linker's own words for what is wrong, good
+ * until the thread loads another one. */
+enum hocket__library hocket__library_load(
+    const char *library, const char *names, void *table, const char **why);
+
+/* The address of what `symbol` names in a library that lies beside the one that this code is in, or else in the system's
+ * places; NULL and *why as above. */
+const void *hocket__library_component(const char *library, const char *symbol, const char **why);

@@ -1,0 +1,53 @@
+#include "os/library.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum hocket__library hocket__library_load(
+    const char *library, const char *names, void *table, const char **why)
+{
+    void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL), *address;
+    char *to = table;
+    if (!handle) {
+        *why = dlerror();
+        return HOCKET__LIBRARY_ABSENT;
+    }
+    for (const char *name = names; *name; name += strlen(name) + 1, to += sizeof(address)) {
+        address = dlsym(handle, name);
+        if (!address) {
+            *why = dlerror();
+            dlclose(handle);
+            return HOCKET__LIBRARY_OTHER;
+        }
+        /* POSIX lets a data pointer carry a function's address; ISO C has no cast for it. */
+        memcpy(to, &address, sizeof(address));
+    }
+    return HOCKET__LIBRARY_LOADED;
+}
+
+static void *open_beside(const char *library)
+{
+    char path[PATH_MAX];
+    Dl_info self;
+    void *here;
+    const void *(*us)(const char *, const char *, const char **) = hocket__library_component;
+    memcpy(&here, &us, sizeof(here));
+    const char *slash = dladdr(here, &self) ? strrchr(self.dli_fname, '/') : NULL;
+    if (!slash)
+        return NULL;
+    int n = snprintf(
+        path, sizeof(path), "%.*s/%s", (int) (slash - self.dli_fname), self.dli_fname, library);
+    return n < (int) sizeof(path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+const void *hocket__library_component(const char *library, const char *symbol, const char **why)
+{
+    void *handle = open_beside(library);
+    if (!handle)
+        handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    const void *found = handle ? dlsym(handle, symbol) : NULL;
+    *why = found ? NULL : dlerror();
+    return found;
+}
