@@ -8,7 +8,6 @@ local away = require "hocket.internal.base.away"
 local broker = require "hocket.broker"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
-local mail = require "hocket.internal.run.mail"
 
 local budget_wait = {}
 
@@ -35,7 +34,7 @@ end
 ---@return any ...
 function budget_wait.ask(run, op, err, looks, ask, refusal)
   local about = { project = err.project, limit = err.kind, ["until"] = err.resumes, until_ms = err.resumes_at * 1000 }
-  local shown <close> = mail.show(run, "budget", about, nil, op)
+  local shown <close> = run:show_wait("budget", about, nil, op)
   local answer
   repeat
     if not effects.value("look", {}, was_told, run, looks) then broker.shared():aside(away, "people", rest, run, err.resumes_at) end

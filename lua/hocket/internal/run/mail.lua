@@ -8,7 +8,6 @@ local json = require "hocket.json"
 local messages = require "hocket.internal.run.messages"
 local patient = require "hocket.internal.run.patient"
 local store = require "hocket.internal.core.store"
-local failed = require("hocket.internal.core.system").error
 
 local mail = {}
 
@@ -96,31 +95,6 @@ function mail.take(run, name, late)
   local open <close> = setmetatable({}, { __close = function() messages.withdraw(self, taker) end })
   broker.shared():aside(away, "run", wait, taker, late)
   return taker.value
-end
-
---- A wait that whoever looks at the run is shown (`waiting_for`), until the handle is closed: events `KIND_awaited`, and
---- `KIND_returned` with what the handle has by then as `more`.
----@param run hocket.Run
----@param kind "run"|"caller"|"budget"
----@param about table For the events: what it waits for.
----@param agent? string
----@param op? string
----@return table handle To be closed.
----@return hocket.Error? untold Nobody would ever wake it.
-function mail.show(run, kind, about, agent, op)
-  run.shown = (run.shown or 0) + 1
-  local id = kind:sub(1, 1) .. run.shown
-  local function event(type, more)
-    local payload = { id = id }
-    for name, value in pairs(about) do payload[name] = value end
-    for name, value in pairs(more or {}) do payload[name] = value end
-    return run:emit(kind .. type, payload, agent, op)
-  end
-  local _, untold = event "_awaited"
-  local handle = setmetatable({}, { __close = function(self)
-    if not run.parked then event("_returned", self.more) end
-  end })
-  return handle, untold and failed(untold)
 end
 
 return mail

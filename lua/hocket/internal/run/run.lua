@@ -394,6 +394,31 @@ function Run:tree()
   return self.accounts:tree()
 end
 
+--- Shows a wait of the run (`waiting_for`) until the handle is closed: events `KIND_awaited`, and `KIND_returned` with what the
+--- handle has by then as `more`.
+---@param kind "run"|"caller"|"budget"
+---@param about table For the events: what it waits for.
+---@param agent? string
+---@param op? string
+---@return table handle To be closed.
+---@return hocket.Error? untold Nobody would ever wake it.
+---@internal
+function Run:show_wait(kind, about, agent, op)
+  self.shown = (self.shown or 0) + 1
+  local id = kind:sub(1, 1) .. self.shown
+  local function event(type, more)
+    local payload = { id = id }
+    for name, value in pairs(about) do payload[name] = value end
+    for name, value in pairs(more or {}) do payload[name] = value end
+    return self:emit(kind .. type, payload, agent, op)
+  end
+  local _, untold = event "_awaited"
+  local handle = setmetatable({}, { __close = function(handle)
+    if not self.parked then event("_returned", handle.more) end
+  end })
+  return handle, untold and failed(untold)
+end
+
 --- See budget_wait.ask.
 ---@async
 ---@internal

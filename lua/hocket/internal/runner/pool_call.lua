@@ -11,7 +11,6 @@ local caught = require "hocket.internal.base.caught"
 local fiber = require "hocket.internal.core.fiber"
 local labels = require "hocket.internal.base.labels"
 local mail = require "hocket.internal.run.mail"
-local orchestrate = require "hocket.orchestrate"
 local permission = require "hocket.permission"
 local tool = require "hocket.tool"
 local failed = require("hocket.internal.core.system").error
@@ -44,7 +43,7 @@ local function ask(run, what, agent, op)
   local about = { name = "run " .. run.id, id = ("ask %s %d"):format(run.id, what.n), as = "ask " .. what.n }
   local ok, err, nobody = mail.send(call.caller, about, what, function() return is_called(run) end)
   if not ok then return nil, err, nobody end
-  local shown <close>, untold = mail.show(run, "caller", { caller = call.caller }, agent, op)
+  local shown <close>, untold = run:show_wait("caller", { caller = call.caller }, agent, op)
   if untold then return nil, untold end
   local name = "reply " .. what.n
   local watched <close> = not run.is_called and called.watch(run, run.id, call.caller, name, { uncalled = true }) or nil
@@ -150,9 +149,10 @@ end
 ---@async
 ---@param run hocket.Run
 ---@param input string
+---@param work fun(def: hocket.Agent, input: string, opts: table): hocket.Reply?, hocket.Error? orchestrate.call: that stands above.
 ---@return hocket.Reply?
 ---@return hocket.Error?
-function pool_call.answer(run, input)
+function pool_call.answer(run, input, work)
   local call = run.call
   local def, err = find(call)
   if not def then return nil, err end
@@ -165,7 +165,7 @@ function pool_call.answer(run, input)
   if call.talks then opts.history = history_of(call.history) end
   run.talk = opts.history
   fiber.context().depth = call.depth - 1
-  return orchestrate.call(def, input, opts)
+  return work(def, input, opts)
 end
 
 local simple = { string = true, number = true, boolean = true }

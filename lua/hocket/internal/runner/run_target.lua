@@ -180,7 +180,7 @@ local function work(run, target, input)
   if run.options.conversation then
     return require("hocket.internal.runner.chat").run(run, target, input, function(newest) return load_script(newest, run, nil) end)
   end
-  if target.call then return pool_call.answer(run, input) end
+  if target.call then return pool_call.answer(run, input, orchestrate.call) end
   if target.kind == "script" then return run_script(target, input, run) end
   return run_agent(target, input, run)
 end

@@ -211,7 +211,7 @@ local function call(step, tools)
     state = "failed"
     return nil, failure
   end
-  local shown <close>, untold = mail.show(run, "run", { child = child, pool = step.def.pool }, step.def.name, step.op)
+  local shown <close>, untold = run:show_wait("run", { child = child, pool = step.def.pool }, step.def.name, step.op)
   if untold then return nil, untold end
   local watched <close> = not made and called.watch(run, child, run.id, "run " .. child, { uncalled = true }) or nil
   local helpers = {}
