@@ -21,14 +21,14 @@ local permission = require "hocket.permission"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local lazy = require "hocket.internal.base.lazy"
-local scope = require "hocket.internal.work.scope"
+local scope = require "hocket.internal.session.scope"
 local Step = require "hocket.internal.work.step"
 local system = require "hocket.internal.core.system"
 local failed = system.error
 
 local keys = lazy "hocket.internal.agents.keys"
 local media = lazy "hocket.internal.base.media"
-local pool, pool_caller = lazy "hocket.internal.work.pool", lazy "hocket.internal.work.pool_caller"
+local pool, pool_caller = lazy "hocket.internal.pool.pool", lazy "hocket.internal.pool.caller"
 local contract, shortfall = lazy "hocket.internal.session.contract", lazy "hocket.internal.run.shortfall"
 
 local orchestrate = {}

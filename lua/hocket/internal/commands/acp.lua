@@ -1,7 +1,7 @@
 --- `hocket acp`: an agent or a team for an editor, over this process's standard input and output, one message a line.
 local acp = require "hocket.internal.serve.acp"
 local fiber = require "hocket.internal.core.fiber"
-local rule_check = require "hocket.internal.work.rule_check"
+local rule_check = require "hocket.internal.session.rule_check"
 local sockets = require "hocket.internal.core.socket"
 
 --- Bytes of one message, of what may wait to be sent; from how many on whoever sends waits.

@@ -6,7 +6,7 @@ local fiber = require "hocket.internal.core.fiber"
 local runs = require "hocket.internal.run.run"
 local service = require "hocket.internal.serve.mcp_service"
 local http = require "hocket.internal.base.lazy" "hocket.internal.mcp.server_http"
-local rule_check = require "hocket.internal.work.rule_check"
+local rule_check = require "hocket.internal.session.rule_check"
 local stdio = require "hocket.internal.mcp.server_stdio"
 local system = require "hocket.internal.core.system"
 

@@ -160,7 +160,7 @@ end
 ---@param id string
 function host.end_called(id)
   if component.missing "hocket.internal.runner.submit" then return end -- then it has submitted nothing
-  local ok, err = require "hocket.internal.run.patient"(require("hocket.internal.run.cancel").called, id)
+  local ok, err = require "hocket.internal.pool.retry"(require("hocket.internal.run.cancel").called, id)
   if not ok then require("hocket.internal.core.system").log("warn", ("run %s: what it has submitted last is not cancelled: %s"):format(id, err.message)) end
 end
 

@@ -19,11 +19,11 @@ local mod = require "hocket.internal.base.lazy" "hocket.internal.runner.mod"
 local prompt = require "hocket.internal.agents.prompt"
 local component = require "hocket.internal.base.component"
 local policy = require "hocket.internal.base.lazy" "hocket.internal.run.policy"
-local pool_call = require "hocket.internal.base.lazy" "hocket.internal.runner.pool_call"
+local pool_call = require "hocket.internal.base.lazy" "hocket.internal.pool.worker"
 local provider_place = require "hocket.internal.runner.provider_place"
 local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
 local recorded = require "hocket.internal.base.lazy" "hocket.internal.runner.recorded"
-local rule_check = require "hocket.internal.base.lazy" "hocket.internal.work.rule_check"
+local rule_check = require "hocket.internal.base.lazy" "hocket.internal.session.rule_check"
 local runner = require "hocket.internal.runner.run_agent"
 local runs = require "hocket.internal.run.run"
 local script = require "hocket.internal.base.script"
@@ -314,7 +314,7 @@ end
 
 local function find(path, options)
   if options.call then
-    local why = component.missing "hocket.internal.runner.pool_call"
+    local why = component.missing "hocket.internal.pool.worker"
     if why then return failure("unsupported", "a run of an agent's pool: " .. why) end
     return pool_call.target(options.call)
   end

@@ -5,10 +5,10 @@ local day_budget = require "hocket.internal.base.lazy" "hocket.internal.models.d
 local models = require "hocket.internal.base.lazy" "hocket.model"
 local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
 local provider_place = require "hocket.internal.runner.provider_place"
-local rule_check = require "hocket.internal.work.rule_check"
+local rule_check = require "hocket.internal.session.rule_check"
 local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
-local travel = require "hocket.internal.work.travel"
+local travel = require "hocket.internal.pool.bundle"
 local trust = require "hocket.internal.runner.trust"
 
 --- Whose workers take a run that says nothing else.

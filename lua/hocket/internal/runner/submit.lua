@@ -1,5 +1,5 @@
 --- A run that is submitted: put into the store, to be begun by a worker.
-local patient = require "hocket.internal.run.patient"
+local patient = require "hocket.internal.pool.retry"
 local store = require "hocket.internal.core.store"
 local submission = require "hocket.internal.runner.submission"
 

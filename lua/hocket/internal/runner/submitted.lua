@@ -14,9 +14,9 @@ local away = require "hocket.internal.base.away"
 local signals = require "hocket.internal.run.signals"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
-local called = require "hocket.internal.base.lazy" "hocket.internal.run.called"
+local called = require "hocket.internal.base.lazy" "hocket.internal.pool.called"
 local cancel = require "hocket.internal.base.lazy" "hocket.internal.run.cancel"
-local patient = require "hocket.internal.base.lazy" "hocket.internal.run.patient"
+local patient = require "hocket.internal.base.lazy" "hocket.internal.pool.retry"
 
 local submitted = {}
 

@@ -3,7 +3,7 @@
 --- orchestrate's.
 local core = require "hocket.internal.core.llm"
 local agents = require "hocket.agent"
-local scope = require "hocket.internal.work.scope"
+local scope = require "hocket.internal.session.scope"
 local facts_of = require "hocket.internal.agents.facts"
 local toolset = require "hocket.internal.session.toolset"
 local lazy = require "hocket.internal.base.lazy"

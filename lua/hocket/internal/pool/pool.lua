@@ -1,4 +1,4 @@
---- Agents with `pool:`: which of their calls are runs of their own. How such a call is made is internal/work/pool_caller.lua.
+--- Agents with `pool:`: which of their calls are runs of their own. How such a call is made is internal/pool/caller.lua.
 local agents = require "hocket.agent"
 local component = require "hocket.internal.base.component"
 local effects = require "hocket.internal.base.effects"
@@ -8,7 +8,7 @@ local failed = require("hocket.internal.core.system").error
 local pool = {}
 
 -- One of the modules that do it: they stand where those of servers do.
-local CALLER = "hocket.internal.work.lent"
+local CALLER = "hocket.internal.pool.remote_tools"
 
 --- Why an agent cannot work in its pool.
 ---@param def hocket.Agent

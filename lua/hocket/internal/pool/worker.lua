@@ -1,16 +1,16 @@
 --- A run that is one agent's call: somebody's agent has `pool:`, and a worker of that pool has taken it. What the call is made of stands in the
---- run's option `call`; who made it, and how it gets the result, is in internal/work/pool.lua.
+--- run's option `call`; who made it, and how it gets the result, is in internal/pool/pool.lua.
 ---
 --- What is the caller's is asked of the caller, and people are asked in its run: a message there, and one back.
 local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
 local core = require "hocket.internal.core.llm"
 local base64 = require "hocket.internal.base.base64"
-local called = require "hocket.internal.run.called"
+local called = require "hocket.internal.pool.called"
 local caught = require "hocket.internal.base.caught"
 local fiber = require "hocket.internal.core.fiber"
 local labels = require "hocket.internal.base.labels"
-local mail = require "hocket.internal.run.mail"
+local mail = require "hocket.internal.pool.wire"
 local permission = require "hocket.permission"
 local tool = require "hocket.tool"
 local failed = require("hocket.internal.core.system").error

@@ -6,10 +6,10 @@ local facts_of = require "hocket.internal.agents.facts"
 local json = require "hocket.json"
 local fiber = require "hocket.internal.core.fiber"
 local labels = require "hocket.internal.base.labels"
-local lent = require "hocket.internal.work.lent"
+local lent = require "hocket.internal.pool.remote_tools"
 local policy = require "hocket.internal.run.policy"
-local pool = require "hocket.internal.work.pool"
-local scope = require "hocket.internal.work.scope"
+local pool = require "hocket.internal.pool.pool"
+local scope = require "hocket.internal.session.scope"
 
 local pool_spec = {}
 

@@ -1,5 +1,5 @@
 --- An agent with `pool:` at work: its call is a run of its own, which any worker of that pool takes, here or on another
---- machine. This is the caller's side; the other one is internal/runner/pool_call.lua.
+--- machine. This is the caller's side; the other one is internal/pool/worker.lua.
 ---
 ---     call ─> what it is made of, as data ─> a run, queued ─> waits ─────> its result ─> reply, usage, labels
 ---                                                             ^  │ what it asks: the caller's tools, people
@@ -12,21 +12,21 @@ local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
 local ask = require "hocket.ask"
 local consent = require "hocket.internal.run.consent"
-local called = require "hocket.internal.run.called"
+local called = require "hocket.internal.pool.called"
 local effects = require "hocket.internal.base.effects"
 local flow = require "hocket.flow"
 local labels = require "hocket.internal.base.labels"
-local lent = require "hocket.internal.work.lent"
-local mail = require "hocket.internal.run.mail"
-local patient = require "hocket.internal.run.patient"
+local lent = require "hocket.internal.pool.remote_tools"
+local mail = require "hocket.internal.pool.wire"
+local patient = require "hocket.internal.pool.retry"
 local policy = require "hocket.internal.run.policy"
-local pool_end = require "hocket.internal.work.pool_end"
-local pool_share = require "hocket.internal.work.pool_share"
-local pool_spec = require "hocket.internal.work.pool_spec"
-local scope = require "hocket.internal.work.scope"
+local pool_end = require "hocket.internal.pool.settle"
+local pool_share = require "hocket.internal.pool.share"
+local pool_spec = require "hocket.internal.pool.spec"
+local scope = require "hocket.internal.session.scope"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
-local travel = require "hocket.internal.work.travel"
+local travel = require "hocket.internal.pool.bundle"
 
 local cancel = require "hocket.internal.base.lazy" "hocket.internal.run.cancel"
 

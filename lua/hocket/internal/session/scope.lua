@@ -8,7 +8,7 @@ local lazy = require "hocket.internal.base.lazy"
 local system = require "hocket.internal.core.system"
 
 local policy, ask, workdir = lazy "hocket.internal.run.policy", lazy "hocket.ask", lazy "hocket.internal.run.workdir"
-local egress, rule_check = lazy "hocket.internal.run.egress", lazy "hocket.internal.work.rule_check"
+local egress, rule_check = lazy "hocket.internal.run.egress", lazy "hocket.internal.session.rule_check"
 
 local scope = {}
 

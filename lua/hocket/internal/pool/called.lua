@@ -2,7 +2,7 @@
 --- copied; but the calls in it are the other's, which alone is told what comes of them. Who waits there for one looks at the row, and says
 --- to the run that it waits for nothing.
 local fiber = require "hocket.internal.core.fiber"
-local patient = require "hocket.internal.run.patient"
+local patient = require "hocket.internal.pool.retry"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 

@@ -6,7 +6,7 @@ local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local messages = require "hocket.internal.run.messages"
-local patient = require "hocket.internal.run.patient"
+local patient = require "hocket.internal.pool.retry"
 local store = require "hocket.internal.core.store"
 
 local mail = {}

@@ -4,9 +4,9 @@ local core = require "hocket.internal.core.llm"
 local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
 local labels = require "hocket.internal.base.labels"
-local patient = require "hocket.internal.run.patient"
+local patient = require "hocket.internal.pool.retry"
 local result_of = require "hocket.internal.run.result_of"
-local scope = require "hocket.internal.work.scope"
+local scope = require "hocket.internal.session.scope"
 local shortfall = require "hocket.internal.run.shortfall"
 local failed = require("hocket.internal.core.system").error
 
