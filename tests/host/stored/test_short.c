@@ -391,7 +391,7 @@ static char try_one(const struct way *w, live_fn *live, size_t n, size_t more, s
 /* HOCKET_LONG=1: every allocation. */
 static size_t step_of(const struct way *w, size_t more)
 {
-    return getenv("HOCKET_LONG") ? 1 : (w->foreign ? 4111 : 131) + more;
+    return getenv("HOCKET_LONG") ? 1 : (w->foreign ? 9973 : 347) + more;
 }
 
 static void test_memory(void **state)
