@@ -20,7 +20,7 @@ local function to_json(result)
 end
 
 --- Every operation returns `result, nil` or `nil, error, result`: a table that becomes the JSON of
---- the answer; its `text` is the answer's text.
+--- the answer; its `text` is the answer's text. A module is the function, or has it under the operation's name.
 local operations = {
   run = "hocket.internal.runner.run_target",
   attach = "hocket.internal.commands.attach",
@@ -50,7 +50,7 @@ local operations = {
   answer = "hocket.internal.commands.answer",
   say = "hocket.internal.commands.say",
   signal = "hocket.internal.commands.signal",
-  submit = "hocket.internal.runner.submit",
+  submit = "hocket.internal.runner.submission",
   schedule = "hocket.internal.commands.workers.schedule",
   budget = "hocket.internal.commands.workers.budget",
   work = "hocket.internal.commands.workers.work",
@@ -69,6 +69,12 @@ function host.prepare()
   for _, name in ipairs { "hocket", "hocket.internal.runner.run_target", "hocket.internal.runner.builtins", "hocket.prices" } do require(name) end
 end
 
+local function perform(module, name, args, journal, id)
+  local made = require(module)
+  local operation = type(made) == "table" and made[name] or made
+  return operation(args, journal, id)
+end
+
 ---@async
 ---@param name string
 ---@param args string JSON
@@ -83,7 +89,7 @@ function host.start(name, args, journal, id)
   if not module then return "not_found", "", "{}", ("there is no operation '%s'"):format(name) end
   local why = component.missing(module)
   if why then return "unsupported", "", "{}", ("operation '%s': %s"):format(name, why) end
-  local ok, result, err, partial = pcall(require(module), json.decode(args), journal, id)
+  local ok, result, err, partial = pcall(perform, module, name, json.decode(args), journal, id)
   if require("hocket.internal.core.fiber").self():cancelled() then
     return "cancelled", "", ok and to_json(partial) or "{}", "cancelled"
   elseif not ok then
@@ -159,7 +165,7 @@ end
 ---@async
 ---@param id string
 function host.end_called(id)
-  if component.missing "hocket.internal.runner.submit" then return end -- then it has submitted nothing
+  if component.missing "hocket.internal.runner.submission" then return end -- then it has submitted nothing
   local ok, err = require "hocket.internal.pool.retry"(require("hocket.internal.run.cancel").called, id)
   if not ok then require("hocket.internal.core.system").log("warn", ("run %s: what it has submitted last is not cancelled: %s"):format(id, err.message)) end
 end

@@ -14,7 +14,7 @@ local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 local tree = require "hocket.internal.base.tree"
 
-local travel = {}
+local bundle = {}
 
 --- Files, bytes of all, and of one.
 local MAX_FILES, MAX_BYTES, MAX_FILE = 1000, 16 << 20, 20 << 20
@@ -127,7 +127,7 @@ end
 ---@param other? string A path that is not below the target: of agents that a script has loaded from there.
 ---@return {generation: string, files: table<string, string>, cwd: string}?
 ---@return hocket.Error?
-function travel.of(path, admitted, attached, other)
+function bundle.of(path, admitted, attached, other)
   local with = carried.here()
   local cwd = with and with.cwd or sources.real "." or "/"
   local self = { cwd = cwd, texts = {}, roots = json.array {}, count = 0, bytes = 0, scripts = admitted.runs, sim = admitted.sim }
@@ -144,4 +144,4 @@ function travel.of(path, admitted, attached, other)
   return { generation = "travel-" .. system.digest(head):sub(1, 32), files = files, cwd = cwd }
 end
 
-return travel
+return bundle

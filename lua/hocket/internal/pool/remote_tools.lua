@@ -11,7 +11,7 @@ local tool = require "hocket.tool"
 local tool_effect = require "hocket.internal.base.lazy" "hocket.internal.session.tool_effect"
 local failed = require("hocket.internal.core.system").error
 
-local lent = {}
+local remote_tools = {}
 
 --- Toolsets that are nothing without the caller's board and document.
 local of_callers = { specialist = true }
@@ -54,7 +54,7 @@ local function env_of(step)
     task_ids = opts.task_ids, model = opts.model, allowed = step.allowed, member = opts.member }
 end
 
----@class hocket.Lent
+---@class hocket.RemoteTools
 ---@field tools hocket.Tool[]
 ---@field names string[] Of tools that are found where the agent works.
 ---@field env table
@@ -62,9 +62,9 @@ end
 
 --- The tools that an agent gets of its caller.
 ---@param step hocket.Step
----@return hocket.Lent?
+---@return hocket.RemoteTools?
 ---@return hocket.Error?
-function lent.of(step)
+function remote_tools.of(step)
   local opts, names = step.opts, {}
   local mine, others = split(opts.extra_tools)
   append(names, mine)
@@ -82,9 +82,9 @@ function lent.of(step)
 end
 
 --- The same as data, for the run that the agent works in.
----@param self hocket.Lent
+---@param self hocket.RemoteTools
 ---@return table[]
-function lent.describe(self)
+function remote_tools.describe(self)
   local list = {}
   for i, one in ipairs(self.tools) do
     local fence = one.fence and { kind = one.fence[1], whose = one.fence[2], empty = one.fence.empty }
@@ -129,11 +129,11 @@ end
 
 --- Makes a call that the agent asks for.
 ---@async
----@param self hocket.Lent
+---@param self hocket.RemoteTools
 ---@param step hocket.Step
 ---@param asked {tool: string, arguments: table}
 ---@return {text?: string, error?: string, labels: integer} answer
-function lent.call(self, step, asked)
+function remote_tools.call(self, step, asked)
   local one, marks = self.by_name[asked.tool], {}
   if not one then return { error = ("there is no tool '%s' here"):format(tostring(asked.tool)), labels = 0 } end
   local args, wrong = fitting(one, asked.arguments)
@@ -149,4 +149,4 @@ function lent.call(self, step, asked)
   return { text = text, error = err, labels = bits_of(step, one, marks) }
 end
 
-return lent
+return remote_tools

@@ -12,7 +12,7 @@ local broker = require "hocket.broker"
 local fiber = require "hocket.internal.core.fiber"
 local messages = require "hocket.internal.run.messages"
 
-local pool_share = {}
+local share = {}
 
 local kinds = { "turns", "tool_calls", "tokens", "cost" }
 
@@ -71,20 +71,20 @@ end
 ---@param id integer Its account.
 ---@param own hocket.Budget? Its own limits.
 ---@return hocket.Lending
----@return table? share Its limits, for the run that it is.
-function pool_share.begin(step, id, own)
+---@return table? limits Its limits, for the run that it is.
+function share.begin(step, id, own)
   local run = step.run
   local self = setmetatable({ run = run, id = id, own = {}, above = call_above(step), asks = 0, tools = {} }, Lending)
   step.lending, run.lendings = self, run.lendings or {}
   table.insert(run.lendings, self)
-  local share = { warn_at = 0, seconds = run.accounts:time(id) }
+  local limits = { warn_at = 0, seconds = run.accounts:time(id) }
   for _, kind in ipairs(kinds) do
     self.own[kind] = own ~= nil and own[kind] ~= nil
     self:lend(kind, 0)
-    share[kind] = run.accounts:left(id, kind)
+    limits[kind] = run.accounts:left(id, kind)
   end
-  local is_limited = share.seconds or share.turns or share.tool_calls or share.tokens or share.cost
-  return self, is_limited and share or nil
+  local is_limited = limits.seconds or limits.turns or limits.tool_calls or limits.tokens or limits.cost
+  return self, is_limited and limits or nil
 end
 
 -- ---- More -----------------------------------------------------------------------------------------
@@ -181,6 +181,6 @@ end
 
 Lending.__close = Lending.close
 
-pool_share.kinds = { turns = true, tool_calls = true, tokens = true, cost = true }
+share.kinds = { turns = true, tool_calls = true, tokens = true, cost = true }
 
-return pool_share
+return share

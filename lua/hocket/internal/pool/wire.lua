@@ -6,17 +6,18 @@ local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local messages = require "hocket.internal.run.messages"
-local patient = require "hocket.internal.pool.retry"
+local retry = require "hocket.internal.pool.retry"
 local store = require "hocket.internal.core.store"
+local system = require "hocket.internal.core.system"
 
-local mail = {}
+local wire = {}
 
 --- Seconds after which a run that waits may be put away until there is something for it. Before, it stays at hand: not for long
 --- where it is in the way of others.
 local AT_HAND, IN_THE_WAY = 1, 0.05
 
 --- Whether this process does as many runs as it may: its worker says so.
-mail.is_full = false
+wire.is_full = false
 
 -- Said before, or said to somebody who does not hear any more: both are fine.
 local heard = { exists = true, not_found = true }
@@ -26,7 +27,7 @@ local function post(to, id, said, fields, may)
   local function put()
     local allowed, why, nobody = may()
     if not allowed then return nil, why, nobody end
-    local ok, err = patient(store.message, to, { id = id, json = said }) -- nobody would say it again
+    local ok, err = retry(store.message, to, { id = id, json = said }) -- nobody would say it again
     if ok or heard[err.code] then return true end
     return nil, err
   end
@@ -42,7 +43,7 @@ end
 ---@return boolean? said
 ---@return hocket.Error?
 ---@return boolean? more
-function mail.send(to, about, value, may)
+function wire.send(to, about, value, may)
   local said = json.encode { wish = "signal", name = about.name, value = value }
   local fields = { to = to, id = about.as or about.id, said = about.as and json.encode(value) or said }
   return post(to, about.id, said, fields, may)
@@ -51,10 +52,10 @@ end
 --- Stops another run, as Run:stop does: each of its agents makes one more call at most.
 ---@async
 ---@param to string
----@param may fun(): boolean?, hocket.Error? As for mail.send.
+---@param may fun(): boolean?, hocket.Error? As for wire.send.
 ---@return boolean? said
 ---@return hocket.Error?
-function mail.stop(to, may)
+function wire.stop(to, may)
   local said = json.encode { wish = "stop" }
   return post(to, "stop", said, { to = to, id = "stop", said = said }, may)
 end
@@ -68,7 +69,7 @@ local function look(taker, late)
 end
 
 local function patience()
-  return mail.is_full and IN_THE_WAY or AT_HAND
+  return wire.is_full and IN_THE_WAY or AT_HAND
 end
 
 local function wait(taker, late)
@@ -85,7 +86,7 @@ end
 ---@param name string
 ---@param late? fun(): any, number? Is called when it has waited for a second: what is to be taken in its place, or nil; and after how many more it is called again.
 ---@return any value
-function mail.take(run, name, late)
+function wire.take(run, name, late)
   local self = messages.of(run)
   local first = messages.take(self, name)
   if first then return first.value end
@@ -97,4 +98,54 @@ function mail.take(run, name, late)
   return taker.value
 end
 
-return mail
+-- ---- Whose call a run is ---------------------------------------------------------------------------------------
+-- Its row says so (`caller`). A fork has the log of its parent, and a copy in another store has that of the run that was copied; but
+-- the calls in it are the other's, which alone is told what comes of them. Who waits there for one looks at the row, and says to
+-- the run that it waits for nothing.
+
+--- Seconds between two attempts to say something to a run whose log is not used up yet.
+local AGAIN = 0.001
+
+--- Whether there is a run `id`, and `caller` has called it.
+---@async
+---@param id string
+---@param caller string
+---@return boolean? is_so
+---@return hocket.Error?
+function wire.is_call_of(id, caller)
+  local row, err = retry(store.find, id)
+  if row then return row.caller == caller end
+  if err.code == "not_found" then return false end
+  return nil, err
+end
+
+local function watch(self, run, id, caller, name, value)
+  local is_so, err = wire.is_call_of(id, caller)
+  if is_so == nil then system.log("warn", ("run %s: whose call %s is cannot be read: %s"):format(run.id, id, err.message)) end
+  if is_so ~= false then return end
+  while not self.over and not run.journal:finished() do
+    local ok, wrong = run:signal(name, value)
+    if ok or wrong.code ~= "state" then return end
+    fiber.sleep(AGAIN)
+  end
+end
+
+--- Says `value` to the run under `name`, once its log is used up, if `id` is no call of `caller`: until the handle is closed.
+--- Nothing of the looking is in its log, only what was said.
+---@param run hocket.Run
+---@param id string
+---@param caller string
+---@param name string
+---@param value any Data.
+---@return table handle To be closed.
+function wire.watch_caller(run, id, caller, name, value)
+  local self = {}
+  local at_work = fiber.outside(watch, self, run, id, caller, name, value)
+  at_work:serve()
+  return setmetatable(self, { __close = function()
+    self.over = true
+    at_work:cancel()
+  end })
+end
+
+return wire

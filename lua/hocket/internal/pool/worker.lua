@@ -1,21 +1,20 @@
 --- A run that is one agent's call: somebody's agent has `pool:`, and a worker of that pool has taken it. What the call is made of stands in the
---- run's option `call`; who made it, and how it gets the result, is in internal/pool/pool.lua.
+--- run's option `call`; who made it, and how it gets the result, is in internal/pool/caller.lua.
 ---
 --- What is the caller's is asked of the caller, and people are asked in its run: a message there, and one back.
 local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
 local core = require "hocket.internal.core.llm"
 local base64 = require "hocket.internal.base.base64"
-local called = require "hocket.internal.pool.called"
 local caught = require "hocket.internal.base.caught"
 local fiber = require "hocket.internal.core.fiber"
 local labels = require "hocket.internal.base.labels"
-local mail = require "hocket.internal.pool.wire"
+local wire = require "hocket.internal.pool.wire"
 local permission = require "hocket.permission"
 local tool = require "hocket.tool"
 local failed = require("hocket.internal.core.system").error
 
-local pool_call = {}
+local worker = {}
 
 -- ---- What is asked of the caller ---------------------------------------------------------------------
 
@@ -26,7 +25,7 @@ end
 
 local function is_called(run)
   if not run.is_called then
-    local own, err = called.by(run.id, run.call.caller)
+    local own, err = wire.is_call_of(run.id, run.call.caller)
     if own == false then return uncalled() end
     if not own then return nil, err end
     run.is_called = true
@@ -41,13 +40,13 @@ local function ask(run, what, agent, op)
   what.n = call.asked
   what.labels = run.labels and labels.names(run.labels.bits) or nil -- what it asks may be made of all that it has read
   local about = { name = "run " .. run.id, id = ("ask %s %d"):format(run.id, what.n), as = "ask " .. what.n }
-  local ok, err, nobody = mail.send(call.caller, about, what, function() return is_called(run) end)
+  local ok, err, nobody = wire.send(call.caller, about, what, function() return is_called(run) end)
   if not ok then return nil, err, nobody end
   local shown <close>, untold = run:show_wait("caller", { caller = call.caller }, agent, op)
   if untold then return nil, untold end
   local name = "reply " .. what.n
-  local watched <close> = not run.is_called and called.watch(run, run.id, call.caller, name, { uncalled = true }) or nil
-  local answer = mail.take(run, name)
+  local watched <close> = not run.is_called and wire.watch_caller(run, run.id, call.caller, name, { uncalled = true }) or nil
+  local answer = wire.take(run, name)
   if type(answer) == "table" and answer.uncalled then return uncalled() end
   if type(answer) == "table" then return answer end
   return nil, failed { code = "parse", message = ("the run %s has answered what cannot be read"):format(call.caller) }
@@ -123,7 +122,7 @@ end
 --- A run begins that is one.
 ---@param run hocket.Run
 ---@param call table Its option.
-function pool_call.begin(run, call)
+function worker.begin(run, call)
   run.call = call
   if call.may_ask then run.relay = relay(run) end
   if run.options.budget then run.more = more(run) end
@@ -133,7 +132,7 @@ end
 --- Its target: what the caller's was, as far as that says where things are found.
 ---@param call table
 ---@return table
-function pool_call.target(call)
+function worker.target(call)
   local of = call.target or {}
   return { kind = "agent", path = of.path or "", dir = of.dir, call = true }
 end
@@ -152,7 +151,7 @@ end
 ---@param work fun(def: hocket.Agent, input: string, opts: table): hocket.Reply?, hocket.Error? orchestrate.call: that stands above.
 ---@return hocket.Reply?
 ---@return hocket.Error?
-function pool_call.answer(run, input, work)
+function worker.answer(run, input, work)
   local call = run.call
   local def, err = find(call)
   if not def then return nil, err end
@@ -181,7 +180,7 @@ end
 ---@param reply? hocket.Reply
 ---@param err? hocket.Error
 ---@return table
-function pool_call.outcome(run, reply, err)
+function worker.outcome(run, reply, err)
   local told = { ok = reply ~= nil, error = not reply and data_of(caught.error(err)) or nil, answered = run.answered, usage = run:usage(),
     counted = base64.encode(run.accounts:counted(account.ROOT) or ""), labels = run.labels and labels.names(run.labels.bits) or nil,
     history = run.talk and { lines = run.talk:lines(), labels = run.talk:labels() } or nil }
@@ -191,4 +190,4 @@ function pool_call.outcome(run, reply, err)
   return told
 end
 
-return pool_call
+return worker

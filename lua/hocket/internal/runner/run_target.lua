@@ -19,7 +19,7 @@ local mod = require "hocket.internal.base.lazy" "hocket.internal.runner.mod"
 local prompt = require "hocket.internal.agents.prompt"
 local component = require "hocket.internal.base.component"
 local policy = require "hocket.internal.base.lazy" "hocket.internal.run.policy"
-local pool_call = require "hocket.internal.base.lazy" "hocket.internal.pool.worker"
+local worker = require "hocket.internal.base.lazy" "hocket.internal.pool.worker"
 local provider_place = require "hocket.internal.runner.provider_place"
 local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
 local recorded = require "hocket.internal.base.lazy" "hocket.internal.runner.recorded"
@@ -180,7 +180,7 @@ local function work(run, target, input)
   if run.options.conversation then
     return require("hocket.internal.runner.chat").run(run, target, input, function(newest) return load_script(newest, run, nil) end)
   end
-  if target.call then return pool_call.answer(run, input, orchestrate.call) end
+  if target.call then return worker.answer(run, input, orchestrate.call) end
   if target.kind == "script" then return run_script(target, input, run) end
   return run_agent(target, input, run)
 end
@@ -316,7 +316,7 @@ local function find(path, options)
   if options.call then
     local why = component.missing "hocket.internal.pool.worker"
     if why then return failure("unsupported", "a run of an agent's pool: " .. why) end
-    return pool_call.target(options.call)
+    return worker.target(options.call)
   end
   if effects.here() then return targets.kept(path) end
   local target, err = targets.newest(path)
@@ -342,7 +342,7 @@ return function(args, journal, id)
   local run = runs.new { journal = journal, id = id or system.run_id(), options = options }
   run.owns_scope, run.tell_delta, run.began_with = true, args.tell_delta or run.tell_delta, state
   if run.options.typed and not options.call then note_typed(run, args.input) end
-  if options.call and target then pool_call.begin(run, options.call) end
+  if options.call and target then worker.begin(run, options.call) end
   run.target, run.generation, run.carried = target, target and target.generation, carried.here()
   run.buffers = targets.texts()
   set_prices(run.options.prices)
@@ -369,7 +369,7 @@ return function(args, journal, id)
   if not went then reply, failed = nil, instead_of_cancelled(run) or reply end
   local ending = outcome(reply, failed, run.options.conversation)
   local result = run:result(ending)
-  if run.call then result.call = pool_call.outcome(run, reply, failed) end
+  if run.call then result.call = worker.outcome(run, reply, failed) end
   if not ending.ok then return nil, ending.error, result end
   return result
 end

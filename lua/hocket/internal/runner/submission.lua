@@ -1,14 +1,16 @@
 --- What is put into the store for a run that a worker begins (`hocket work`), now or at its time: its row and the files that it
 --- needs. Nothing of it is done here; what is wrong with its target, and whether its Lua may run, is said here.
+local bundle = require "hocket.internal.pool.bundle"
 local consent = require "hocket.internal.run.consent"
 local day_budget = require "hocket.internal.base.lazy" "hocket.internal.models.day_budget"
 local models = require "hocket.internal.base.lazy" "hocket.model"
 local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
 local provider_place = require "hocket.internal.runner.provider_place"
 local rule_check = require "hocket.internal.session.rule_check"
+local retry = require "hocket.internal.pool.retry"
+local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
-local travel = require "hocket.internal.pool.bundle"
 local trust = require "hocket.internal.runner.trust"
 
 --- Whose workers take a run that says nothing else.
@@ -109,12 +111,31 @@ function submission.prepare(args)
   ok, err = check_model(options.model)
   if not ok then return nil, err end
   local files
-  files, err = travel.of(args.target, admitted, options.files)
+  files, err = bundle.of(args.target, admitted, options.files)
   if not files then return nil, err end
   local made, id = options_of(args, files.cwd), args.id or system.run_id()
   made.project = args.project or made.project
   return { id = id, target = args.target, input = args.input, options = consent.marked(id, args.target, args.input, made),
     pool = args.pool or POOL, due_ms = args.due_ms, caller = args.caller, project = made.project, files = files.files, files_of = files.generation }
+end
+
+-- Who has no log that knows of it tries no more where the store is away: it may be there.
+local function put(made, waits)
+  if not waits then return store.submit(made) end
+  return retry(store.submit, made)
+end
+
+--- Puts it into the store, to be begun by a worker.
+---@async
+---@param args hocket.Submission
+---@return {id: string, text: string, pool: string}?
+---@return hocket.Error?
+function submission.submit(args)
+  local made, err = submission.prepare(args)
+  local id
+  if made then id, err = put(made, args.waits) end
+  if not id then return nil, err end
+  return { id = id, text = id, pool = made.pool }
 end
 
 return submission

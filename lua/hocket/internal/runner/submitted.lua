@@ -14,13 +14,13 @@ local away = require "hocket.internal.base.away"
 local signals = require "hocket.internal.run.signals"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
-local called = require "hocket.internal.base.lazy" "hocket.internal.pool.called"
 local cancel = require "hocket.internal.base.lazy" "hocket.internal.run.cancel"
-local patient = require "hocket.internal.base.lazy" "hocket.internal.pool.retry"
+local retry = require "hocket.internal.base.lazy" "hocket.internal.pool.retry"
+local wire = require "hocket.internal.base.lazy" "hocket.internal.pool.wire"
 
 local submitted = {}
 
-local SUBMIT = "hocket.internal.runner.submit"
+local SUBMIT = "hocket.internal.runner.submission"
 --- No time of day is later, in seconds since 1970: 9999-12-31.
 local LAST = 253402300800
 --- Seconds between two looks, where nothing tells of the end.
@@ -194,7 +194,7 @@ end
 
 -- Waits for a store that is away. Where an answer was lost, or a process that is gone had begun it (`again`), what is cancelled is so by us.
 local function end_it(id, again)
-  return patient(function()
+  return retry(function()
     local how, err, state = cancel.run(id)
     if not how and again and state == "cancelled" then return state end
     again = true
@@ -205,7 +205,7 @@ end
 -- A fork has its parent's handles, whose runs the parent goes on to wait for.
 local function end_one(self, again)
   if not self.caller then return cancel.run(self.id) end
-  local own, err = called.by(self.id, self.caller)
+  local own, err = wire.is_call_of(self.id, self.caller)
   if own then return end_it(self.id, again) end
   return nil, err or { code = "denied", message = ("run %s was submitted by another run, of which this one is a fork or a copy"):format(self.id) }
 end
@@ -223,7 +223,7 @@ end
 -- A process that is gone had begun it: the id says whether it came to that. Files that it needed then may be gone.
 local function once_more(id, submit)
   return function()
-    local row, err = patient(store.find, id)
+    local row, err = retry(store.find, id)
     if row then return id end
     if err.code ~= "not_found" then return nil, err end
     return submit()
@@ -232,7 +232,7 @@ end
 
 -- In a run that is kept the id is known to its log alone: what is there of it was put by an attempt whose answer was lost.
 local function put(args)
-  local made, err = require "hocket.internal.runner.submit"(args)
+  local made, err = require("hocket.internal.runner.submission").submit(args)
   if made or args.waits and err.code == "exists" then return args.id end
   return nil, err
 end

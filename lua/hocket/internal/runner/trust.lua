@@ -4,7 +4,7 @@
 ---     named as a script, --trust, HOCKET_TRUST    nothing is asked
 ---     remembered                                  the folder's path with the digest of its Lua, as it is now
 ---     otherwise                                   asked, where somebody is there, and remembered; or refused
----     travels with a run                          asked of when it was submitted (runner/submit.lua)
+---     travels with a run                          asked of when it was submitted (runner/submission.lua)
 ---
 --- Agents in Markdown are no code: a folder that has only those is never asked about.
 local effects = require "hocket.internal.base.effects"

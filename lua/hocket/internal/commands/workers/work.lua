@@ -14,12 +14,12 @@ local flow = require "hocket.flow"
 local fs = require "hocket.internal.core.fs"
 local firing = require "hocket.internal.schedule.firing"
 local json = require "hocket.json"
-local mail = require "hocket.internal.pool.wire"
-local patient = require "hocket.internal.pool.retry"
+local retry = require "hocket.internal.pool.retry"
 local rule_check = require "hocket.internal.session.rule_check"
 local runs = require "hocket.internal.run.run"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
+local wire = require "hocket.internal.pool.wire"
 
 --- Seconds between two looks for work, and while the store is away.
 local LOOK, AWAY = 0.5, 1
@@ -50,7 +50,7 @@ local function give_up(self, row)
   local message = why and ("%d workers could not go on with it: %s"):format(row.attempts, why.why)
     or ("the worker's process ended %d times in the middle of this run, at the same place: it is not tried again"):format(row.attempts)
   local result = { run = row.id, ok = false, text = "", finish = "error", error = { code = why and why.code or "state", message = message } }
-  local ok, err = patient(cancel.calls, row.id)
+  local ok, err = retry(cancel.calls, row.id)
   if ok then ok, err = store.finish(row.id, row.fence, "failed", json.encode(result)) end
   self:tell("run_ended", { id = row.id, target = row.target, code = ok and "failed" or err.code, message = ok and message or err.message, seconds = 0 })
 end
@@ -138,7 +138,7 @@ end
 
 -- Runs, if some are due and there is room for them.
 local function take(self)
-  mail.is_full = self.n >= self.max
+  wire.is_full = self.n >= self.max
   if self.suspect then return prove(self) end
   if self.pause then
     fiber.sleep(self.pause)
