@@ -72,7 +72,8 @@ static void ask(struct client *c)
         .on_done = on_done,
         .ud = c,
     };
-    must(b, hocket__llm_start(b->http, &b->slab.a, &spec, &c->call, &err), &err);
+    must(b, hocket__llm_start(hocket__http_transport(b->http), &b->slab.a, &spec, &c->call, &err),
+        &err);
 }
 
 static void begin(struct client *c)

@@ -70,6 +70,7 @@ static void fill(struct hocket__runtime *rt, const struct hocket_options *o, uv_
     rt->alloc_copy = (struct hocket_allocator){ hocket__kept_alloc, rt };
     rt->alloc = &rt->alloc_copy;
     rt->loop = loop;
+    hocket__runtime_init_direct(rt);
     rt->log_cb = o->log_cb;
     rt->log_ud = o->log_ud;
     rt->getenv_cb = o->getenv_cb;

@@ -54,14 +54,41 @@ static struct hocket__http_options http_options(struct hocket__runtime *rt, cons
     };
 }
 
-struct hocket__http *hocket__runtime_http(struct hocket__runtime *rt, struct hocket_error *err)
+static struct hocket__runtime *runtime_of(const struct hocket__transport *t)
 {
+    return hocket__container_of(t, struct hocket__runtime, direct);
+}
+
+static int64_t start(struct hocket__transport *t, const struct hocket__http_spec *spec,
+    const struct hocket__http_handler *handler, void *ud, struct hocket_error *err)
+{
+    struct hocket__runtime *rt = runtime_of(t);
     if (!rt->http) {
         struct hocket__http_options o = http_options(rt, &rt->budget_end_ns);
-        if (hocket__http_new(&o, &rt->http, err) < 0)
-            return NULL;
+        int rc = hocket__http_new(&o, &rt->http, err);
+        if (rc < 0)
+            return rc;
     }
-    return rt->http;
+    return hocket__http_start(rt->http, spec, handler, ud, err);
+}
+
+/* What is under way has ended with HTTP, which the end of the runtime closes before the objects of Lua. */
+static void cancel(struct hocket__transport *t, int64_t id)
+{
+    if (runtime_of(t)->http)
+        hocket__http_cancel(runtime_of(t)->http, id);
+}
+
+static bool multiplexed(const struct hocket__transport *t, int64_t id)
+{
+    const struct hocket__http *http = runtime_of(t)->http;
+    return http && hocket__http_multiplexed(http, id);
+}
+
+void hocket__runtime_init_direct(struct hocket__runtime *rt)
+{
+    static const struct hocket__transport_ops ops = { start, cancel, multiplexed };
+    rt->direct.ops = &ops;
 }
 
 struct hocket__relay *hocket__runtime_relay(struct hocket__runtime *rt, struct hocket_error *err)

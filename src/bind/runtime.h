@@ -10,6 +10,7 @@
 #include "base/private.h"
 #include "base/status.h"
 #include "net/deadline.h"
+#include "net/transport.h"
 #include "os/clock.h"
 #include "os/launcher.h"
 #include "os/own.h"
@@ -63,6 +64,8 @@ struct hocket__runtime {
     struct hocket__list closers;
     bool closing;
     struct hocket__http *http;
+    struct hocket__transport
+        direct; /* the same, opened by the first request that goes through it */
     struct hocket__runtime_store *store; /* NULL: no run is kept (bind/store/store.h) */
     struct hocket__relay *relay;         /* the transport of model calls in thread mode */
     bool threaded;
@@ -138,10 +141,10 @@ HOCKET__PRIVATE struct hocket__runtime *hocket__runtime(lua_State *L);
 /* Pushes the runtime's userdata: what open functions take as their upvalue. */
 void hocket__runtime_push(lua_State *L);
 
-/* The transport, opened at its first use; NULL with *err filled when that fails. */
-struct hocket__http *hocket__runtime_http(struct hocket__runtime *rt, struct hocket_error *err);
+/* Sets rt->direct up. */
+void hocket__runtime_init_direct(struct hocket__runtime *rt);
 
-/* The same on a thread of its own, which starts with it; for model calls in thread mode. */
+/* HTTP on a thread of its own, which starts with it; for model calls in thread mode. NULL with *err filled when that fails. */
 struct hocket__relay *hocket__runtime_relay(struct hocket__runtime *rt, struct hocket_error *err);
 
 /* How many requests are under way. */

@@ -39,19 +39,22 @@ static int64_t ask(struct hocket__cassette *c, struct hocket__str line, struct p
     struct hocket__str value;
     struct hocket_error err;
     struct hocket__buf body;
-    struct hocket__http_spec spec = { .method = "POST", .url = "/p", .body = &body };
-    struct hocket__cassette_label label = { HOCKET__STR("x"), 0, HOCKET__STR("") };
+    struct hocket__http_spec spec = {
+        .method = "POST", .url = "/p", .body = &body, .label = { .to = HOCKET__STR("x") }
+    };
+    struct hocket__transport *t = hocket__cassette_transport(c);
     if (!hocket__json_find(line, "body", &value))
         return 0;
     hocket__buf_init(&body, &hocket__malloc, 0);
     hocket__buf_addstr(&body, value);
-    int64_t id = hocket__cassette_start(c, NULL, &label, &spec, &handler, x, &err);
+    int64_t id = t->ops->start(t, &spec, &handler, x, &err);
     hocket__buf_deinit(&body);
     return id;
 }
 
 static void play(struct hocket__cassette *c, struct hocket__str text, uv_loop_t *loop)
 {
+    struct hocket__transport *t = hocket__cassette_transport(c);
     struct part parts[8] = { { 0 } };
     int64_t ids[8] = { 0 };
     const char *p = text.p, *end = p + text.n;
@@ -65,7 +68,7 @@ static void play(struct hocket__cassette *c, struct hocket__str text, uv_loop_t 
         uv_run(loop, UV_RUN_NOWAIT);
     for (int i = 0; i < 8; i++)
         if (ids[i] > 0 && !parts[i].done)
-            hocket__cassette_cancel(c, NULL, ids[i]);
+            t->ops->cancel(t, ids[i]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

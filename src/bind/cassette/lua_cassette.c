@@ -1,21 +1,20 @@
 /* hocket.internal.core.cassette: records the model exchanges of a run in a file, or replays them. Which
- * cassette a call belongs to, its fiber's context says.
- *
- * The tape is found by the running fiber's context, so that two runs in one host may record and
- * replay beside each other, and agents that a run has started use its tape. */
+ * cassette a call belongs to, its fiber's context says (bind/transport.h). */
 
 #include "bind/cassette/cassette.h"
 
 #include "bind/fiber/fiber.h"
 #include "bind/journal/journal.h"
 #include "bind/json/json.h"
+#include "bind/transport.h"
 #include "bind/util.h"
 #include "os/file.h"
 
-#define META       "hocket.cassette"
+#define META       hocket__transport_name
 #define REPLAY_MAX ((size_t) 1 << 30) /* bytes of a file that is replayed */
 
 struct tape {
+    struct hocket__transport *transport; /* the cassette's */
     struct hocket__runtime *rt;
     struct hocket__cassette *cassette;
     char *path;
@@ -32,30 +31,12 @@ static struct tape *check_tape(lua_State *L)
 
 /* ---- The context ------------------------------------------------------------------- */
 
-struct hocket__cassette *hocket__cassette_push(lua_State *L)
+struct hocket__cassette *hocket__cassette_here(lua_State *L, struct hocket__runtime *rt)
 {
-    struct hocket__fiber *f = hocket__fiber_here(L);
-    if (!f || !f->rt->taped) {
-        lua_pushnil(L);
-        return NULL;
-    }
-    lua_rawgeti(L, LUA_REGISTRYINDEX, f->rt->anchor);
-    lua_rawgeti(L, -1, (lua_Integer) f->id);
-    if (lua_getiuservalue(L, -1, 2) == LUA_TTABLE)
-        lua_getfield(L, -1, "cassette");
-    else
-        lua_pushnil(L);
-    lua_replace(L, -4);
-    lua_pop(L, 2);
+    hocket__transport_push(L, rt);
     struct tape *t = luaL_testudata(L, -1, META);
-    return t ? t->cassette : NULL;
-}
-
-struct hocket__cassette *hocket__cassette_here(lua_State *L)
-{
-    struct hocket__cassette *c = hocket__cassette_push(L);
     lua_pop(L, 1);
-    return c;
+    return t ? t->cassette : NULL;
 }
 
 /* ---- Opening ------------------------------------------------------------------------- */
@@ -71,7 +52,7 @@ static struct tape *new_tape(lua_State *L, struct hocket__runtime *rt)
     struct hocket__str path = hocket__check_str(L, 1);
     luaL_argcheck(
         L, path.n > 0 && strlen(path.p) == path.n, 1, "a path must not be empty or contain NUL");
-    struct tape *t = lua_newuserdatauv(L, sizeof(*t), 0);
+    struct tape *t = hocket__new_object(L, sizeof(*t), 0, META);
     *t = (struct tape){ .rt = rt, .fd = -1 };
     rt->taped = true;
     luaL_setmetatable(L, META);
@@ -85,10 +66,16 @@ static struct hocket__cassette_options options_of(struct tape *t)
 {
     return (struct hocket__cassette_options){ .alloc = t->rt->alloc,
         .deadlines = &t->rt->deadlines,
+        .below = &t->rt->direct,
         .name = t->path,
         .rounds = &t->rt->rounds,
         .write = append,
         .ud = t };
+}
+
+static void opened(struct tape *t)
+{
+    t->transport = hocket__cassette_transport(t->cassette);
 }
 
 /* record(path) -> cassette | nil, error */
@@ -103,6 +90,7 @@ static int l_record(lua_State *L)
     t->fd = hocket__file_begin(t->path, &err);
     if (t->fd < 0 || hocket__cassette_record(&o, &t->cassette, &err) < 0)
         return hocket__fail(L, &err);
+    opened(t);
     return 1;
 }
 
@@ -119,7 +107,10 @@ static int l_replay(lua_State *L)
         rc = hocket__cassette_replay(&o, hocket__buf_str(&rt->scratch), &t->cassette, &err);
     hocket__buf_deinit(&rt->scratch); /* it may have become large */
     hocket__buf_init(&rt->scratch, rt->alloc, 0);
-    return rc < 0 ? hocket__fail(L, &err) : 1;
+    if (rc < 0)
+        return hocket__fail(L, &err);
+    opened(t);
+    return 1;
 }
 
 /* ---- Methods --------------------------------------------------------------------------- */
@@ -142,7 +133,7 @@ static int l_close(lua_State *L)
 
 static int l_replays(lua_State *L)
 {
-    lua_pushboolean(L, hocket__cassette_replays(check_tape(L)->cassette));
+    lua_pushboolean(L, check_tape(L)->transport->offline);
     return 1;
 }
 
@@ -227,6 +218,7 @@ static int tape_gc(lua_State *L)
     close_tape(t);
     hocket__cassette_free(t->cassette);
     hocket__strfree(a, t->path);
+    t->transport = NULL;
     t->cassette = NULL;
     t->path = NULL;
     return 0;

@@ -7,8 +7,8 @@
 #include "bind/llm/attempt.h"
 
 #include "bind/fiber/fiber.h"
-#include "net/cassette/cassette.h"
 #include "net/protocol/protocol.h"
+#include "net/transport.h"
 #include "os/random.h"
 
 #define OUTPUT_GUESS 500 /* tokens of an answer whose length nobody limited */
@@ -137,8 +137,6 @@ struct hocket__attempt *hocket__attempt_new(struct hocket__runtime *rt)
 
 void hocket__attempt_free(struct hocket__attempt *a)
 {
-    if (a->llm && a->rt->closing)
-        hocket__llm_orphan(a->llm);
     if (a->lane && !a->rt->closing) /* its timers are gone otherwise */
         hocket__lane_leave(a->lane, &a->turn);
     hocket__tally_lost(&a->answer.tally);
@@ -170,22 +168,19 @@ static int begin(struct hocket__attempt *a, struct hocket_error *err)
         .first_ms = a->request->first_ms,
         .idle_ms = a->request->idle_ms,
         .total_ms = hocket__attempt_left_ms(a),
-        .cassette = a->cassette,
         .max_message = a->rt->max_message,
         .on_delta = a->request->deltas ? on_delta : NULL,
         .on_head = a->lane ? on_head : NULL,
         .on_done = on_done,
         .ud = a,
     };
-    /* What is recorded or replayed stays on this thread. */
-    bool replays = a->cassette && hocket__cassette_replays(a->cassette);
-    bool threaded = a->rt->threaded && !a->cassette;
-    struct hocket__http *http = threaded || replays ? NULL : hocket__runtime_http(a->rt, err);
+    /* What has something between (a recording) stays on this thread. */
+    bool threaded = a->rt->threaded && a->transport == &a->rt->direct;
     spec.relay = threaded ? hocket__runtime_relay(a->rt, err) : NULL;
     a->begun_ms = hocket__deadlines_now();
-    if (!http && !spec.relay && !replays)
+    if (threaded && !spec.relay)
         return err->status;
-    return hocket__llm_start(http, a->rt->alloc, &spec, &a->llm, err);
+    return hocket__llm_start(a->transport, a->rt->alloc, &spec, &a->llm, err);
 }
 
 static int64_t guess_tokens(const struct hocket__attempt *a)
@@ -216,8 +211,8 @@ static int ask_lane(struct hocket__attempt *a, uint64_t run, bool again, struct 
 
 static int check_online(const struct hocket__attempt *a, struct hocket_error *err)
 {
-    bool replays = a->cassette && hocket__cassette_replays(a->cassette);
-    if (a->provider->simulated || replays || !hocket__runtime_getenv(a->rt, "HOCKET_OFFLINE"))
+    if (a->provider->simulated || a->transport->offline
+        || !hocket__runtime_getenv(a->rt, "HOCKET_OFFLINE"))
         return 0;
     return hocket__error(err, HOCKET_EOFFLINE, "HOCKET_OFFLINE is set: no call is made to %s",
         a->provider->net.base.data);
@@ -292,7 +287,7 @@ static double chance(void)
 static struct hocket__retry_verdict as_recorded(
     const struct hocket__attempt *a, struct hocket__retry_verdict v)
 {
-    if (!a->cassette || !hocket__cassette_replays(a->cassette) || !v.again)
+    if (!a->transport->offline || !v.again)
         return v;
     if (!a->llm || !hocket__llm_recorded_again(a->llm))
         return (struct hocket__retry_verdict){ false, 0, "recorded" };

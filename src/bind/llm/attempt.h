@@ -14,9 +14,9 @@ struct hocket__attempt {
     struct hocket__lua_provider *provider;
     const struct hocket__lua_request *request;
     const char *model;
-    struct hocket__cassette *cassette; /* NULL: neither recorded nor replayed */
-    struct hocket__lane *lane;         /* the provider's; NULL: nothing holds the call back */
-    struct hocket__llm_call *llm;      /* NULL until it has begun */
+    struct hocket__transport *transport;
+    struct hocket__lane *lane;    /* the provider's; NULL: nothing holds the call back */
+    struct hocket__llm_call *llm; /* NULL until it has begun */
     struct hocket__history *history;
     struct hocket__lane_wait turn;
     uint64_t fiber;                      /* who waits; 0: nobody */

@@ -10,7 +10,7 @@
 
 #include <string.h>
 #include "bind/fiber/fiber.h"
-#include "bind/cassette/cassette.h"
+#include "bind/transport.h"
 #include "bind/util.h"
 #include "net/protocol/protocol.h"
 
@@ -72,7 +72,7 @@ static struct hocket__attempt *new_call(lua_State *L, struct hocket__runtime *rt
     struct hocket__lua_request *q = hocket__check_request(L, 3);
     const char *model = luaL_checkstring(L, 4);
     tie_provider(L, h, q);
-    struct hocket__cassette *cassette = hocket__cassette_push(L);
+    struct hocket__transport *transport = hocket__transport_push(L, rt);
     struct hocket__attempt **p_call =
         hocket__new_object(L, sizeof(*p_call), HOCKET__CALL_RESULTS, hocket__call_name);
     /* In this order: with the metatable set and NULL in it, whatever raises next is collected
@@ -83,9 +83,9 @@ static struct hocket__attempt *new_call(lua_State *L, struct hocket__runtime *rt
     if (!a)
         hocket__raise_nomem(L);
     a->provider = p;
-    a->cassette = cassette;
+    a->transport = transport;
     /* What is replayed is held back by what was recorded alone. */
-    a->lane = cassette && hocket__cassette_replays(cassette) ? NULL : p->lane;
+    a->lane = transport->offline ? NULL : p->lane;
     a->history = a->answer.history = h;
     a->request = q;
     a->model = model;

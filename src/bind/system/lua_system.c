@@ -173,9 +173,10 @@ static struct hocket__str push_about(lua_State *L, int first)
  * from what the word is for, which the arguments from `first` on say. */
 static void fill_random(lua_State *L, int first, unsigned char *out, size_t n)
 {
-    struct hocket__cassette *c = hocket__cassette_here(L);
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket__cassette *c = hocket__cassette_here(L, rt);
     if (!c) {
-        if (hocket__random_here(hocket__runtime(L), out, n) < 0)
+        if (hocket__random_here(rt, out, n) < 0)
             luaL_error(L, "the system gives no random numbers");
         return;
     }

@@ -7,17 +7,17 @@
 #include "bind/open.h"
 
 #include "bind/fiber/fiber.h"
-#include "bind/cassette/cassette.h"
+#include "bind/transport.h"
 #include "bind/util.h"
 #include "bind/web/http_impl.h"
 #include "net/address.h"
 
 static const char REQUEST[] = "hocket.http_request";
 
-/* User value: the cassette. */
+/* User value: what the transport belongs to. */
 struct request {
     struct hocket__runtime *rt;
-    struct hocket__cassette *cassette; /* NULL: none */
+    struct hocket__transport *transport;
     int64_t id;
     uint64_t fiber;
     bool done, failed;
@@ -65,12 +65,8 @@ static const struct hocket__http_handler handler = {
 static void abandon(void *ud)
 {
     struct request *q = ud;
-    if (q->id > 0 && q->cassette && (q->rt->http || hocket__cassette_replays(q->cassette)))
-        hocket__cassette_cancel(q->cassette, q->rt->http, q->id);
-    else if (q->id > 0 && q->cassette)
-        hocket__cassette_orphan(q->cassette, q->id);
-    else if (q->id > 0 && q->rt->http)
-        hocket__http_cancel(q->rt->http, q->id);
+    if (q->id > 0)
+        q->transport->ops->cancel(q->transport, q->id);
     q->id = 0;
 }
 
@@ -87,9 +83,9 @@ static int request_gc(lua_State *L)
 
 static struct request *new_request(lua_State *L, struct hocket__runtime *rt, size_t max)
 {
-    struct hocket__cassette *cassette = hocket__cassette_push(L);
+    struct hocket__transport *transport = hocket__transport_push(L, rt);
     struct request *q = hocket__new_object(L, sizeof(*q), 1, REQUEST);
-    *q = (struct request){ .rt = rt, .cassette = cassette };
+    *q = (struct request){ .rt = rt, .transport = transport };
     lua_insert(L, -2);
     lua_setiuservalue(L, -2, 1);
     hocket__buf_init(&q->body, rt->alloc, max);
@@ -115,18 +111,6 @@ static int finish(lua_State *L, int status, lua_KContext ctx)
     hocket__http_push_headers(L, &q->headers);
     lua_setfield(L, -2, "headers");
     return 1;
-}
-
-static int64_t send_off(
-    struct request *q, const struct hocket__http_spec *spec, struct hocket_error *err)
-{
-    struct hocket__cassette *c = q->cassette;
-    struct hocket__cassette_label label = { .to = HOCKET__STR("http"), .key = { "", 0 } };
-    struct hocket__http *http =
-        c && hocket__cassette_replays(c) ? NULL : hocket__runtime_http(q->rt, err);
-    if (c && (http || hocket__cassette_replays(c)))
-        return hocket__cassette_start(c, http, &label, spec, &handler, q, err);
-    return http ? hocket__http_start(http, spec, &handler, q, err) : err->status;
 }
 
 /* request{url=, method=, headers=, body=, timeout=, connect_timeout=, max_body=, redirects=,
@@ -155,7 +139,8 @@ static int l_request(lua_State *L)
         return hocket__raise_nomem(L);
     }
     spec.body = body.p ? &sent : NULL;
-    int64_t id = send_off(q, &spec, &err);
+    spec.label.to = HOCKET__STR("http");
+    int64_t id = q->transport->ops->start(q->transport, &spec, &handler, q, &err);
     hocket__buf_deinit(&sent);
     if (id < 0)
         return hocket__fail(L, &err);

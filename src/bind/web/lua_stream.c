@@ -84,8 +84,8 @@ static const struct hocket__http_handler handler = { .on_head = on_head,
 /* After the cancel no callback comes: so the userdata may go. */
 static void end(struct stream *s)
 {
-    if (s->id > 0 && s->rt->http)
-        hocket__http_cancel(s->rt->http, s->id);
+    if (s->id > 0)
+        s->rt->direct.ops->cancel(&s->rt->direct, s->id);
     s->id = 0;
 }
 
@@ -160,8 +160,7 @@ int hocket__http_open(lua_State *L)
     if (body.p && hocket__buf_addstr(&s->out, body) < 0)
         return hocket__raise_nomem(L);
     spec.body = body.p ? &s->out : NULL;
-    struct hocket__http *http = hocket__runtime_http(rt, &err);
-    int64_t id = http ? hocket__http_start(http, &spec, &handler, s, &err) : err.status;
+    int64_t id = rt->direct.ops->start(&rt->direct, &spec, &handler, s, &err);
     if (id < 0)
         return hocket__fail(L, &err);
     s->id = id;

@@ -10,6 +10,9 @@
 #include "base/utf8.h"
 #include "net/cassette/cassette_impl.h"
 
+static const struct hocket__transport_ops ops;
+static bool again(const struct hocket__transport *t, int64_t id);
+
 /* ---- Life -------------------------------------------------------------------------- */
 
 static struct hocket__cassette *new_cassette(const struct hocket__cassette_options *o)
@@ -17,6 +20,8 @@ static struct hocket__cassette *new_cassette(const struct hocket__cassette_optio
     struct hocket__cassette *c = hocket__zero(o->alloc, sizeof(*c));
     if (!c)
         return NULL;
+    c->transport = (struct hocket__transport){ .ops = &ops, .again = again };
+    c->below = o->below;
     c->a = o->alloc;
     c->write = o->write;
     c->ud = o->ud;
@@ -94,7 +99,7 @@ int hocket__cassette_replay(const struct hocket__cassette_options *o, struct hoc
         hocket__cassette_free(c);
         return hocket__error_nomem(err);
     }
-    c->replays = true;
+    c->transport.offline = true;
     c->moved = hocket__deadlines_now();
     int rc = hocket__cassette_load(c, err);
     if (rc < 0) {
@@ -110,18 +115,13 @@ void hocket__cassette_close(struct hocket__cassette *c)
 {
     if (c->closed)
         return;
-    if (c->replays) {
+    if (c->transport.offline) {
         hocket__deadline_clear(c->deadlines, &c->turn);
         hocket__deadlines_leave(c->deadlines);
     } else {
         hocket__recording_close(c);
     }
     c->closed = true;
-}
-
-bool hocket__cassette_replays(const struct hocket__cassette *c)
-{
-    return c->replays;
 }
 
 int hocket__cassette_status(const struct hocket__cassette *c, struct hocket_error *err)
@@ -169,12 +169,12 @@ static void add_body(struct hocket__buf *out, const struct hocket__buf *body)
     }
 }
 
-int hocket__cassette_identity(struct hocket__cassette *c,
-    const struct hocket__cassette_label *label, const struct hocket__http_spec *spec,
-    struct hocket__buf *out)
+int hocket__cassette_identity(
+    struct hocket__cassette *c, const struct hocket__http_spec *spec, struct hocket__buf *out)
 {
     /* A request is told by what it says, not by where it went: a replay may have another base
      * URL, and has no key. */
+    const struct hocket__http_label *label = &spec->label;
     size_t from = out->len, n = strlen(spec->url);
     size_t base = label->base < n ? label->base : n;
     hocket__jw_key(out, "to");
@@ -195,34 +195,50 @@ int hocket__cassette_identity(struct hocket__cassette *c,
 
 /* ---- Both ways ---------------------------------------------------------------------- */
 
-int64_t hocket__cassette_start(struct hocket__cassette *c, struct hocket__http *http,
-    const struct hocket__cassette_label *label, const struct hocket__http_spec *spec,
-    const struct hocket__http_handler *handler, void *ud, struct hocket_error *err)
+static struct hocket__cassette *cassette_of(const struct hocket__transport *t)
 {
-    if (c->closed)
-        return hocket__error(err, HOCKET_ESTATE, "the cassette %s is closed", c->name);
-    if (hocket__cassette_secret(c, label->key) < 0)
-        return hocket__error_nomem(err);
-    return c->replays ? hocket__play_start(c, label, spec, handler, ud, err)
-                      : hocket__recording_start(c, http, label, spec, handler, ud, err);
+    return hocket__container_of(t, struct hocket__cassette, transport);
 }
 
-void hocket__cassette_cancel(struct hocket__cassette *c, struct hocket__http *http, int64_t id)
+static int64_t start(struct hocket__transport *t, const struct hocket__http_spec *spec,
+    const struct hocket__http_handler *handler, void *ud, struct hocket_error *err)
 {
-    if (c->replays) {
+    struct hocket__cassette *c = cassette_of(t);
+    if (c->closed)
+        return hocket__error(err, HOCKET_ESTATE, "the cassette %s is closed", c->name);
+    if (hocket__cassette_secret(c, spec->label.secret) < 0)
+        return hocket__error_nomem(err);
+    return t->offline ? hocket__play_start(c, spec, handler, ud, err)
+                      : hocket__recording_start(c, spec, handler, ud, err);
+}
+
+static void cancel(struct hocket__transport *t, int64_t id)
+{
+    struct hocket__cassette *c = cassette_of(t);
+    if (t->offline) {
         hocket__play_cancel(c, id);
         return;
     }
     hocket__recording_cancel(c, id);
-    hocket__http_cancel(http, id);
+    c->below->ops->cancel(c->below, id);
 }
 
-void hocket__cassette_orphan(struct hocket__cassette *c, int64_t id)
+static bool multiplexed(const struct hocket__transport *t, int64_t id)
 {
-    if (c->replays)
-        hocket__play_cancel(c, id);
-    else
-        hocket__recording_cancel(c, id);
+    const struct hocket__transport *below = cassette_of(t)->below;
+    return !t->offline && below->ops->multiplexed(below, id);
+}
+
+static bool again(const struct hocket__transport *t, int64_t id)
+{
+    return hocket__play_again(cassette_of(t), id);
+}
+
+static const struct hocket__transport_ops ops = { start, cancel, multiplexed };
+
+struct hocket__transport *hocket__cassette_transport(struct hocket__cassette *c)
+{
+    return &c->transport;
 }
 
 int hocket__cassette_secret(struct hocket__cassette *c, struct hocket__str secret)
@@ -236,7 +252,7 @@ void hocket__cassette_note(
     struct hocket__cassette *c, struct hocket__str name, struct hocket__str json)
 {
     struct hocket__buf *b = &c->scratch;
-    if (c->replays || c->closed)
+    if (c->transport.offline || c->closed)
         return;
     hocket__buf_reset(b);
     hocket__jw_open(b, '{');
@@ -253,7 +269,7 @@ void hocket__cassette_note(
 bool hocket__cassette_recall(
     const struct hocket__cassette *c, struct hocket__str name, struct hocket__str *json)
 {
-    for (size_t i = 0; c->replays && i < c->n_facts; i++)
+    for (size_t i = 0; c->transport.offline && i < c->n_facts; i++)
         if (hocket__str_eq(c->facts[i].name, name)) {
             *json = c->facts[i].value;
             return true;

@@ -1,10 +1,10 @@
 /* A cassette: the model exchanges of a run, recorded to be replayed without a network. It stands
- * between a call and the transport, and offers what http.h does:
+ * between a request and what sends it, as a transport (net/transport.h):
  *
- *     llm.c ──> start, cancel ──> recording ──> http ──┐        lines of JSON
- *        ^                          └─ what comes ─────┼──────> (written as it happens)
- *        │                                             │
- *        └── head, headers, data, done <───────────────┴─ playing <── the same lines
+ *     start, cancel ──> recording ──> the transport below ──┐   lines of JSON
+ *                           └─ what comes ──────────────────┼─> (written as it happens)
+ *                                                           │
+ *     head, headers, data, done <───────────────────────────┴─ playing <── the same lines
  *
  * so a replay goes through the very decoder that read the answer first. The lines:
  *
@@ -33,12 +33,14 @@
 #include "base/status.h"
 #include "net/deadline.h"
 #include "net/http/http.h"
+#include "net/transport.h"
 
 struct hocket__cassette;
 
 struct hocket__cassette_options {
     const struct hocket_allocator *alloc;
     struct hocket__deadlines *deadlines; /* replays run on it; has to outlive the cassette's use */
+    struct hocket__transport *below;     /* recording: what answers; has to outlive it, too */
     const char *name;                    /* for messages: the file's */
     int64_t wall_ms;                     /* recording: now, since 1970 … */
     uint64_t seed[2];                    /* … and 128 random bits */
@@ -63,22 +65,9 @@ void hocket__cassette_close(struct hocket__cassette *c);
 /* Only when nothing started on it is under way. */
 void hocket__cassette_free(struct hocket__cassette *c);
 
-bool hocket__cassette_replays(const struct hocket__cassette *c);
-
-/* What the request is for. */
-struct hocket__cassette_label {
-    struct hocket__str to;  /* the provider */
-    size_t base;            /* how much of the URL is only where it is, and may differ */
-    struct hocket__str key; /* secret; may be empty */
-};
-
-/* As hocket__http_start; `http` may be NULL in a replay. Fails with EREPLAY and ESTATE too. */
-int64_t hocket__cassette_start(struct hocket__cassette *c, struct hocket__http *http,
-    const struct hocket__cassette_label *label, const struct hocket__http_spec *spec,
-    const struct hocket__http_handler *handler, void *ud, struct hocket_error *err);
-void hocket__cassette_cancel(struct hocket__cassette *c, struct hocket__http *http, int64_t id);
-/* The transport is gone, and with it what was under way. */
-void hocket__cassette_orphan(struct hocket__cassette *c, int64_t id);
+/* What requests go through, as long as the cassette lives; offline when it replays. A start fails
+ * with EREPLAY and ESTATE, too. */
+struct hocket__transport *hocket__cassette_transport(struct hocket__cassette *c);
 
 /* Never to be written, wherever it comes up from now on. 0 or ENOMEM. */
 int hocket__cassette_secret(struct hocket__cassette *c, struct hocket__str secret);
@@ -93,10 +82,6 @@ bool hocket__cassette_recall(
 /* A number that looks random and is the same in the replay: it depends on the recording, and
  * on `about`. */
 uint64_t hocket__cassette_random(const struct hocket__cassette *c, struct hocket__str about);
-
-/* In a replay: whether the request that was started as `id` was recorded once more, and nobody
- * has made that one yet. */
-bool hocket__cassette_again(const struct hocket__cassette *c, int64_t id);
 
 /* How it went so far: 0, or what ended the recording or the replay (EREPLAY). */
 int hocket__cassette_status(const struct hocket__cassette *c, struct hocket_error *err);

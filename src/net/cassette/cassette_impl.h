@@ -35,15 +35,17 @@ struct hocket__cassette_fact {
 };
 
 struct hocket__cassette {
+    struct hocket__transport transport; /* offline: it replays */
     const struct hocket_allocator *a;
     char *name;
     uint64_t seed[2];
-    bool replays, closed;
+    bool closed;
     struct hocket_error status;
     struct hocket__secrets secrets;
     struct hocket__buf scratch;
 
     /* Recording. */
+    struct hocket__transport *below;
     int (*write)(void *ud, struct hocket__str line, struct hocket_error *err);
     void *ud;
     const uint64_t *rounds;              /* or NULL */
@@ -68,17 +70,15 @@ struct hocket__cassette {
 
 /* Appends what a request is told by, with secrets masked:
  * "to":…,"method":…,"path":…,"body":… */
-int hocket__cassette_identity(struct hocket__cassette *c,
-    const struct hocket__cassette_label *label, const struct hocket__http_spec *spec,
-    struct hocket__buf *out);
+int hocket__cassette_identity(
+    struct hocket__cassette *c, const struct hocket__http_spec *spec, struct hocket__buf *out);
 /* Appends any bytes: a JSON string, or {"hex":"…"}. */
 void hocket__cassette_bytes(struct hocket__buf *out, struct hocket__str bytes);
 
 /* ---- record.c ---- */
 
 void hocket__cassette_put(struct hocket__cassette *c, const struct hocket__buf *line);
-int64_t hocket__recording_start(struct hocket__cassette *c, struct hocket__http *http,
-    const struct hocket__cassette_label *label, const struct hocket__http_spec *spec,
+int64_t hocket__recording_start(struct hocket__cassette *c, const struct hocket__http_spec *spec,
     const struct hocket__http_handler *handler, void *ud, struct hocket_error *err);
 void hocket__recording_cancel(struct hocket__cassette *c, int64_t id);
 void hocket__recording_close(struct hocket__cassette *c);
@@ -90,11 +90,12 @@ int hocket__cassette_load(struct hocket__cassette *c, struct hocket_error *err);
 
 /* ---- play.c ---- */
 
-int64_t hocket__play_start(struct hocket__cassette *c, const struct hocket__cassette_label *label,
-    const struct hocket__http_spec *spec, const struct hocket__http_handler *handler, void *ud,
-    struct hocket_error *err);
+int64_t hocket__play_start(struct hocket__cassette *c, const struct hocket__http_spec *spec,
+    const struct hocket__http_handler *handler, void *ud, struct hocket_error *err);
 void hocket__play_cancel(struct hocket__cassette *c, int64_t id);
 void hocket__play_turn(struct hocket__deadline *d);
+/* Whether the request that was started as `id` was recorded once more, and nobody has made that one yet. */
+bool hocket__play_again(const struct hocket__cassette *c, int64_t id);
 /* By its number, or NULL. */
 struct hocket__exchange *hocket__play_find(const struct hocket__cassette *c, int64_t number);
 

@@ -335,9 +335,8 @@ static struct hocket__exchange *find_equal(
     return NULL;
 }
 
-int64_t hocket__play_start(struct hocket__cassette *c, const struct hocket__cassette_label *label,
-    const struct hocket__http_spec *spec, const struct hocket__http_handler *handler, void *ud,
-    struct hocket_error *err)
+int64_t hocket__play_start(struct hocket__cassette *c, const struct hocket__http_spec *spec,
+    const struct hocket__http_handler *handler, void *ud, struct hocket_error *err)
 {
     /* the first request that differs ends the replay: what follows from it would only differ
      * more */
@@ -347,7 +346,7 @@ int64_t hocket__play_start(struct hocket__cassette *c, const struct hocket__cass
     }
     hocket__buf_reset(&c->scratch);
     hocket__jw_open(&c->scratch, '{');
-    if (hocket__cassette_identity(c, label, spec, &c->scratch) < 0)
+    if (hocket__cassette_identity(c, spec, &c->scratch) < 0)
         return hocket__error_nomem(err);
     struct hocket__str identity = hocket__str(c->scratch.data + 1, c->scratch.len - 1);
     struct hocket__exchange *x = find_equal(c, identity);
@@ -377,7 +376,7 @@ void hocket__play_cancel(struct hocket__cassette *c, int64_t id)
         set_turn(c, 0);
 }
 
-bool hocket__cassette_again(const struct hocket__cassette *c, int64_t id)
+bool hocket__play_again(const struct hocket__cassette *c, int64_t id)
 {
     const struct hocket__exchange *x = hocket__play_find(c, id);
     return x && find_equal(c, x->identity);

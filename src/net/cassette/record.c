@@ -60,8 +60,7 @@ static void add_int(struct hocket__buf *b, const char *name, int64_t v)
 
 /* Written when the request starts, its answer when that ends: several may be under way at once, and
  * the number says which belong together. */
-static void put_request(const struct recording *r, const struct hocket__http_spec *spec,
-    const struct hocket__cassette_label *label)
+static void put_request(const struct recording *r, const struct hocket__http_spec *spec)
 {
     struct hocket__cassette *c = r->c;
     struct hocket__buf *b = &c->scratch;
@@ -74,7 +73,7 @@ static void put_request(const struct recording *r, const struct hocket__http_spe
     hocket__jw_string(b, hocket__cstr(spec->url));
     if (b->status == 0)
         hocket__secrets_mask_url(&c->secrets, b->data + url + 1, b->len - url - 2);
-    hocket__cassette_identity(c, label, spec, b);
+    hocket__cassette_identity(c, spec, b);
     hocket__jw_close(b, '}');
     hocket__cassette_put(c, b);
 }
@@ -258,21 +257,21 @@ static struct recording *new_recording(
 }
 
 /* What could not be started is recorded too: the replay has to fail at the same place. */
-int64_t hocket__recording_start(struct hocket__cassette *c, struct hocket__http *http,
-    const struct hocket__cassette_label *label, const struct hocket__http_spec *spec,
+int64_t hocket__recording_start(struct hocket__cassette *c, const struct hocket__http_spec *spec,
     const struct hocket__http_handler *handler, void *ud, struct hocket_error *err)
 {
+    struct hocket__transport *below = c->below;
     struct recording *r = new_recording(c, handler, ud);
     if (!r)
         return hocket__error_nomem(err);
-    put_request(r, spec, label); /* now: the transport takes the body */
-    int64_t id = hocket__http_start(http, spec, &recorder, r, err);
+    put_request(r, spec); /* now: the transport takes the body */
+    int64_t id = below->ops->start(below, spec, &recorder, r, err);
     if (id > 0 && hocket__map_set(&c->by_id, (uint64_t) id, r) == 0) {
         r->id = (uint64_t) id;
         return id;
     }
     if (id > 0) {
-        hocket__http_cancel(http, id);
+        below->ops->cancel(below, id);
         id = hocket__error_nomem(err);
     }
     put_end(r, "answer", err, NULL);

@@ -213,6 +213,8 @@ static void add_handles(struct hocket__http *http)
     http->handles = 2;
 }
 
+static const struct hocket__transport_ops transport_ops;
+
 int hocket__http_new(
     const struct hocket__http_options *o, struct hocket__http **out, struct hocket_error *err)
 {
@@ -225,6 +227,7 @@ int hocket__http_new(
     struct hocket__http *http = hocket__zero(o->alloc, sizeof(*http));
     if (!http)
         return hocket__error_nomem(err);
+    http->transport.ops = &transport_ops;
     http->a = o->alloc;
     http->curl = curl;
     hocket__list_init(&http->runnable);
@@ -311,4 +314,34 @@ void hocket__http_cancel(struct hocket__http *http, int64_t id)
 int hocket__http_active(const struct hocket__http *http)
 {
     return http->active;
+}
+
+/* ---- As a transport ---------------------------------------------------------------------- */
+
+static struct hocket__http *http_of(const struct hocket__transport *t)
+{
+    return hocket__container_of(t, struct hocket__http, transport);
+}
+
+static int64_t start(struct hocket__transport *t, const struct hocket__http_spec *spec,
+    const struct hocket__http_handler *handler, void *ud, struct hocket_error *err)
+{
+    return hocket__http_start(http_of(t), spec, handler, ud, err);
+}
+
+static void cancel(struct hocket__transport *t, int64_t id)
+{
+    hocket__http_cancel(http_of(t), id);
+}
+
+static bool multiplexed(const struct hocket__transport *t, int64_t id)
+{
+    return hocket__http_multiplexed(http_of(t), id);
+}
+
+static const struct hocket__transport_ops transport_ops = { start, cancel, multiplexed };
+
+struct hocket__transport *hocket__http_transport(struct hocket__http *http)
+{
+    return &http->transport;
 }

@@ -21,6 +21,7 @@ typedef struct uv_loop_s uv_loop_t;
 struct sockaddr;
 
 struct hocket__http; /* the actor */
+struct hocket__transport;
 
 struct hocket__http_options {
     const struct hocket_allocator *alloc;
@@ -49,6 +50,14 @@ struct hocket__http_header {
     struct hocket__str name, value; /* a value with a line break is refused */
 };
 
+/* What a request is for: HTTP itself does not look at it, what is above it in the stack does
+ * (net/transport.h). */
+struct hocket__http_label {
+    struct hocket__str to;     /* a provider; empty: not said */
+    size_t base;               /* how much of the URL is only where it is, and may differ */
+    struct hocket__str secret; /* is in no recording; may be empty */
+};
+
 struct hocket__http_spec {
     const char *method; /* "GET", "POST", … */
     const char *url;
@@ -72,6 +81,7 @@ struct hocket__http_spec {
     /* Asked before each new connection, not for one that is reused (so a pool is
      * to have one rule); NULL: all. A refusal is EDENIED. */
     bool (*allow_address)(const struct sockaddr *to);
+    struct hocket__http_label label;
 };
 
 struct hocket__http_timing {
@@ -116,6 +126,9 @@ void hocket__http_cancel(struct hocket__http *http, int64_t id);
 
 /* Whether the request's host is known to take many requests on one connection (HTTP/2). */
 bool hocket__http_multiplexed(const struct hocket__http *http, int64_t id);
+
+/* The same functions as the lowest layer of a stack (net/transport.h), as long as the actor lives. */
+struct hocket__transport *hocket__http_transport(struct hocket__http *http);
 
 /* Requests under way. */
 int hocket__http_active(const struct hocket__http *http);

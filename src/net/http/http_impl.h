@@ -25,8 +25,10 @@
 #include "net/deadline.h"
 #include "net/http/http.h"
 #include "net/http/sockets.h"
+#include "net/transport.h"
 
 struct hocket__http {
+    struct hocket__transport transport;
     const struct hocket_allocator *a;
     const struct hocket__curl *curl;
     uv_loop_t *loop;

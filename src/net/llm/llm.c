@@ -16,7 +16,6 @@
 #include <stdio.h>
 
 #include "base/utf8.h"
-#include "net/cassette/cassette.h"
 #include "net/http/http.h"
 #include "net/llm/llm_impl.h"
 #include "net/sigv4.h"
@@ -248,8 +247,10 @@ static int write_request(
         return hocket__error_nomem(err);
     c->history = spec->relay ? NULL : spec->request->history;
     c->mark = hocket__history_mark(spec->request->history);
+    const char *name = p->traits.provider;
     c->spec = (struct hocket__http_spec){
         .method = "POST",
+        .label = { .to = hocket__cstr(name ? name : p->proto->name), .base = p->base.len },
         .body_back = c->history != NULL,
         .connect_ms = spec->connect_ms,
         .first_ms = spec->first_ms ? spec->first_ms : PATIENCE_MS,
@@ -270,31 +271,22 @@ static void free_request(struct hocket__llm_call *c)
     hocket__buf_deinit(&c->body);
 }
 
-/* A cassette stands in the place of the transport: the call does not know which of both it talks
- * to. */
-static int64_t send_off(struct hocket__llm_call *c, struct hocket_error *err)
-{
-    struct hocket__cassette_label label = { c->to, c->base, hocket__buf_str(&c->key) };
-    return c->cassette
-               ? hocket__cassette_start(c->cassette, c->http, &label, &c->spec, &handler, c, err)
-               : hocket__http_start(c->http, &c->spec, &handler, c, err);
-}
-
 /* On the transport's thread. What the request needed is copied by it, so the texts go right away:
  * a conversation of megabytes is not held twice. */
 int hocket__llm_launch(
-    struct hocket__llm_call *c, struct hocket__http *http, struct hocket_error *err)
+    struct hocket__llm_call *c, struct hocket__transport *t, struct hocket_error *err)
 {
     struct headers headers = { .n = 0 };
     for (size_t at = 0; at < c->lines.len; at += strlen(c->lines.data + at) + 1)
         add_line(&headers, c->lines.data + at);
-    c->http = http;
+    c->transport = t;
     c->spec.url = c->url.data;
     c->spec.headers = headers.list;
     c->spec.n_headers = headers.n;
     c->spec.body = &c->body;
     c->spec.pool = c->pool.len ? c->pool.data : NULL;
-    int64_t id = send_off(c, err);
+    c->spec.label.secret = hocket__buf_str(&c->key);
+    int64_t id = t->ops->start(t, &c->spec, &handler, c, err);
     free_request(c);
     if (id < 0)
         return (int) id;
@@ -319,12 +311,8 @@ int hocket__llm_prepare(const struct hocket_allocator *a, const struct hocket__l
     if (!c)
         return hocket__error_nomem(err);
     size_t max = max_of(spec->max_message);
-    const char *name = spec->provider->traits.provider;
     *c = (struct hocket__llm_call){ .a = a,
         .proto = spec->provider->proto,
-        .cassette = spec->cassette,
-        .to = hocket__cstr(name ? name : spec->provider->proto->name),
-        .base = spec->provider->base.len,
         .stream = spec->request->stream,
         .silent = spec->provider->traits.no_finish_reason,
         .on_head = spec->on_head,
@@ -344,13 +332,13 @@ int hocket__llm_prepare(const struct hocket_allocator *a, const struct hocket__l
     return rc;
 }
 
-int hocket__llm_start(struct hocket__http *http, const struct hocket_allocator *a,
+int hocket__llm_start(struct hocket__transport *t, const struct hocket_allocator *a,
     const struct hocket__llm_spec *spec, struct hocket__llm_call **out, struct hocket_error *err)
 {
     if (spec->relay)
         return hocket__llm_start_remote(spec->relay, a, spec, out, err);
     int rc = hocket__llm_prepare(a, spec, out, err);
-    if (rc == 0 && (rc = hocket__llm_launch(*out, http, err)) < 0) {
+    if (rc == 0 && (rc = hocket__llm_launch(*out, t, err)) < 0) {
         hocket__llm_dispose(*out);
         *out = NULL;
     }
@@ -413,7 +401,7 @@ bool hocket__llm_multiplexed(const struct hocket__llm_call *c)
 {
     if (c->remote)
         return hocket__llm_remote_multiplexed(c->remote);
-    return c->id > 0 && c->http && hocket__http_multiplexed(c->http, c->id);
+    return c->id > 0 && c->transport->ops->multiplexed(c->transport, c->id);
 }
 
 const char *hocket__llm_protocol(const struct hocket__llm_call *c)
@@ -433,7 +421,7 @@ struct hocket__llm_timing hocket__llm_timing(const struct hocket__llm_call *c)
 
 bool hocket__llm_recorded_again(const struct hocket__llm_call *c)
 {
-    return c->cassette && hocket__cassette_again(c->cassette, c->last_id);
+    return c->transport && c->transport->again && c->transport->again(c->transport, c->last_id);
 }
 
 void hocket__llm_cancel(struct hocket__llm_call *c)
@@ -442,20 +430,8 @@ void hocket__llm_cancel(struct hocket__llm_call *c)
         hocket__llm_remote_cancel(c->remote);
         return;
     }
-    if (c->id > 0 && c->cassette)
-        hocket__cassette_cancel(c->cassette, c->http, c->id);
-    else if (c->id > 0)
-        hocket__http_cancel(c->http, c->id);
-    c->id = 0;
-}
-
-/* The transport has gone, or is going to: nothing of it may be called any more. */
-void hocket__llm_orphan(struct hocket__llm_call *c)
-{
-    if (c->remote)
-        return;
-    if (c->id > 0 && c->cassette)
-        hocket__cassette_orphan(c->cassette, c->id);
+    if (c->id > 0)
+        c->transport->ops->cancel(c->transport, c->id);
     c->id = 0;
 }
 

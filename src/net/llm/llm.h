@@ -9,9 +9,8 @@
 #include "net/protocol/protocol.h"
 #include "net/secrets.h"
 
-struct hocket__cassette;
-struct hocket__http;
 struct hocket__relay;
+struct hocket__transport;
 
 #define HOCKET__LLM_MAX_HEADERS 32 /* of a provider's own */
 
@@ -46,7 +45,6 @@ struct hocket__llm_spec {
     struct hocket__str
         trace; /* header lines as "name: value" that say which trace it is part of, each ended by a NUL; may be empty */
     int connect_ms, first_ms, idle_ms, total_ms; /* as in http.h; 0: 10 s, 10 min, 10 min, none */
-    struct hocket__cassette *cassette;           /* records the call, or answers it; NULL: none */
     size_t max_message;        /* bytes of one event and of each text; 0: 32 MiB */
     hocket__delta_cb on_delta; /* may be NULL */
     /* The answer's status and what its headers advise (resolved), once, before any delta. May
@@ -63,9 +61,9 @@ struct hocket__llm_spec {
 struct hocket__llm_call;
 
 /* Writes the request and starts it. On success *out is set; free it with
- * hocket__llm_free, which also cancels. `http` may be NULL when a cassette is replayed. Fails
- * with ENOMEM, EINVAL, ELIMIT, EREPLAY (the cassette has no such request). */
-int hocket__llm_start(struct hocket__http *http, const struct hocket_allocator *a,
+ * hocket__llm_free, which also cancels. `t` has to outlive the call; with a relay it is not used.
+ * Fails with ENOMEM, EINVAL, ELIMIT, and as the transport does. */
+int hocket__llm_start(struct hocket__transport *t, const struct hocket_allocator *a,
     const struct hocket__llm_spec *spec, struct hocket__llm_call **out, struct hocket_error *err);
 /* A call that has ended, with a reply that hocket__reply_pack wrote: it was made by another process, or before.
  * 0, EPARSE, ENOMEM, ELIMIT. */
@@ -81,10 +79,8 @@ const char *hocket__llm_protocol(const struct hocket__llm_call *c);
 /* What the answer's headers advise; NULL when none came. */
 const struct hocket__advice *hocket__llm_advice(const struct hocket__llm_call *c);
 struct hocket__llm_timing hocket__llm_timing(const struct hocket__llm_call *c);
-/* Whether a cassette that is replayed has this very request once more. */
+/* Whether the transport, which is offline, has one more answer for this very request. */
 bool hocket__llm_recorded_again(const struct hocket__llm_call *c);
 /* Closes the socket when it is under way (on a relay's thread: soon); no callback runs after it. */
 void hocket__llm_cancel(struct hocket__llm_call *c);
-/* For a call whose transport was closed before it: that has cancelled the request already. */
-void hocket__llm_orphan(struct hocket__llm_call *c);
 void hocket__llm_free(struct hocket__llm_call *c);

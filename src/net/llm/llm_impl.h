@@ -4,6 +4,7 @@
 #include "net/protocol/protocol.h"
 #include "net/http/http.h"
 #include "net/llm/llm.h"
+#include "net/transport.h"
 
 struct hocket__llm_remote;
 
@@ -20,14 +21,11 @@ struct hocket__llm_call {
     int http_status;
 
     const struct hocket_allocator *a;
-    struct hocket__http *http;
-    struct hocket__cassette *cassette; /* NULL: none */
-    struct hocket__str to;             /* for it, until the request is launched: the provider … */
-    size_t base;                       /* … and how much of the URL is its base */
-    int64_t id, last_id;               /* id 0: not under way */
+    struct hocket__transport *transport; /* NULL: not launched */
+    int64_t id, last_id;                 /* id 0: not under way */
     const struct hocket__proto *proto;
     struct hocket__llm_remote *remote;         /* NULL: it runs on the host's thread */
-    struct hocket__buf key;                    /* which the cassette must not show */
+    struct hocket__buf key;                    /* which no recording must show */
     struct hocket__buf url, lines, pool, body; /* the request, until it is launched */
     struct hocket__http_spec spec;
     struct hocket__history *history; /* gets the body back; NULL: on another thread */
@@ -46,7 +44,7 @@ int hocket__llm_prepare(const struct hocket_allocator *a, const struct hocket__l
     struct hocket__llm_call **out, struct hocket_error *err);
 /* Sends it, on the thread that the transport works on. */
 int hocket__llm_launch(
-    struct hocket__llm_call *c, struct hocket__http *http, struct hocket_error *err);
+    struct hocket__llm_call *c, struct hocket__transport *t, struct hocket_error *err);
 /* Frees a call that is not under way. */
 void hocket__llm_dispose(struct hocket__llm_call *c);
 

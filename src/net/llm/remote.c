@@ -86,7 +86,8 @@ static void remote_chunk(void *ud)
 static void remote_head(void *ud, int status, const struct hocket__advice *advice)
 {
     struct hocket__llm_remote *m = ud;
-    bool multiplexed = m->call->id > 0 && hocket__http_multiplexed(m->call->http, m->call->id);
+    struct hocket__transport *t = m->call->transport;
+    bool multiplexed = m->call->id > 0 && t->ops->multiplexed(t, m->call->id);
     hocket__relay_lock(m->relay);
     m->head = true;
     m->status = status;
@@ -114,15 +115,16 @@ static void on_start(struct hocket__relay_msg *msg)
     struct hocket__llm_remote *m = hocket__container_of(msg, struct hocket__llm_remote, start);
     struct hocket_error err;
     struct hocket__http *http = hocket__relay_http(m->relay, &err);
-    if (!http || hocket__llm_launch(m->call, http, &err) < 0)
+    if (!http || hocket__llm_launch(m->call, hocket__http_transport(http), &err) < 0)
         remote_done(m, &err);
 }
 
 static void on_stop(struct hocket__relay_msg *msg)
 {
     struct hocket__llm_remote *m = hocket__container_of(msg, struct hocket__llm_remote, stop);
+    struct hocket__transport *t = m->call->transport;
     if (m->call->id > 0)
-        hocket__http_cancel(m->call->http, m->call->id);
+        t->ops->cancel(t, m->call->id);
     m->call->id = 0;
     hocket__relay_lock(m->relay);
     m->stopped = true;

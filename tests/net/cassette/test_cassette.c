@@ -33,6 +33,19 @@ static struct hocket__cassette_options options_for(
     };
 }
 
+static int64_t start_on(struct hocket__cassette *c, const struct hocket__http_spec *spec,
+    const struct hocket__http_handler *handler, void *ud, struct hocket_error *err)
+{
+    struct hocket__transport *t = hocket__cassette_transport(c);
+    return t->ops->start(t, spec, handler, ud, err);
+}
+
+static void cancel_on(struct hocket__cassette *c, int64_t id)
+{
+    struct hocket__transport *t = hocket__cassette_transport(c);
+    t->ops->cancel(t, id);
+}
+
 /* ---- Recording ----------------------------------------------------------------------------- */
 
 static const struct test_step answer[] = {
@@ -51,15 +64,16 @@ static void record(struct fixture *f, struct seen *s, struct hocket__cassette *c
     const char *url = test_server_url(f->server, path);
     struct hocket__buf b;
     struct hocket__http_header auth = { HOCKET__STR("authorization"), HOCKET__STR("Bearer " KEY) };
-    struct hocket__http_spec spec = {
-        .method = "POST", .url = url, .headers = &auth, .n_headers = 1, .body = &b
-    };
-    struct hocket__cassette_label label = { HOCKET__STR("test"), strlen(url) - strlen(path),
-        HOCKET__STR(KEY) };
+    struct hocket__http_spec spec = { .method = "POST",
+        .url = url,
+        .headers = &auth,
+        .n_headers = 1,
+        .body = &b,
+        .label = { HOCKET__STR("test"), strlen(url) - strlen(path), HOCKET__STR(KEY) } };
     hocket__buf_init(&b, &f->alloc.a, 0);
     hocket__buf_adds(&b, body);
     s->f = f;
-    s->id = hocket__cassette_start(c, f->http, &label, &spec, &seen_handler, s, &s->err);
+    s->id = start_on(c, &spec, &seen_handler, s, &s->err);
     hocket__buf_deinit(&b);
 }
 
@@ -70,6 +84,7 @@ static void test_record(void **state)
     struct seen s = { 0 }, cancelled = { 0 };
     struct hocket__cassette *c;
     struct hocket__cassette_options o = options_for(&f->alloc.a, NULL, &t);
+    o.below = hocket__http_transport(f->http);
     hocket__buf_init(&t.text, &f->alloc.a, 0);
     test_server_on(f->server, "/v1/chat", TEST_STEPS(answer));
     static const struct test_step never[] = { TEST_THEN(TEST_HANG) };
@@ -78,7 +93,7 @@ static void test_record(void **state)
     record(f, &s, c, "/v1/chat?token=hush&x=1", "{\"key\":\"sk-live\\/0123456789+abc\"}");
     record(f, &cancelled, c, "/hang", "not\nJSON");
     run_until_done(&s);
-    hocket__cassette_cancel(c, f->http, cancelled.id);
+    cancel_on(c, cancelled.id);
     hocket__cassette_note(c, HOCKET__STR("fact"), HOCKET__STR("{\"a\":\"" KEY "\"}"));
     hocket__cassette_close(c);
     hocket__cassette_free(c);
@@ -109,6 +124,7 @@ static void test_disk_full(void **state)
     struct hocket_error err;
     struct hocket__cassette *c;
     struct hocket__cassette_options o = options_for(&f->alloc.a, NULL, &t);
+    o.below = hocket__http_transport(f->http);
     hocket__buf_init(&t.text, &f->alloc.a, 0);
     test_server_on(f->server, "/a", TEST_STEPS(answer));
     assert_int_equal(hocket__cassette_record(&o, &c, NULL), 0);
@@ -210,14 +226,14 @@ static int64_t ask(
     struct hocket__buf b;
     char url[64];
     snprintf(url, sizeof(url), "http://elsewhere%s", path);
-    struct hocket__http_spec spec = { .method = "POST", .url = url, .body = &b };
-    struct hocket__cassette_label label = { HOCKET__STR("test"), strlen("http://elsewhere"),
-        HOCKET__STR("") };
+    struct hocket__http_spec spec = { .method = "POST",
+        .url = url,
+        .body = &b,
+        .label = { .to = HOCKET__STR("test"), .base = strlen("http://elsewhere") } };
     hocket__buf_init(&b, g->a, 0);
     hocket__buf_adds(&b, body);
-    int64_t id = b.status < 0
-                     ? hocket__error_nomem(err)
-                     : hocket__cassette_start(g->c, NULL, &label, &spec, &part_handler, x, err);
+    int64_t id =
+        b.status < 0 ? hocket__error_nomem(err) : start_on(g->c, &spec, &part_handler, x, err);
     hocket__buf_deinit(&b);
     return id;
 }
@@ -253,6 +269,41 @@ static void test_order(void **state)
     assert_int_equal(hocket__cassette_unused(g.c, NULL), 0);
     assert_int_equal(ask(&g, &a, "/c", "{\"q\":\"a\"}", &err), HOCKET_EREPLAY);
     assert_contains(err.message, "was recorded 2 times in x.jsonl is made once more");
+    close_stage(&g);
+}
+
+/* What is below a recording may be a replay: each layer knows only the one below it. */
+static void test_stack(void **state)
+{
+    static const char text[] = HEAD ASK("1", "0", "a") SAY("1", "5", "aa") ASK("2", "6", "b");
+    struct stage g, above = { 0 };
+    struct part a = { .name = "a" }, b = { .name = "b" };
+    struct hocket_error err;
+    (void) state;
+    assert_int_equal(open_stage(&g, &hocket__malloc, text, &err), 0);
+    struct hocket__cassette_options o = options_for(&hocket__malloc, NULL, &above.tape);
+    o.below = hocket__cassette_transport(g.c);
+    above.a = &hocket__malloc;
+    above.tape.fail_after = -1;
+    hocket__buf_init(&above.tape.text, &hocket__malloc, 0);
+    assert_int_equal(hocket__cassette_record(&o, &above.c, &err), 0);
+    assert_true(o.below->offline);
+    assert_false(hocket__cassette_transport(above.c)->offline);
+    assert_int_equal(ask(&above, &a, "/c", "{\"q\":\"a\"}", &err), 1);
+    turn(&g, &a);
+    assert_string_equal(a.text, "aa");
+    int64_t id = ask(&above, &b, "/c", "{\"q\":\"b\"}", &err);
+    assert_int_equal(id, 2);
+    cancel_on(above.c, id); /* passed on: the replay is not waited for */
+    assert_int_equal(ask(&above, &b, "/c", "{\"q\":\"c\"}", &err), HOCKET_EREPLAY);
+    assert_int_equal(hocket__cassette_status(g.c, NULL), HOCKET_EREPLAY);
+    hocket__cassette_close(above.c);
+    hocket__cassette_free(above.c);
+    assert_contains(above.tape.text.data, "{\"answer\":1,");
+    assert_contains(above.tape.text.data, "\"aa\"");
+    assert_contains(above.tape.text.data, "{\"cancelled\":2,");
+    assert_contains(above.tape.text.data, "{\"answer\":3,");
+    hocket__buf_deinit(&above.tape.text);
     close_stage(&g);
 }
 
@@ -328,7 +379,7 @@ static void test_cancelled_and_broken_off(void **state)
         uv_run(&g.loop, UV_RUN_ONCE);
     assert_string_equal(a.text, "half");
     assert_int_equal(a.done, 0);
-    hocket__cassette_cancel(g.c, NULL, id);
+    cancel_on(g.c, id);
     ask(&g, &b, "/c", "{\"q\":\"b\"}", &err);
     turn(&g, &b);
     assert_int_equal(b.err.status, HOCKET_EREPLAY);
@@ -446,6 +497,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_record, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_disk_full, fixture_setup, fixture_teardown),
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_stack),
         cmocka_unit_test(test_patience),
         cmocka_unit_test(test_differences),
         cmocka_unit_test(test_cancelled_and_broken_off),
