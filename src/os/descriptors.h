@@ -2,6 +2,8 @@
  * watched, and that none of its own is 0, 1 or 2. */
 #pragma once
 
+#include <stdint.h>
+
 #define HOCKET__DESCRIPTORS_MAX 16
 
 /* Whether `n` more could be opened now (at most HOCKET__DESCRIPTORS_MAX), and one of them be watched by an
@@ -13,6 +15,13 @@ int hocket__descriptors_left(int n, int epoll);
  * them. As before, nothing can be read from 0 nor written to 1 and 2 then (EBADF). They stay open. To be called
  * before each loop that is made: the program may close them at any time. 0, or the errno of what failed. */
 int hocket__descriptors_hold_standard(void);
+
+/* One that does nothing, to be given up for a moment when there is no other: -1 where there is none now. */
+int hocket__descriptors_open_spare(void);
+void hocket__descriptors_close_spare(int fd);
+
+/* So many the process may have open. */
+uint64_t hocket__descriptors_limit(void);
 
 /* The system's words for an errno; where descriptors are out, with the limit. In `words` when they are not
  * the system's own. */

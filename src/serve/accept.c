@@ -1,10 +1,8 @@
 /* Who is let in, what becomes of those for whom there is no room, and the certificate, which may be renewed while we run. */
 #include "serve/conn.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include "os/descriptors.h"
+#include "os/tcp.h"
 
 #define ACCEPT_BATCH 64   /* per turn of the loop, so that open answers get theirs */
 #define RETRY_MS     100  /* after descriptors ran out */
@@ -22,7 +20,7 @@ void hocket__server_listen(struct hocket__server *s)
 void hocket__server_keep_reserve(struct hocket__server *s)
 {
     if (s->reserve < 0)
-        s->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        s->reserve = hocket__descriptors_open_spare();
 }
 
 static void on_retry(uv_timer_t *timer)
@@ -35,8 +33,7 @@ static void on_retry(uv_timer_t *timer)
 /* The waiting connection keeps the listener readable: without a break this would spin. */
 static void take_break(struct hocket__server *s, int error)
 {
-    hocket__server_log(s, HOCKET_LOG_WARN, "cannot accept a connection: %s",
-        uv_strerror(uv_translate_sys_error(error)));
+    hocket__server_log(s, HOCKET_LOG_WARN, "cannot accept a connection: %s", uv_strerror(error));
     uv_poll_stop(&s->listener);
     uv_timer_start(&s->retry, on_retry, RETRY_MS, 0);
 }
@@ -45,16 +42,16 @@ static void take_break(struct hocket__server *s, int error)
  * is let in by the one that was kept for this, and told. */
 static void turn_away(struct hocket__server *s)
 {
-    static const char busy[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
-                               "Retry-After: 1\r\nConnection: close\r\n\r\n";
+    char busy[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
+                  "Retry-After: 1\r\nConnection: close\r\n\r\n";
     if (s->reserve < 0)
         return;
-    close(s->reserve);
-    int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    hocket__descriptors_close_spare(s->reserve);
+    int fd = hocket__tcp_accept(s->fd);
     if (fd >= 0) {
         if (!s->tls)
-            send(fd, busy, sizeof(busy) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-        close(fd);
+            hocket__tcp_write(fd, &(uv_buf_t){ .base = busy, .len = sizeof(busy) - 1 }, 1);
+        hocket__tcp_close(fd);
     }
     s->reserve = -1;
     hocket__server_keep_reserve(s);
@@ -62,7 +59,7 @@ static void turn_away(struct hocket__server *s)
 
 static bool is_transient(int error)
 {
-    return error == ECONNABORTED || error == EINTR || error == EPROTO || error == EPERM;
+    return error == UV_ECONNABORTED || error == UV_EINTR || error == UV_EPROTO || error == UV_EPERM;
 }
 
 void hocket__server_tell_expired(struct hocket__server *s)
@@ -108,21 +105,20 @@ static void look_at_files(struct hocket__server *s)
  * well. */
 static bool accept_one(struct hocket__server *s)
 {
-    int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = hocket__tcp_accept(s->fd);
     if (fd < 0) {
-        int error = errno;
-        if (error == EMFILE || error == ENFILE)
+        if (fd == UV_EMFILE || fd == UV_ENFILE)
             turn_away(s);
-        if (error != EAGAIN && error != EWOULDBLOCK && !is_transient(error))
-            take_break(s, error);
-        return is_transient(error);
+        if (fd != UV_EAGAIN && !is_transient(fd))
+            take_break(s, fd);
+        return is_transient(fd);
     }
     if (s->n_conns < s->max_connections)
         hocket__conn_open(s, fd, false);
     else if (s->n_conns - s->max_connections < MAX_REFUSED)
         hocket__conn_open(s, fd, true);
     else
-        close(fd);
+        hocket__tcp_close(fd);
     return true;
 }
 
@@ -130,7 +126,7 @@ static void on_listener(uv_poll_t *handle, int status, int events)
 {
     struct hocket__server *s = hocket__container_of(handle, struct hocket__server, listener);
     if (status < 0) {
-        take_break(s, -status);
+        take_break(s, status);
         return;
     }
     look_at_files(s);

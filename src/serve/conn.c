@@ -7,11 +7,7 @@
  * handler thinks there is none. */
 #include "serve/wire.h"
 
-#include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include "os/tcp.h"
 
 #define READ_AHEAD  65536 /* of pipelined requests, while one is open */
 #define MAX_SHAKING 256   /* handshakes at once */
@@ -80,12 +76,10 @@ void hocket__conn_close(struct hocket__conn *c, bool reset)
     hocket__list_del(&c->all);
     hocket__list_del(&c->ready);
     hocket__list_del(&c->timed);
-    if (reset) {
-        struct linger now = { .l_onoff = 1, .l_linger = 0 };
-        setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
-    }
+    if (reset)
+        hocket__tcp_reset_at_close(c->fd);
     uv_close((uv_handle_t *) &c->poll, on_handle_closed);
-    close(c->fd); /* not before uv_close, which takes it out of epoll */
+    hocket__tcp_close(c->fd); /* not before uv_close, which stops watching it */
     hocket__server_conn_closed(c->server);
 }
 
@@ -105,7 +99,7 @@ void hocket__conn_gone(struct hocket__conn *c)
 void hocket__conn_end(struct hocket__conn *c)
 {
     forget_request(c);
-    shutdown(c->fd, SHUT_WR);
+    hocket__tcp_end(c->fd);
     set_state(c, HOCKET__CONN_DRAIN);
     hocket__buf_deinit(&c->in);
     hocket__outq_deinit(&c->out);
@@ -151,7 +145,7 @@ void hocket__conn_break(struct hocket__conn *c)
     hocket__conn_wake(c);
 }
 
-int hocket__conn_send(struct hocket__conn *c, const struct iovec *pieces, size_t n, size_t spare)
+int hocket__conn_send(struct hocket__conn *c, const uv_buf_t *pieces, size_t n, size_t spare)
 {
     bool idle = hocket__outq_len(&c->out) == 0;
     int rc = hocket__wire_push(c, pieces, n, spare);
@@ -184,7 +178,7 @@ void hocket__conn_refuse(struct hocket__conn *c, int status, const char *words)
     hocket__server_write_head(s, &h);
     hocket__buf_adds(&s->line, reason);
     hocket__buf_addc(&s->line, '\n');
-    struct iovec piece = { s->line.data, s->line.len };
+    uv_buf_t piece = { .base = s->line.data, .len = s->line.len };
     if (s->line.status || hocket__conn_send(c, &piece, 1, 0))
         hocket__conn_break(c);
     else
@@ -196,10 +190,10 @@ void hocket__conn_refuse(struct hocket__conn *c, int status, const char *words)
 static void read_some(struct hocket__conn *c)
 {
     struct hocket__server *s = c->server;
-    ssize_t n = recv(c->fd, s->scratch, sizeof s->scratch, MSG_DONTWAIT);
+    int64_t n = hocket__tcp_read(c->fd, s->scratch, sizeof s->scratch);
     if (n > 0)
         hocket__wire_take(c, s->scratch, (size_t) n);
-    else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
+    else if (n != UV_EAGAIN)
         hocket__conn_gone(c);
 }
 
@@ -324,19 +318,18 @@ static void begin_to_shake(struct hocket__conn *c)
 
 void hocket__conn_open(struct hocket__server *s, int fd, bool full)
 {
-    int on = 1;
     struct hocket__conn *c = hocket__zero(s->a, sizeof *c);
     if (c)
         c->server = s;
-    if (!c || !hocket__wire_open(c) || uv_poll_init(s->loop, &c->poll, fd)) {
+    if (!c || !hocket__wire_open(c) || uv_poll_init_socket(s->loop, &c->poll, fd)) {
         hocket__server_log(s, HOCKET_LOG_WARN, "out of memory for a connection");
         if (c)
             hocket__wire_free(c);
         hocket__free(s->a, c, sizeof *c);
-        close(fd);
+        hocket__tcp_close(fd);
         return;
     }
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    hocket__tcp_no_delay(fd);
     c->fd = fd;
     c->full = full;
     hocket__buf_init(&c->in, s->a, 0);

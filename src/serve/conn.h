@@ -60,7 +60,7 @@ void hocket__conn_gone(struct hocket__conn *c);
 /* Cuts it now, without a callback. */
 void hocket__conn_close(struct hocket__conn *c, bool reset);
 /* Sends or queues. 0, ELIMIT, ECLOSED, ENOMEM (the last two: it goes down soon). */
-int hocket__conn_send(struct hocket__conn *c, const struct iovec *pieces, size_t n, size_t spare);
+int hocket__conn_send(struct hocket__conn *c, const uv_buf_t *pieces, size_t n, size_t spare);
 /* Time counts anew; a handshake has one deadline, whatever comes meanwhile. */
 void hocket__conn_touch(struct hocket__conn *c);
 /* A handler thinks: no deadline. */

@@ -5,8 +5,7 @@
  * so that an answer is never cut in its middle by us. */
 #include "serve/outq.h"
 
-#include <errno.h>
-#include <sys/socket.h>
+#include "os/tcp.h"
 
 #define KEEP 65536 /* a larger buffer is given back when it is empty */
 
@@ -24,16 +23,10 @@ void hocket__outq_deinit(struct hocket__outq *q)
 }
 
 /* How many bytes went: 0 when the socket is full; EIO. */
-static int64_t send_now(int fd, struct iovec *iov, size_t n)
+static int64_t send_now(int fd, const uv_buf_t *pieces, size_t n)
 {
-    struct msghdr msg = { .msg_iov = iov, .msg_iovlen = n };
-    ssize_t r;
-    do
-        r = sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-    while (r < 0 && errno == EINTR);
-    if (r >= 0)
-        return r;
-    return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS ? 0 : HOCKET_EIO;
+    int64_t sent = hocket__tcp_write(fd, pieces, n);
+    return sent >= 0 ? sent : sent == UV_EAGAIN ? 0 : HOCKET_EIO;
 }
 
 static void compact(struct hocket__outq *q)
@@ -53,8 +46,8 @@ int hocket__outq_flush(struct hocket__outq *q, int fd)
 {
     if (hocket__outq_len(q) == 0)
         return 0;
-    struct iovec iov = { q->buf.data + q->sent, hocket__outq_len(q) };
-    int64_t n = send_now(fd, &iov, 1);
+    uv_buf_t piece = { .base = q->buf.data + q->sent, .len = hocket__outq_len(q) };
+    int64_t n = send_now(fd, &piece, 1);
     if (n < 0)
         return (int) n;
     q->sent += (size_t) n;
@@ -63,33 +56,30 @@ int hocket__outq_flush(struct hocket__outq *q, int fd)
 }
 
 /* Queues the pieces without their first `gone` bytes. */
-static int keep(struct hocket__outq *q, const struct iovec *pieces, size_t n, size_t gone)
+static int keep(struct hocket__outq *q, const uv_buf_t *pieces, size_t n, size_t gone)
 {
     size_t max = q->buf.max;
     q->buf.max = SIZE_MAX; /* the limit was checked, without what is sent already */
     for (size_t i = 0; i < n; i++) {
-        size_t skip = gone < pieces[i].iov_len ? gone : pieces[i].iov_len;
+        size_t skip = gone < pieces[i].len ? gone : pieces[i].len;
         gone -= skip;
-        hocket__buf_add(
-            &q->buf, (const char *) pieces[i].iov_base + skip, pieces[i].iov_len - skip);
+        hocket__buf_add(&q->buf, (const char *) pieces[i].base + skip, pieces[i].len - skip);
     }
     q->buf.max = max;
     return q->buf.status;
 }
 
 int hocket__outq_push(
-    struct hocket__outq *q, int fd, const struct iovec *pieces, size_t n, size_t spare)
+    struct hocket__outq *q, int fd, const uv_buf_t *pieces, size_t n, size_t spare)
 {
-    struct iovec iov[HOCKET__OUTQ_PIECES];
     size_t taken = hocket__outq_len(q) + spare;
     size_t total = 0, room = q->buf.max > taken ? q->buf.max - taken : 0;
     for (size_t i = 0; i < n; i++) {
-        iov[i] = pieces[i];
-        if (pieces[i].iov_len > room - total)
+        if (pieces[i].len > room - total)
             return HOCKET_ELIMIT;
-        total += pieces[i].iov_len;
+        total += pieces[i].len;
     }
-    int64_t gone = hocket__outq_len(q) == 0 ? send_now(fd, iov, n) : 0;
+    int64_t gone = hocket__outq_len(q) == 0 ? send_now(fd, pieces, n) : 0;
     if (gone < 0)
         return (int) gone;
     return (size_t) gone == total ? 0 : keep(q, pieces, n, (size_t) gone);

@@ -7,9 +7,9 @@
 static void send_continue(struct hocket__conn *c)
 {
     static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
-    char copy[sizeof text]; /* an iovec is not const */
+    char copy[sizeof text]; /* a uv_buf_t is not const */
     memcpy(copy, text, sizeof text);
-    struct iovec piece = { copy, sizeof text - 1 };
+    uv_buf_t piece = { .base = copy, .len = sizeof text - 1 };
     hocket__conn_send(c, &piece, 1, 0);
 }
 

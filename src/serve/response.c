@@ -7,9 +7,9 @@
 #include "serve/conn.h"
 
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <stdio.h>
-#include <sys/socket.h>
+
+#include "os/tcp.h"
 
 #define LAST_CHUNK "0\r\n\r\n"
 /* Kept free in the queue, so that a full one does not keep an answer from being ended. */
@@ -131,14 +131,14 @@ static struct hocket__conn *find(const struct hocket__server *s, uint64_t id)
     return c && !c->broken ? c : NULL;
 }
 
-/* An iovec serves reading too and is therefore not const; sendmsg only looks. */
-static struct iovec piece(struct hocket__str s)
+/* A uv_buf_t serves reading too and is therefore not const; writing only looks. */
+static uv_buf_t piece(struct hocket__str s)
 {
     union {
         const char *in;
-        void *out;
+        char *out;
     } base = { s.p };
-    return (struct iovec){ base.out, s.n };
+    return (uv_buf_t){ .base = base.out, .len = s.n };
 }
 
 static int send_head(struct hocket__conn *c, struct hocket__answer_head *h, struct hocket__str body)
@@ -153,7 +153,7 @@ static int send_head(struct hocket__conn *c, struct hocket__answer_head *h, stru
         hocket__conn_wake(c);
         return HOCKET_ENOMEM;
     }
-    struct iovec pieces[2] = { piece(hocket__buf_str(&s->line)), piece(body) };
+    uv_buf_t pieces[2] = { piece(hocket__buf_str(&s->line)), piece(body) };
     rc = hocket__conn_send(c, pieces, body.n > 0 ? 2 : 1, SPARE);
     if (rc == 0)
         c->keep_alive = !h->close;
@@ -222,11 +222,11 @@ int hocket__server_write(struct hocket__server *s, uint64_t id, struct hocket__s
         return HOCKET_ESTATE;
     if (bytes.n == 0 || c->bodyless)
         return 0;
-    struct iovec whole = piece(bytes);
+    uv_buf_t whole = piece(bytes);
     if (!c->chunked)
         return hocket__conn_send(c, &whole, 1, SPARE);
     int n = snprintf(size, sizeof size, "%zx\r\n", bytes.n);
-    struct iovec pieces[3] = { { size, (size_t) n }, whole, piece(HOCKET__STR("\r\n")) };
+    uv_buf_t pieces[3] = { { .base = size, .len = (size_t) n }, whole, piece(HOCKET__STR("\r\n")) };
     return hocket__conn_send(c, pieces, 3, SPARE);
 }
 
@@ -238,7 +238,7 @@ int hocket__server_finish(struct hocket__server *s, uint64_t id)
     if (!c->begun && !c->raw)
         return HOCKET_ESTATE;
     if (c->begun && c->chunked && !c->bodyless) {
-        struct iovec last = piece(HOCKET__STR(LAST_CHUNK));
+        uv_buf_t last = piece(HOCKET__STR(LAST_CHUNK));
         int rc = hocket__conn_send(c, &last, 1, 0);
         if (rc)
             return rc;
@@ -252,7 +252,7 @@ int hocket__server_raw(struct hocket__server *s, uint64_t id, struct hocket__str
     struct hocket__conn *c = find(s, id);
     if (!c)
         return HOCKET_ECLOSED;
-    struct iovec whole = piece(bytes);
+    uv_buf_t whole = piece(bytes);
     int rc = bytes.n > 0 ? hocket__conn_send(c, &whole, 1, SPARE) : 0;
     if (rc == 0) {
         c->raw = true;
@@ -276,20 +276,11 @@ int hocket__server_abort(struct hocket__server *s, uint64_t id, enum hocket__ser
 int hocket__server_peer(const struct hocket__server *s, uint64_t id, char out[HOCKET__SERVER_PEER])
 {
     const struct hocket__conn *c = find(s, id);
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-        struct sockaddr_storage room;
-    } at = { 0 };
-    socklen_t len = sizeof(at);
     out[0] = 0;
     if (!c)
         return HOCKET_ECLOSED;
-    if (getpeername(c->fd, &at.any, &len) == 0 && at.any.sa_family == AF_INET)
-        uv_ip4_name(&at.v4, out, HOCKET__SERVER_PEER);
-    else if (at.any.sa_family == AF_INET6)
-        uv_ip6_name(&at.v6, out, HOCKET__SERVER_PEER);
+    if (!hocket__tcp_peer(c->fd, out, HOCKET__SERVER_PEER))
+        out[0] = 0;
     return 0;
 }
 

@@ -2,12 +2,11 @@
  * list for each of the two waits is in order of time by itself, and one timer serves them all. */
 #include "serve/server.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "os/descriptors.h"
+#include "os/tcp.h"
 #include "serve/conn.h"
 #include "serve/listener.h"
 
@@ -124,7 +123,7 @@ void hocket__server_mute(struct hocket__server *s)
     s->muted = true;
     uv_poll_stop(&s->listener);
     if (!s->given)
-        shutdown(s->fd, SHUT_RDWR);
+        hocket__tcp_mute(s->fd);
     for (struct hocket__list *l = s->conns.next, *next; l != &s->conns; l = next) {
         struct hocket__conn *c = hocket__container_of(l, struct hocket__conn, all);
         next = l->next;
@@ -184,14 +183,14 @@ static void init(struct hocket__server *s, const struct hocket__server_options *
  * loop, and there would be no server to wait for. */
 static int start(struct hocket__server *s)
 {
-    int rc = uv_poll_init(s->loop, &s->listener, s->fd);
+    int rc = uv_poll_init_socket(s->loop, &s->listener, s->fd);
     if (rc)
-        return -rc;
+        return rc;
     uv_timer_init(s->loop, &s->sweep); /* these two cannot fail */
     uv_timer_init(s->loop, &s->retry);
     uv_idle_init(s->loop, &s->wake);
     s->n_handles = 4;
-    s->port = hocket__listener_port(s->fd);
+    s->port = hocket__tcp_port(s->fd);
     s->reserve = -1;
     hocket__server_keep_reserve(s);
     hocket__server_listen(s);
@@ -218,8 +217,8 @@ static int open_all(
     int rc = o->cert ? hocket__tls_new(s->a, o->cert, o->key_file, &s->tls, err) : 0;
     if (rc < 0)
         return rc;
-    s->fd = o->fd ? hocket__listener_take(o->fd - 1) : hocket__listener_open(address, o->port);
-    int error = s->fd < 0 ? errno : s->key.status ? ENOMEM : start(s);
+    s->fd = o->fd ? hocket__tcp_take(o->fd - 1) : hocket__listener_open(address, o->port);
+    int error = s->fd < 0 ? s->fd : s->key.status ? UV_ENOMEM : start(s);
     return error ? hocket__listener_error(err, error, address, o->port) : 0;
 }
 
@@ -235,7 +234,7 @@ int hocket__server_new(
     int rc = open_all(s, o, err);
     if (rc < 0) {
         if (s->fd >= 0)
-            close(s->fd);
+            hocket__tcp_close(s->fd);
         free_server(s);
         return rc;
     }
@@ -293,9 +292,9 @@ void hocket__server_close(struct hocket__server *s, void (*on_closed)(void *ud),
     while (!hocket__list_empty(&s->conns))
         hocket__conn_close(hocket__container_of(s->conns.next, struct hocket__conn, all), false);
     uv_close((uv_handle_t *) &s->listener, on_listener_closed);
-    close(s->fd);
+    hocket__tcp_close(s->fd);
     if (s->reserve >= 0)
-        close(s->reserve);
+        hocket__descriptors_close_spare(s->reserve);
     uv_close((uv_handle_t *) &s->sweep, on_sweep_closed);
     uv_close((uv_handle_t *) &s->retry, on_retry_closed);
     uv_close((uv_handle_t *) &s->wake, on_wake_closed);

@@ -9,8 +9,6 @@
  * is sealed has to be sent. */
 #include "serve/wire.h"
 
-#include <errno.h>
-
 #define HANDSHAKE 0x16 /* the first byte of a client that speaks TLS */
 #define KEEP      65536
 #define ROOM_MORE 4096 /* for what TLS says itself: alerts, tickets, new keys */
@@ -36,7 +34,7 @@ void hocket__wire_free(struct hocket__conn *c)
 static int flush_sealed(struct hocket__conn *c)
 {
     struct hocket__buf *sealed = hocket__tls_sealed(c->server->tls);
-    struct iovec piece = { sealed->data, sealed->len };
+    uv_buf_t piece = { .base = sealed->data, .len = sealed->len };
     int rc = sealed->status;
     if (rc == 0 && sealed->len > 0) {
         size_t max = c->out.buf.max;
@@ -51,31 +49,31 @@ static int flush_sealed(struct hocket__conn *c)
 }
 
 /* Few bytes in several pieces make one record. */
-static int seal(struct hocket__conn *c, const struct iovec *pieces, size_t n, size_t total)
+static int seal(struct hocket__conn *c, const uv_buf_t *pieces, size_t n, size_t total)
 {
     struct hocket__server *s = c->server;
     int rc = 0;
     if (n == 1 || total > KEEP) {
         for (size_t i = 0; i < n && rc == 0; i++)
-            rc = hocket__tls_write(c->tls, hocket__str(pieces[i].iov_base, pieces[i].iov_len));
+            rc = hocket__tls_write(c->tls, hocket__str(pieces[i].base, pieces[i].len));
         return rc;
     }
     hocket__buf_reset(&s->joined);
     for (size_t i = 0; i < n; i++)
-        hocket__buf_add(&s->joined, pieces[i].iov_base, pieces[i].iov_len);
+        hocket__buf_add(&s->joined, pieces[i].base, pieces[i].len);
     return s->joined.status ? s->joined.status
                             : hocket__tls_write(c->tls, hocket__buf_str(&s->joined));
 }
 
-int hocket__wire_push(struct hocket__conn *c, const struct iovec *pieces, size_t n, size_t spare)
+int hocket__wire_push(struct hocket__conn *c, const uv_buf_t *pieces, size_t n, size_t spare)
 {
     if (!c->tls)
         return hocket__outq_push(&c->out, c->fd, pieces, n, spare);
     size_t total = 0, max = c->out.buf.max, taken = hocket__outq_len(&c->out);
     for (size_t i = 0; i < n; i++) {
-        if (pieces[i].iov_len > max - total)
+        if (pieces[i].len > max - total)
             return HOCKET_ELIMIT;
-        total += pieces[i].iov_len;
+        total += pieces[i].len;
     }
     size_t need = hocket__tls_grown(total) + (spare ? hocket__tls_grown(spare) : 0);
     if (taken >= max || need > max - taken)

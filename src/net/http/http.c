@@ -10,8 +10,6 @@
  * handles end one after another ─> http_free ─> on_closed */
 #include "net/http/http.h"
 
-#include <sys/resource.h>
-
 #include "net/http/http_impl.h"
 #include "net/http/check.h"
 #include "net/http/origin.h"
@@ -20,6 +18,7 @@
 #include "net/http/setup.h"
 #include "net/http/shard.h"
 #include "net/http/wait.h"
+#include "os/descriptors.h"
 
 #define MAX_PER_HOST     16384
 #define SPARE_FILES      64 /* descriptors that are left to the rest of the program */
@@ -181,12 +180,12 @@ static int copy_text(const struct hocket_allocator *a, const char *text, char **
  * where running out of them would be an error. */
 int hocket__http_per_host(int asked)
 {
-    struct rlimit files;
+    uint64_t files = hocket__descriptors_limit();
     if (asked > 0)
         return asked;
-    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= MAX_PER_HOST + SPARE_FILES)
+    if (files >= MAX_PER_HOST + SPARE_FILES)
         return MAX_PER_HOST;
-    return files.rlim_cur > 2 * SPARE_FILES ? (int) files.rlim_cur - SPARE_FILES : SPARE_FILES;
+    return files > 2 * SPARE_FILES ? (int) files - SPARE_FILES : SPARE_FILES;
 }
 
 static int take_options(struct hocket__http *http, const struct hocket__http_options *o)

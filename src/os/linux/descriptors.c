@@ -64,6 +64,22 @@ int hocket__descriptors_hold_standard(void)
     return why;
 }
 
+int hocket__descriptors_open_spare(void)
+{
+    return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+void hocket__descriptors_close_spare(int fd)
+{
+    close(fd);
+}
+
+uint64_t hocket__descriptors_limit(void)
+{
+    struct rlimit l;
+    return getrlimit(RLIMIT_NOFILE, &l) < 0 ? UINT64_MAX : l.rlim_cur;
+}
+
 /* Of the process's limit the number is told, because "too many open files" leaves a person looking
  * for the files. */
 const char *hocket__errno_words(int code, char words[HOCKET__ERRNO_WORDS])

@@ -2,8 +2,8 @@
  * thumb: what two readers might take for two places is refused and not interpreted. */
 #include "serve/proxy/authority.h"
 
-#include <arpa/inet.h>
 #include <string.h>
+#include <uv.h>
 
 #define LABEL_MAX 63
 #define PORT_MAX  65535

@@ -5,10 +5,9 @@
  * uploads faster than the other side takes waits in its own kernel buffer. */
 #include "serve/proxy/proxy_impl.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <sys/socket.h>
-#include <unistd.h>
+
+#include "os/tcp.h"
 
 #define PIECE       16384
 #define BUFFER      32768 /* bytes on the way in one direction, past which nothing more is read */
@@ -31,9 +30,9 @@ struct hocket__proxy_half *hocket__proxy_half(
     struct hocket__proxy *p, struct hocket__proxy_conn *c, int fd)
 {
     struct hocket__proxy_half *h = hocket__zero(p->o.alloc, sizeof(*h));
-    if (!h || uv_poll_init(p->o.loop, &h->poll, fd) < 0) {
+    if (!h || uv_poll_init_socket(p->o.loop, &h->poll, fd) < 0) {
         hocket__free(p->o.alloc, h, sizeof(*h));
-        close(fd);
+        hocket__tcp_close(fd);
         return NULL;
     }
     *h = (struct hocket__proxy_half){ .poll = h->poll, .proxy = p, .conn = c, .fd = fd };
@@ -50,7 +49,7 @@ void hocket__proxy_close_half(struct hocket__proxy_half **at)
         return;
     h->conn = NULL;
     uv_close((uv_handle_t *) &h->poll, on_half_closed);
-    close(h->fd);
+    hocket__tcp_close(h->fd);
 }
 
 static void watch_half(struct hocket__proxy_half *h, int events)
@@ -130,9 +129,9 @@ static size_t take_share(struct hocket__proxy_conn *c, size_t n)
 static bool take_in(struct hocket__proxy_conn *c, struct hocket__proxy_half *h)
 {
     char piece[PIECE];
-    ssize_t n = recv(h->fd, piece, sizeof(piece), 0);
+    int64_t n = hocket__tcp_read(h->fd, piece, sizeof(piece));
     if (n < 0)
-        return errno == EAGAIN || errno == EINTR;
+        return n == UV_EAGAIN;
     h->ended = n == 0;
     if (c->state == HOCKET__PROXY_RELAY)
         hocket__proxy_set_deadline(c, c->proxy->o.idle_ms);
@@ -147,11 +146,10 @@ static bool give_out(
     struct hocket__proxy_conn *c, struct hocket__proxy_half *h, struct hocket__buf *b)
 {
     while (b->len > 0) {
-        ssize_t n = send(h->fd, b->data, b->len, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
+        uv_buf_t piece = { .base = b->data, .len = b->len };
+        int64_t n = hocket__tcp_write(h->fd, &piece, 1);
         if (n < 0)
-            return errno == EAGAIN;
+            return n == UV_EAGAIN;
         hocket__buf_drop(b, (size_t) n);
         if (c->state == HOCKET__PROXY_RELAY)
             hocket__proxy_set_deadline(c, c->proxy->o.idle_ms);
@@ -180,7 +178,7 @@ void hocket__proxy_watch(struct hocket__proxy_conn *c)
 static void relay(struct hocket__proxy_conn *c)
 {
     if (c->client->ended && !c->server->shut && c->up.len == 0) {
-        shutdown(c->server->fd, SHUT_WR);
+        hocket__tcp_end(c->server->fd);
         c->server->shut = true;
     }
     if (c->server->ended && c->down.len == 0) {
@@ -202,7 +200,7 @@ void hocket__proxy_work(struct hocket__proxy_conn *c)
     if (ok && c->state == HOCKET__PROXY_RELAY)
         relay(c);
     if (ok && c->state == HOCKET__PROXY_DRAIN && c->down.len == 0 && !c->client->shut) {
-        shutdown(c->client->fd, SHUT_WR);
+        hocket__tcp_end(c->client->fd);
         c->client->shut = true;
     }
     /* Before there is an answer, a client that ends has gone. */

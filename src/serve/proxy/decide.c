@@ -5,13 +5,10 @@
  * itself says that it may: otherwise whoever owns the name's zone would decide. */
 #include "serve/proxy/proxy_impl.h"
 
-#include <errno.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/system_names.h"
+#include "os/tcp.h"
 
 /* ---- Connecting ------------------------------------------------------------------------ */
 
@@ -20,25 +17,16 @@ static bool may_connect(const struct hocket__proxy_conn *c, const struct sockadd
     return c->inside || c->proxy->o.is_public(to);
 }
 
-void hocket__proxy_send_at_once(int fd)
-{
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
-}
-
 /* The next address of those that were found; false: there is none. */
 static bool connect_next(struct hocket__proxy_conn *c)
 {
     for (; c->next; c->next = c->next->ai_next) {
         if (!may_connect(c, c->next->ai_addr))
             continue;
-        int fd = socket(c->next->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        int fd = hocket__tcp_connect(c->next->ai_addr, c->next->ai_addrlen);
         if (fd < 0)
             continue;
-        hocket__proxy_send_at_once(fd);
-        if (connect(fd, c->next->ai_addr, c->next->ai_addrlen) < 0 && errno != EINPROGRESS) {
-            close(fd);
-            continue;
-        }
+        hocket__tcp_no_delay(fd);
         c->server = hocket__proxy_half(c->proxy, c, fd);
         c->next = c->next->ai_next;
         return c->server != NULL;
@@ -48,11 +36,9 @@ static bool connect_next(struct hocket__proxy_conn *c)
 
 void hocket__proxy_connected(struct hocket__proxy_conn *c, int status)
 {
-    int code = 0;
-    socklen_t size = sizeof(code);
-    getsockopt(c->server->fd, SOL_SOCKET, SO_ERROR, &code, &size);
+    int code = hocket__tcp_error(c->server->fd);
     if (code == 0 && status < 0)
-        code = EIO;
+        code = UV_EIO;
     if (code == 0) {
         c->state = HOCKET__PROXY_RELAY;
         hocket__proxy_set_deadline(c, c->proxy->o.idle_ms);
@@ -61,7 +47,7 @@ void hocket__proxy_connected(struct hocket__proxy_conn *c, int status)
     }
     hocket__proxy_close_half(&c->server);
     if (!connect_next(c))
-        hocket__proxy_turn_away(c, 502, hocket__errno_text(code));
+        hocket__proxy_turn_away(c, 502, hocket__errno_text(-code));
 }
 
 static bool any_allowed(const struct hocket__proxy_conn *c)

@@ -2,10 +2,9 @@
  * where it may go in decide.c. */
 #include "serve/proxy/proxy_impl.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
+
+#include "os/tcp.h"
 
 /* One timer looks at all connections, rather than one for each: they are few, and a time that is a
  * quarter of a second late harms nobody. */
@@ -41,11 +40,11 @@ static void open_conn(struct hocket__proxy *p, int fd)
 {
     struct hocket__proxy_conn *c = hocket__zero(p->o.alloc, sizeof(*c));
     if (!c) {
-        close(fd);
+        hocket__tcp_close(fd);
         return;
     }
     c->proxy = p;
-    hocket__proxy_send_at_once(fd);
+    hocket__tcp_no_delay(fd);
     c->client = hocket__proxy_half(p, c, fd);
     if (!c->client) {
         hocket__free(p->o.alloc, c, sizeof(*c));
@@ -68,14 +67,14 @@ static void on_waiting(uv_poll_t *poll, int status, int events)
     (void) status;
     (void) events;
     while (!p->closing && p->n_conns < p->o.max_connections) {
-        int fd = accept4(p->listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = hocket__tcp_accept(p->listener->fd);
         if (fd >= 0) {
             open_conn(p, fd);
             continue;
         }
-        if (errno == EINTR || errno == ECONNABORTED)
+        if (fd == UV_EINTR || fd == UV_ECONNABORTED)
             continue;
-        if (errno != EAGAIN)
+        if (fd != UV_EAGAIN)
             break; /* no descriptors: looked at again with the next tick */
         if (!uv_is_active((uv_handle_t *) &p->timer) && p->n_conns > 0)
             uv_timer_start(&p->timer, on_tick, TICK_MS, TICK_MS);
@@ -97,7 +96,7 @@ void hocket__proxy_accept(struct hocket__proxy *p)
 void hocket__proxy_listen(struct hocket__proxy *p, int fd)
 {
     if (p->closing || p->listener) {
-        close(fd);
+        hocket__tcp_close(fd);
         return;
     }
     p->listener = hocket__proxy_half(p, NULL, fd);

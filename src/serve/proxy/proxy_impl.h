@@ -91,5 +91,3 @@ void hocket__proxy_refuse(struct hocket__proxy_conn *c, const char *why);
 void hocket__proxy_read_wish(struct hocket__proxy_conn *c);
 /* The attempt to connect has ended; where it failed the next address is tried. */
 void hocket__proxy_connected(struct hocket__proxy_conn *c, int status);
-/* Small pieces are not held back for more. */
-void hocket__proxy_send_at_once(int fd);

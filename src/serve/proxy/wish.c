@@ -3,9 +3,9 @@
  * written from what was understood. */
 #include "serve/proxy/wish.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
+#include <uv.h>
 
 #define HEAD_MAX    32768
 #define STATUS_BAD  400
