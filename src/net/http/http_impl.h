@@ -24,7 +24,7 @@
 #include "net/curl.h"
 #include "net/deadline.h"
 #include "net/http/http.h"
-#include "net/http/sockets.h"
+#include "os/socket_set.h"
 #include "net/transport.h"
 
 struct hocket__http {

@@ -5,7 +5,7 @@
  * libuv sees one readable descriptor, the set itself. It is level-triggered: events that are
  * left in `batch` when the turn is over are ours to remember, since the kernel has handed them
  * out; those not fetched it tells of again. */
-#include "net/http/sockets.h"
+#include "os/socket_set.h"
 
 #include <errno.h>
 #include <unistd.h>

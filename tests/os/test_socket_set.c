@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/list.h"
-#include "net/http/sockets.h"
+#include "os/socket_set.h"
 #include "support/alloc.h"
 #include "support/loopback.h"
 
