@@ -3,11 +3,10 @@
  * that carry an IPv4 address inside of an IPv6 one. What is not known to be public is not. */
 #include "net/address.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <uv.h>
 
 struct range4 {
     uint32_t prefix;

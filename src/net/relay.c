@@ -15,7 +15,6 @@
 
 #include <uv.h>
 #include <string.h>
-#include <unistd.h>
 #include <uv.h>
 
 #define STACK_SIZE (512 * 1024)
@@ -23,7 +22,7 @@
 
 struct hocket__relay {
     const struct hocket_allocator *a;
-    pid_t pid;
+    uv_pid_t pid;
     uv_mutex_t lock;
     struct hocket__list to_thread, to_host; /* under the lock */
 
@@ -257,7 +256,7 @@ static struct hocket__relay *make(
     if (!r)
         return NULL;
     r->a = o->alloc;
-    r->pid = getpid();
+    r->pid = uv_os_getpid();
     r->host = *host;
     r->in.data = r->out.data = r;
     r->close_msg.run = on_close_msg;
@@ -321,7 +320,7 @@ void hocket__relay_close(struct hocket__relay *r, void (*on_closed)(void *ud), v
 
 bool hocket__relay_is_here(const struct hocket__relay *r)
 {
-    return r->pid == getpid();
+    return r->pid == uv_os_getpid();
 }
 
 void hocket__relay_join(struct hocket__relay *r, struct hocket__relay_client *c)

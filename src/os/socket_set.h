@@ -10,12 +10,9 @@
  * in the next one: so all get their turn, however little time there is. */
 #pragma once
 
-#include <sys/epoll.h>
 #include <uv.h>
 
 #include "base/map.h"
-
-#define HOCKET__SOCKETS_BATCH 128
 
 struct hocket__socket {
     int fd;
@@ -35,12 +32,12 @@ struct hocket__sockets {
     void (*on_event)(struct hocket__socket *s, int events);
     /* Asked before each event: whether the others have to wait for the next turn. */
     bool (*is_late)(void *ud);
-    int at, n; /* of the batch: what is not told of yet */
-    struct epoll_event batch[HOCKET__SOCKETS_BATCH];
+    const struct hocket_allocator *a;
+    struct hocket__sockets_batch *batch; /* what was fetched; NULL: not open */
 };
 
 void hocket__sockets_init(struct hocket__sockets *set, const struct hocket_allocator *a);
-/* 0 or EIO (too many descriptors). The loop stays alive as long as something is wanted. */
+/* 0, EIO (too many descriptors) or ENOMEM. The loop stays alive as long as something is wanted. */
 int hocket__sockets_open(struct hocket__sockets *set, uv_loop_t *loop);
 /* For one that is open. Its sockets are forgotten; they are the caller's. */
 void hocket__sockets_close(struct hocket__sockets *set, uv_close_cb closed);

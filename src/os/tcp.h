@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <uv.h>
 
+/* A socket that is not connected. */
+int hocket__tcp_open(int family, int type, int protocol);
 /* A socket that listens at an address. */
 int hocket__tcp_listen(const struct sockaddr *address);
 /* One that a program that started us has opened: itself. UV_EINVAL: it does not listen. */

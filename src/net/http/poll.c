@@ -7,11 +7,11 @@
 #include "net/http/poll.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #include "net/http/http_impl.h"
 #include "net/http/request.h"
 #include "net/http/shard.h"
+#include "os/tcp.h"
 
 struct sock {
     struct hocket__socket socket;
@@ -91,13 +91,13 @@ static struct sock *add(struct hocket__shard *shard, curl_socket_t fd, bool kept
 
 curl_socket_t hocket__poll_open(struct hocket__shard *shard, const struct curl_sockaddr *to)
 {
-    int fd = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+    int fd = hocket__tcp_open(to->family, to->socktype, to->protocol);
+    errno = fd < 0 ? -fd : 0;
     if (fd < 0)
         return CURL_SOCKET_BAD;
-    errno = 0;
     if (!add(shard, fd, true)) {
         int why = errno ? errno : ENOMEM;
-        close(fd);
+        hocket__tcp_close(fd);
         errno = why;
         return CURL_SOCKET_BAD;
     }
@@ -109,7 +109,8 @@ int hocket__poll_close(void *http, curl_socket_t fd)
     struct sock *s = find(http, fd);
     if (s)
         forget(http, s);
-    return close(fd);
+    hocket__tcp_close(fd);
+    return 0;
 }
 
 int hocket__poll_want(CURL *easy, curl_socket_t fd, int what, void *shard_ud, void *unused)

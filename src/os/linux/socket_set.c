@@ -8,12 +8,20 @@
 #include "os/socket_set.h"
 
 #include <errno.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/list.h"
 #include "base/status.h"
 
-#define ROUNDS 16 /* batches in one turn of the loop, which has other things to do */
+#define BATCH  128 /* events that are fetched at once */
+#define ROUNDS 16  /* batches in one turn of the loop, which has other things to do */
+
+struct hocket__sockets_batch {
+    int at, n; /* what is not told of yet */
+    struct epoll_event events[BATCH];
+};
 
 static unsigned to_epoll(int events)
 {
@@ -115,25 +123,28 @@ static void report(struct hocket__sockets *set, const struct epoll_event *e)
 
 static void fetch(struct hocket__sockets *set)
 {
-    int n = epoll_wait(set->fd, set->batch, HOCKET__SOCKETS_BATCH, 0);
-    set->at = 0;
-    set->n = n > 0 ? n : 0;
+    int n = epoll_wait(set->fd, set->batch->events, BATCH, 0);
+    set->batch->at = 0;
+    set->batch->n = n > 0 ? n : 0;
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
     struct hocket__sockets *set = hocket__container_of(poll, struct hocket__sockets, poll);
+    struct hocket__sockets_batch *b = set->batch;
     (void) status;
     (void) events;
     for (int round = 0; round < ROUNDS; round++) {
-        if (set->at == set->n)
+        if (b->at == b->n)
             fetch(set);
-        while (set->at < set->n) {
+        while (b->at < b->n) {
             if (set->is_late(set->ud))
                 return;
-            report(set, &set->batch[set->at++]);
+            report(set, &b->events[b->at++]);
+            if (!set->batch) /* it was closed meanwhile */
+                return;
         }
-        if (set->n < HOCKET__SOCKETS_BATCH) /* there were no more */
+        if (b->n < BATCH) /* there were no more */
             return;
     }
 }
@@ -142,7 +153,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 
 void hocket__sockets_init(struct hocket__sockets *set, const struct hocket_allocator *a)
 {
-    *set = (struct hocket__sockets){ .fd = -1 };
+    *set = (struct hocket__sockets){ .fd = -1, .a = a };
     hocket__map_init(&set->by_fd, a);
 }
 
@@ -151,16 +162,24 @@ void hocket__sockets_deinit(struct hocket__sockets *set)
     hocket__map_deinit(&set->by_fd);
 }
 
+static void free_batch(struct hocket__sockets *set)
+{
+    hocket__free(set->a, set->batch, sizeof(*set->batch));
+    set->batch = NULL;
+}
+
 int hocket__sockets_open(struct hocket__sockets *set, uv_loop_t *loop)
 {
     int fd = epoll_create1(EPOLL_CLOEXEC);
     if (fd < 0)
         return HOCKET_EIO;
-    int rc = uv_poll_init(loop, &set->poll, fd);
+    set->batch = hocket__zero(set->a, sizeof(*set->batch));
+    int rc = set->batch ? uv_poll_init(loop, &set->poll, fd) : UV_ENOMEM;
     if (rc < 0) {
         close(fd);
+        free_batch(set);
         errno = -rc;
-        return HOCKET_EIO;
+        return rc == UV_ENOMEM ? HOCKET_ENOMEM : HOCKET_EIO;
     }
     /* idle connections do not keep a program alive */
     uv_unref((uv_handle_t *) &set->poll);
@@ -174,6 +193,6 @@ void hocket__sockets_close(struct hocket__sockets *set, uv_close_cb closed)
     uv_close((uv_handle_t *) &set->poll, closed);
     close(set->fd);
     set->fd = -1;
-    set->at = set->n = 0;
+    free_batch(set);
     hocket__map_deinit(&set->by_fd);
 }

@@ -8,9 +8,9 @@
 
 #ifdef SOCK_NONBLOCK
 
-static int open_socket(int family)
+static int open_socket(int family, int type, int protocol)
 {
-    return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
 }
 
 static int accept_next(int listener)
@@ -34,9 +34,9 @@ static int prepare(int fd)
     return fd;
 }
 
-static int open_socket(int family)
+static int open_socket(int family, int type, int protocol)
 {
-    return prepare(socket(family, SOCK_STREAM, 0));
+    return prepare(socket(family, type, protocol));
 }
 
 static int accept_next(int listener)
@@ -53,9 +53,15 @@ static int close_failed(int fd)
     return -code;
 }
 
+int hocket__tcp_open(int family, int type, int protocol)
+{
+    int fd = open_socket(family, type, protocol);
+    return fd < 0 ? -errno : fd;
+}
+
 int hocket__tcp_listen(const struct sockaddr *address)
 {
-    int on = 1, fd = open_socket(address->sa_family);
+    int on = 1, fd = open_socket(address->sa_family, SOCK_STREAM, 0);
     socklen_t len =
         address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
     if (fd < 0)
@@ -87,7 +93,7 @@ int hocket__tcp_accept(int listener)
 
 int hocket__tcp_connect(const struct sockaddr *to, size_t len)
 {
-    int fd = open_socket(to->sa_family);
+    int fd = open_socket(to->sa_family, SOCK_STREAM, 0);
     if (fd < 0)
         return -errno;
     return connect(fd, to, (socklen_t) len) < 0 && errno != EINPROGRESS ? close_failed(fd) : fd;
