@@ -50,8 +50,25 @@ local function check(path)
   return linked
 end
 
+-- Files of the tree that a page for developers names in `quotes`.
+local function check_paths(page)
+  for path in assert(fs.read(page)):gmatch "`([%w_/.-]+)`" do
+    local is_ours = path:find "^src/" or path:find "^lua/" or path:find "^tests/" or path:find "^include/"
+    if is_ours and not path:find "NAME" and not exists(path) then wrong[#wrong + 1] = ("%s: there is no %s"):format(page, path) end
+  end
+end
+
 check "examples/README.md"
 check "CONTRIBUTING.md"
+check_paths "CONTRIBUTING.md"
+check_paths "docs/architecture.md"
+local from_architecture = check "docs/architecture.md"
+for _, name in ipairs(assert(fs.list "docs/internals")) do
+  local path = "docs/internals/" .. name
+  check(path)
+  check_paths(path)
+  if not from_architecture[path] then wrong[#wrong + 1] = "docs/architecture.md does not lead to " .. path end
+end
 local from_readme = check "README.md"
 for _, name in ipairs(assert(fs.list "docs")) do
   local path = "docs/" .. name
