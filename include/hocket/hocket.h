@@ -371,7 +371,9 @@ HOCKET_API const char *hocket_run_name(hocket_host *host, uint64_t id);
  * waits. `name` may be shortened while it is unique. It is the run that it was: what was logged comes again
  * without a model, a tool or a person being asked, its events are told from the first one on, and where the log
  * ends it goes on. `options`: NULL, or a JSON object with options that replace those that it began with:
- * "interactive", "park", "deltas". What the run was allowed when it began does not hold: "approve", "sandbox", "network",
+ * "interactive", "park", "deltas", and "trust": code that the run brings (scripts, providers.yaml, MCP servers) and that is not,
+ * byte for byte, what this program has at the same path or in the same buffer runs only with "trust": true, but for runs that
+ * were begun in this process's memory or, with "consent", by this user; EDENIED else, and the run stays as it was. What the run was allowed when it began does not hold: "approve", "sandbox", "network",
  * "trust" and "workdir" of these options, or the defaults, do; what was forbidden stays so, and of limits the smaller holds
  * (docs/runs.md). With "lazy": true one that waits for an answer, an input or a signal sleeps: nothing of it is read or told but the event run_asleep, until somebody says something to it: an answer and a signal are kept as all that
  * it writes (ELIMIT: too much waits to be written), and taken when it has woken, every other wish wakes it and has ESTATE. What is wrong with it is told by on_done: ENOTFOUND, ESTATE (it has ended,
@@ -381,10 +383,12 @@ HOCKET_API int hocket_run_resume(hocket_host *host, const char *name, const char
     struct hocket_error *err);
 
 /* Runs a run of the store again from its log alone, as far as that goes: no model, tool or person is asked, nothing is written.
- * Each event is compared with what was told then, byte by byte. on_done has what the run came to; EPARKED where its log ends
+ * Each event is compared with what was told then, byte by byte. Its scripts run again: `options` is NULL, or a JSON object with "trust", as of
+ * hocket_run_resume. on_done has what the run came to; EPARKED where its log ends
  * before it has; EREPLAY, with the first difference, where it is not the same. */
-HOCKET_API int hocket_run_replay(hocket_host *host, const char *name, uint64_t *id,
-    hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err);
+HOCKET_API int hocket_run_replay(hocket_host *host, const char *name, const char *options,
+    uint64_t *id, hocket_event_cb on_event, hocket_done_cb on_done, void *ud,
+    struct hocket_error *err);
 
 /* Ends a run of a host with a store without ending it: it can be resumed from where it is, here or in another
  * process. Calls that are under way end, and are made again then. on_done runs with HOCKET_EPARKED. A run
@@ -423,7 +427,8 @@ HOCKET_API int hocket_save(
  * host needs a store. A model call that was under way is made again, a question that was open is asked again (its event is
  * told; hocket_event.again is set). `options` as of hocket_run_resume. What does not fit is refused whole, and nothing
  * of it begins: EPARSE (damaged, or no save), EUNSUPPORTED (of another hocket, or the host has no store), EINVAL (more
- * than one run), ELIMIT, ENOMEM. Load what you trust: a save holds the agents and scripts that it goes on with. */
+ * than one run), ELIMIT, ENOMEM. A save holds the agents and scripts that it goes on with: code in it that is not this program's own
+ * needs "trust": true in `options`, else on_done has EDENIED (as of hocket_run_resume). */
 HOCKET_API int hocket_run_load(hocket_host *host, const void *bytes, size_t len,
     const char *options, uint64_t *id, hocket_event_cb on_event, hocket_done_cb on_done, void *ud,
     struct hocket_error *err);

@@ -161,17 +161,17 @@ static int l_resume(lua_State *L)
     return answer(L, rc, s, &err);
 }
 
-/* replay(name) -> number | nil, error: a run of the store, from its log alone; its end comes by `ended` */
+/* replay(name, options as JSON) -> number | nil, error: a run of the store, from its log alone; its end comes by `ended` */
 static int l_replay(lua_State *L)
 {
-    const char *name = luaL_checkstring(L, 1);
+    const char *name = luaL_checkstring(L, 1), *options = luaL_checkstring(L, 2);
     struct hocket_error err;
     struct started *s = new_started(check_runs(L));
     if (!s) {
         hocket__error_nomem(&err);
         return hocket__fail(L, &err);
     }
-    int rc = hocket_run_replay(check_host(L), name, &s->id, NULL, on_done, s, &err);
+    int rc = hocket_run_replay(check_host(L), name, options, &s->id, NULL, on_done, s, &err);
     return answer(L, rc, s, &err);
 }
 

@@ -2,7 +2,8 @@
 # record allows counts for nothing. Each case has a run that was allowed everything ask for a command; RAN is there where it ran.
 . "$(dirname "$0")/lib.sh"
 export HOME="$WORK/home" HOCKET_MODEL=sim HOCKET_SANDBOX=limits
-unset XDG_STATE_HOME HOCKET_STORE HOCKET_TRUST
+unset XDG_STATE_HOME HOCKET_STORE
+export HOCKET_TRUST="$WORK/ours" # what its code may do is in stored_code.sh
 mkdir home ours
 cat >ours/sim.lua <<'LUA'
 local function count(q)

@@ -281,6 +281,8 @@ struct hocket__kept_hooks *hocket__kept_hooks(struct hocket__kept *k);
 /* Before it is entered: what the hook `file` was told in its earlier lives, in any order; copied. ENOMEM. */
 int hocket__kept_feed_file(
     struct hocket__kept *k, struct hocket__str name, struct hocket__str text);
+/* Pushes what it was fed with, by name; nil: nothing. */
+void hocket__kept_push_files(const struct hocket__kept *k, lua_State *L);
 
 /* Before it is entered: the next entry of another run's log, in its order; copied. What asks the same as there is answered
  * from there (base/memory.lua), everything else is done. To be said again to each of its lives. ENOMEM. */

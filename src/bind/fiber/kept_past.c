@@ -53,6 +53,14 @@ int hocket__kept_feed_file(struct hocket__kept *k, struct hocket__str name, stru
     return feed(&f, feed_file);
 }
 
+void hocket__kept_push_files(const struct hocket__kept *k, lua_State *L)
+{
+    if (k->fed_ref == LUA_NOREF)
+        lua_pushnil(L);
+    else
+        lua_rawgeti(L, LUA_REGISTRYINDEX, k->fed_ref);
+}
+
 /* ---- Another run's log -------------------------------------------------------------------------- */
 
 static void set_text(lua_State *L, const char *name, struct hocket__str text)

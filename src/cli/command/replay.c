@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/admit.h"
 #include "cli/command/command.h"
 #include "cli/exit.h"
 #include "cli/host/host.h"
@@ -12,6 +13,7 @@
 struct wish {
     const char *store;
     bool events; /* are printed */
+    bool trust;
     unsigned long long count;
     char name[32];
     struct cli_result result;
@@ -20,6 +22,9 @@ struct wish {
 static const struct cli_option options[] = {
     { CLI_TEXT(0, "store", "FILE", struct wish, store, CLI_STORE_HELP) },
     { CLI_FLAG('e', "events", struct wish, events, "print the events as lines of JSON") },
+    { CLI_FLAG(0, "trust", struct wish, trust,
+        "the code of a run that was imported, or that somebody else began, may run; without it\n"
+        "you are asked on a terminal") },
     { 0 },
 };
 
@@ -65,12 +70,17 @@ static int replay(struct wish *w, const char *id)
     struct hocket_options store = { 0 };
     struct hocket_error err;
     int code;
+    int rc = cli_admit("replay", w->store, id, w->trust);
+    if (rc != CLI_GO_ON)
+        return rc;
     if (!cli_store_look(&store, "replay", w->store))
         return CLI_EXIT_FAILED;
     hocket_host *host = cli_host_open_store(NULL, &store, &code);
     if (!host)
         return code;
-    if (hocket_run_replay(host, id, NULL, on_event, on_done, w, &err) < 0)
+    const char *said =
+        w->trust ? "{\"consent\":true,\"trust\":true}" : "{\"consent\":true,\"trust\":false}";
+    if (hocket_run_replay(host, id, said, NULL, on_event, on_done, w, &err) < 0)
         cli_result_fail(&w->result, &err);
     while (!w->result.done)
         hocket_wait(host, -1);

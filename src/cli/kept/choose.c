@@ -141,7 +141,7 @@ int cli_kept_choose(struct cli_run_args *args, struct cli_buf *id)
         if (!hocket_json_bool(hocket_json_get(hocket_json_at(runs, which), "conversation"), false))
             rc = cli_usage("chat", "%s is no conversation: hocket resume %s", id->p, id->p);
         else
-            rc = cli_kept_place("chat", hocket_json_at(runs, which));
+            rc = cli_kept_place(args, hocket_json_at(runs, which));
     }
     hocket_json_free(found);
     return rc;

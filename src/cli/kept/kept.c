@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/admit.h"
 #include "cli/exit.h"
 #include "cli/host/host.h"
 #include "cli/progress.h"
@@ -29,7 +30,7 @@ int cli_kept_find(const struct cli_run_args *args, const char *wish, hocket_json
     return *runs ? CLI_GO_ON : cli_exit_of(status);
 }
 
-int cli_kept_place(const char *command, const hocket_json *run)
+static int go_there(const char *command, const hocket_json *run)
 {
     const char *cwd = cli_member(run, "cwd");
     if (!*cwd || chdir(cwd) == 0)
@@ -41,4 +42,12 @@ int cli_kept_place(const char *command, const hocket_json *run)
         cli_buf_text(&place), strerror(code));
     cli_buf_free(&place);
     return CLI_EXIT_FAILED;
+}
+
+int cli_kept_place(const struct cli_run_args *args, const hocket_json *run)
+{
+    int rc = go_there(args->command, run);
+    return rc == CLI_GO_ON ? cli_admit(
+               args->command, args->store, cli_member(run, "id"), (args->flags & CLI_TRUST) != 0)
+                           : rc;
 }

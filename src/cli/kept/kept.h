@@ -11,8 +11,8 @@
 /* Asks the operation "resumable" (`wish`: its arguments). CLI_GO_ON with its result in *runs, to free with
  * hocket_json_free; or the exit code, after having said why. */
 int cli_kept_find(const struct cli_run_args *args, const char *wish, hocket_json **runs);
-/* Goes to the directory in which it was begun. CLI_GO_ON or an exit code. */
-int cli_kept_place(const char *command, const hocket_json *run);
+/* Goes to the directory in which it was begun, and asks whether its code may run (cli/admit.h). CLI_GO_ON or an exit code. */
+int cli_kept_place(const struct cli_run_args *args, const hocket_json *run);
 
 /* A conversation: args->resume names one, is "" (the one that was left last) or "?" (a person chooses from a list). Puts
  * its name into *id, where args->resume then points, and goes to its directory. CLI_GO_ON, or the exit code. */

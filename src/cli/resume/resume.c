@@ -33,7 +33,7 @@ static int look(const struct cli_run_args *args, hocket_json **runs)
 
 static int go_on(struct cli_run_args *args, const hocket_json *run)
 {
-    int rc = cli_kept_place("resume", run);
+    int rc = cli_kept_place(args, run);
     if (rc != CLI_GO_ON)
         return rc;
     args->resume = cli_member(run, "id");

@@ -32,7 +32,7 @@ struct work {
     const char *store, *durability, *workdir;
     int64_t runs, processes;
     int began_in; /* the folder that names are meant from */
-    bool json, quiet, verbose;
+    bool trust, json, quiet, verbose;
 };
 
 /* ---- Options -------------------------------------------------------------------- */
@@ -63,6 +63,9 @@ static const struct cli_option options[] = {
     { CLI_TEXT(0, "durability", "LEVEL", struct work, durability,
         "normal: what is kept survives the end of the process (the default); full: a loss of\n"
         "power, too, before a tool changes anything") },
+    { CLI_FLAG(0, "trust", struct work, trust,
+        "runs that were begun elsewhere, or by others, may bring their own code (scripts,\n"
+        "providers.yaml, MCP servers); without it only code that you have trusted runs") },
     { CLI_FLAG('j', "json", struct work, json, "each event as a line of JSON on stdout") },
     { CLI_FLAG('q', "quiet", struct work, quiet, "no line for each run") },
     { CLI_FLAG('v', "verbose", struct work, verbose,
@@ -188,8 +191,8 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
 static int work(struct work *w, hocket_host *host)
 {
     struct cli_buf args = { 0 };
-    cli_buf_addf(
-        &args, "{\"pools\":[%s],\"runs\":%lld}", cli_buf_text(&w->pools), (long long) w->runs);
+    cli_buf_addf(&args, "{\"pools\":[%s],\"runs\":%lld,\"trust\":%s}", cli_buf_text(&w->pools),
+        (long long) w->runs, w->trust ? "true" : "false");
     w->service.args = args.p;
     int rc = cli_service_run(&w->service, host);
     cli_buf_free(&args);

@@ -1,5 +1,6 @@
-/* What a run may do that is continued: Lua says it (hocket.internal.run.consent), before anything of the run is done. Here are the
- * places where it is asked: a run begins (its mark), is read (what holds), is live (it hears that). */
+/* What a run may do that is continued, and whether its code may run: Lua says it (hocket.internal.run.consent, runner.stored_code), before
+ * anything of the run is done. Here are the places where it is asked: a run begins (its mark), is read (what holds), is live (it hears
+ * that). */
 #include "host/run/consent.h"
 
 #include <string.h>
@@ -67,20 +68,27 @@ static bool is_fresh(const struct hocket__resuming *g)
     return !hocket__log_replays(log) && hocket__log_last(log) == 0;
 }
 
-/* Protected: require("hocket.internal.run.consent").decide(row, given, fresh) -> own, instead, wish */
+static const char *how(const struct hocket__resuming *g)
+{
+    return g->replay ? "replay" : is_fresh(g) ? "new" : "old";
+}
+
+/* Protected: require("hocket.internal.runner.stored_code").begin(row, given, how, files) -> own, instead, wish */
 static int decide_protected(lua_State *L)
 {
     struct hocket__resuming *g = lua_touserdata(L, 1);
-    hocket__require(L, "hocket.internal.run.consent");
-    lua_getfield(L, -1, "decide");
-    lua_createtable(L, 0, 4);
+    hocket__require(L, "hocket.internal.runner.stored_code");
+    lua_getfield(L, -1, "begin");
+    lua_createtable(L, 0, 5);
     set_str(L, "id", hocket__resuming_id(g));
     set_str(L, "target", hocket__buf_str(&g->target));
     set_str(L, "input", hocket__buf_str(&g->input));
     set_str(L, "options", hocket__buf_str(&g->own));
+    set_str(L, "generation", hocket__buf_str(&g->generation));
     hocket__push_str(L, hocket__buf_str(&g->options));
-    lua_pushboolean(L, is_fresh(g));
-    lua_call(L, 3, 3);
+    lua_pushstring(L, how(g));
+    hocket__kept_push_files(g->kept, L);
+    lua_call(L, 4, 3);
     take(L, -3, &g->own);
     take(L, -2, &g->options);
     take(L, -1, &g->stored->consent);
@@ -99,13 +107,11 @@ static int put_own(struct hocket__resuming *g)
 
 int hocket__consent_decide(struct hocket__resuming *g, struct hocket_error *err)
 {
-    if (g->replay)
-        return 0;
     int rc = hocket__pcall(g->run->host->L, decide_protected, g, err);
     if (rc < 0)
         return rc;
     bool whole = g->own.status == 0 && g->options.status == 0 && g->stored->consent.status == 0;
-    rc = whole ? put_own(g) : HOCKET_ENOMEM;
+    rc = !whole ? HOCKET_ENOMEM : g->replay ? 0 : put_own(g);
     return rc < 0 ? hocket__error(
                err, rc, "what the run may do cannot be kept: %s", hocket_status_text(rc))
                   : 0;

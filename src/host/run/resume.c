@@ -246,13 +246,13 @@ int hocket__run_go_on(hocket_host *h, const char *name, uint64_t fence, const ch
     return again(h, name, options, &way, id, to, err);
 }
 
-int hocket_run_replay(hocket_host *h, const char *name, uint64_t *id, hocket_event_cb on_event,
-    hocket_done_cb on_done, void *ud, struct hocket_error *err)
+int hocket_run_replay(hocket_host *h, const char *name, const char *options, uint64_t *id,
+    hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err)
 {
     struct hocket_error unused;
     struct callbacks to = { on_event, on_done, ud };
     struct way way = { .replay = true };
-    return again(h, name, NULL, &way, id, to, err ? err : &unused);
+    return again(h, name, options, &way, id, to, err ? err : &unused);
 }
 
 /* One that sleeps, or is still read: what is to be left of it is in the store. */

@@ -52,7 +52,7 @@ static void keep_result(struct hocket__stored *s)
     hocket__buf_deinit(&made);
 }
 
-/* A key that is missing here another worker may have, or somebody puts it in place; a store that is away, or is behind, comes
+/* A key that is missing here another worker may have, or somebody puts it in place; so is it with trust in the run's code; a store that is away, or is behind, comes
  * back: that is waited for as long as it takes. What is wrong with its log is likely to be wrong everywhere, but for a program
  * of another version: it stays at work, so that those who take it are counted (worker's ATTEMPTS), with pauses the last of
  * which is a lease. */
@@ -60,7 +60,7 @@ void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error 
     struct hocket__buf *waiting, struct hocket__store_run *row, unsigned *set)
 {
     int64_t lease = hocket__store_lease_ms(s->store), pause = lease / 4;
-    bool lacks = why->status == HOCKET_EAUTH || why->retryable;
+    bool lacks = why->status == HOCKET_EAUTH || why->status == HOCKET_EDENIED || why->retryable;
     if (!lacks)
         pause = lease >> (s->attempts < 3 ? 2 * (3 - s->attempts) : 0);
     hocket__store_write_why(waiting, why);

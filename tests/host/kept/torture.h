@@ -209,7 +209,7 @@ static inline int begin_life(hocket_host *h, const struct plan *p, struct life *
     } else if (p->way == RESUME) {
         rc = hocket_run_resume(h, seen->name, o, &l->run, on_event_here, on_done_here, l, &err);
     } else {
-        rc = hocket_run_replay(h, seen->name, &l->run, on_event_here, on_done_here, l, &err);
+        rc = hocket_run_replay(h, seen->name, NULL, &l->run, on_event_here, on_done_here, l, &err);
     }
     if (rc >= 0)
         return 0;

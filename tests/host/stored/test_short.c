@@ -171,7 +171,7 @@ static void look_again(
     struct hocket_error e;
     for (time_t until = time(NULL) + 10; time(NULL) < until;) {
         *t = (struct talk){ 0 };
-        int rc = replay ? hocket_run_replay(h, name, &t->run, on_event, on_done, t, &e)
+        int rc = replay ? hocket_run_replay(h, name, NULL, &t->run, on_event, on_done, t, &e)
                         : hocket_run_resume(h, name, NULL, &t->run, on_event, on_done, t, &e);
         if (rc < 0)
             life_wrong("%s: %s", doing, e.message);

@@ -129,13 +129,12 @@ local function only_known(one)
   return copy
 end
 
---- Reads a file of servers: `{"mcpServers": {NAME: {…}}}`, or `servers`, as other programs have them.
----@param path string
+--- Reads the text of a file of servers: `{"mcpServers": {NAME: {…}}}`, or `servers`, as other programs have them.
+---@param text string
+---@param path string Its file.
 ---@return table<string, hocket.McpServer>? by_name
 ---@return hocket.Error?
-function servers.read_file(path)
-  local text, err = sources.read(path, 1 << 20)
-  if not text then return nil, err end
+function servers.read_text(text, path)
   local value, wrong = json.decode(text)
   if value == nil then return nil, { code = "parse", message = ("%s: %s"):format(path, wrong.message) } end
   local map = type(value) == "table" and (value.mcpServers or value.servers or value)
@@ -147,6 +146,16 @@ function servers.read_file(path)
   for _, one in ipairs(read_map(copy, ctx, "")) do by_name[one.name] = one end
   if #problems > 0 then return nil, { code = "agent", message = table.concat(problems, "\n") } end
   return by_name
+end
+
+--- Reads a file of servers.
+---@param path string
+---@return table<string, hocket.McpServer>? by_name
+---@return hocket.Error?
+function servers.read_file(path)
+  local text, err = sources.read(path, 1 << 20)
+  if not text then return nil, err end
+  return servers.read_text(text, path)
 end
 
 local function folder_of(file)

@@ -208,7 +208,9 @@ function Desk:resume(id, options)
   given.interactive = true
   local number, err = core.resume(id, json.encode(merged(given, options)))
   if not number then return nil, ours(err) end
-  return adopt(self, number, id)
+  local run = adopt(self, number, id)
+  if not run:begun() and run.outcome.code == "denied" then return nil, { code = "denied", message = run.outcome.message } end -- its code is not trusted
+  return run
 end
 
 --- Runs a run of the store again from its log: nobody is asked and nothing is written. For what is nowhere but in its memory.
@@ -222,7 +224,7 @@ function Desk:replay(id, on_begin)
   if here and not here.outcome or self.replaying[id] then return nil, { code = "state", message = ("the run %s goes on"):format(id) } end
   local replay = { on_begin = on_begin, fiber = fiber.self() }
   self.replaying[id] = replay
-  local number, err = core.replay(id)
+  local number, err = core.replay(id, json.encode(consent.given(self.options)))
   if not number then
     self.replaying[id] = nil
     return nil, err

@@ -37,6 +37,7 @@ local operations = {
   rollback = "hocket.internal.commands.rollback",
   watch = "hocket.internal.commands.watch",
   resumable = "hocket.internal.commands.resumable",
+  admit_run = "hocket.internal.commands.admit_run",
   memory = "hocket.internal.commands.memory",
   mcp = "hocket.internal.commands.mcp",
   acp = "hocket.internal.commands.acp",

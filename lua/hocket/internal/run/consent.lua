@@ -112,18 +112,21 @@ local function call_of(call)
 end
 
 -- The record's consent counts for nothing.
-local function without(options, given)
+local function without(options, said)
+  local given = said.given
   local left = {
     approve = given.approve, rules = policy.forbidding(options), sandbox = limits.sandbox(limits.demand(options.sandbox), given.sandbox),
     network = given.network ~= nil and limits.network(limits.restriction(options.network), given.network) or nil, trust = trust_of(given, options),
-    typed = given.typed or nil, workdir = given.workdir, mcp = given.mcp, files = only_data(options.files), call = call_of(options.call), asks_anew = true, consent = false,
+    typed = given.typed or nil, workdir = given.workdir, mcp = given.mcp, files = only_data(options.files), call = call_of(options.call), asks_anew = true,
+    consent = said.ours and false or nil, -- what another's run submits nobody has begun here
   }
   if left.rules and #left.rules == 0 then left.rules = nil end
   return left
 end
 
 -- It counts, and what is given cuts it.
-local function within(options, given)
+local function within(options, said)
+  local given = said.given
   return {
     approve = options.approve, rules = options.rules, sandbox = limits.sandbox(options.sandbox, given.sandbox), network = limits.network(options.network, given.network),
     trust = given.trust == true or options.trust, typed = options.typed, workdir = given.workdir or options.workdir, mcp = given.mcp or options.mcp,
@@ -134,7 +137,7 @@ end
 -- Of both what holds, by name: what is not in it holds no more.
 local function holds(options, said)
   local given = said.given
-  local left = (said.counts and within or without)(options, given)
+  local left = (said.counts and within or without)(options, said)
   left.budget = limits.budget(options.budget, given.budget)
   for _, name in ipairs { "max_turns", "timeout", "jobs" } do left[name] = limits.least(options[name], given[name]) end
   return left
@@ -173,16 +176,17 @@ local function narrows(given)
 end
 
 -- Nothing was done of it yet: it begins with what holds.
-local function begin_anew(options, said)
+local function begin_anew(row, options, said)
   local left, cut = holds(options, said), {}
   if not said.counts then note_cut(cut, options, left) end
   put(options, left)
   options.record, options.replay, options.made, options.cut = nil, nil, nil, #cut > 0 and table.concat(cut, "; ") or nil
+  if said.ours then return consent.marked(row.id, row.target, row.input, options) end -- with what was cut it is still its owner's
   return json.encode(options)
 end
 
 --- What holds for a run of the store that is continued.
----@param row {id: string, target: string, input?: string, options: string}
+---@param row {id: string, target: string, input?: string, options: string, generation?: string}
 ---@param given_text string Options that are given now, JSON.
 ---@param fresh boolean Nothing was done of it: its log is empty.
 ---@return string own Its options, JSON.
@@ -193,8 +197,8 @@ function consent.decide(row, given_text, fresh)
   local options, counts = read(row.options), given.consent == true and consent.is_given(row)
   if counts and not narrows(given) then return row.options, json.encode(rest) end
   local operator = system.getenv "HOCKET_APPROVE"
-  local said = { given = given, counts = counts, operator = operator ~= "" and operator or nil }
-  if fresh then return begin_anew(options, said), json.encode(rest) end
+  local said = { given = given, counts = counts, ours = proof.is_ours(row), operator = operator ~= "" and operator or nil }
+  if fresh then return begin_anew(row, options, said), json.encode(rest) end
   local own = row.options
   if options.record or options.replay or not said.counts then -- where its tools work is no part of the log
     options.record, options.replay = nil, nil

@@ -82,11 +82,16 @@ function proof.is_file()
   return store.place() ~= nil
 end
 
+-- In the memory of this process all are ours, but for those that were loaded from a save, and their forks (store/export.c).
+local function was_loaded(row)
+  return (row.generation or ""):find("import ", 1, true) ~= nil
+end
+
 --- Whether this user has begun the run of this row, on this machine and in this store.
----@param row {id: string, target?: string, input?: string, options?: string}
+---@param row {id: string, target?: string, input?: string, options?: string, generation?: string}
 ---@return boolean
 function proof.is_ours(row)
-  if not store.is_shared() then return true end -- it is in the memory of this process
+  if not store.is_shared() then return not was_loaded(row) end
   local before, made = (row.options or ""):match '^(.*),"made":"(%x+)"}$'
   return made ~= nil and made == mac(row.id, row.target, row.input, before .. "}")
 end

@@ -13,9 +13,17 @@ tool.set("facilitator", function(env) return require("hocket.patterns.facilitato
 tool.set("specialist", function(env) return require("hocket.internal.patterns.specialist").tools(env) end)
 tool.set("delegate", function(env) return require("hocket.internal.tools.delegate").tools(env) end)
 tool.set("delegate_to_agent", function(env) return require("hocket.tools.delegate_to_agent").tool(env) end)
+
+local function admit_server(run, def, quietly)
+  local ok, err = true, nil
+  if run.options.code then ok, err = require("hocket.internal.runner.stored_code").may_start(def) end
+  if not ok then return nil, err end
+  return require("hocket.internal.runner.trust").admit_server(run, def, quietly)
+end
+
 tool.set("mcp", function(env)
   local toolset = require "hocket.internal.mcp.toolset"
-  toolset.set_admission(require("hocket.internal.runner.trust").admit_server)
+  toolset.set_admission(admit_server)
   return toolset.tools(env)
 end)
 tool.set("servers_of_run", function(env) -- servers that whoever started the run has named: its option `mcp`

@@ -7,13 +7,14 @@
 --- tables is handed out, so that nothing can be changed for others.
 local agents = require "hocket.agent"
 local boards = require "hocket.board"
-local compile = require "hocket.internal.base.compile"
+local compile_text = require "hocket.internal.base.compile"
 local documents = require "hocket.document"
 local flow = require "hocket.flow"
 local fs = require "hocket.internal.core.fs"
 local json = require "hocket.json"
 local restricted = require "hocket.internal.runner.restricted"
 local runner = require "hocket.internal.runner.run_agent"
+local script = require "hocket.internal.base.script"
 local sources = require "hocket.internal.base.sources"
 local tool = require "hocket.tool"
 
@@ -213,6 +214,12 @@ local function interface(self)
       race = out(function(list) return at_once(self, flow.race, list) end),
     },
   }
+end
+
+local function compile(text, path, env)
+  local admitted, refused = script.may_run(path, text)
+  if not admitted then return nil, refused end
+  return compile_text(text, path, env)
 end
 
 local function own_require(self)

@@ -12,6 +12,7 @@ local json = require "hocket.json"
 local problem = require "hocket.internal.agents.problem"
 local providers = require "hocket.providers"
 local sources = require "hocket.internal.base.sources"
+local stored_code = require "hocket.internal.base.lazy" "hocket.internal.runner.stored_code"
 local system = require "hocket.internal.core.system"
 local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
 local yaml = require "hocket.yaml"
@@ -27,6 +28,7 @@ local LIMIT = 65536
 ---@field defs table<string, hocket.Provider>
 ---@field names string[] Sorted.
 ---@field digest string
+---@field text string
 
 -- Where an error of providers.check has its cause: the member that it names, else the provider.
 local function place_of(places, name, message)
@@ -68,7 +70,7 @@ function provider_file.read(path)
     return nil, { problem.new(path, 1, 1, "syntax", "must be providers by name, as in 'mycloud: {protocol: openai_chat, base: https://llm.example/v1}'") }
   end
   local defs, names, problems = check(path, values, type(places) == "string" and json.decode(places) or places)
-  return { path = path, defs = defs, names = names, digest = system.digest(text) }, problems
+  return { path = path, defs = defs, names = names, digest = system.digest(text), text = text }, problems
 end
 
 -- ---- Loading --------------------------------------------------------------------------------------
@@ -137,8 +139,12 @@ function provider_file.load(run, target, path)
     lines[i] = describe(name, file.defs[name])
   end
   if not any or #lines == 0 then return true end
+  if run.options.code then
+    local admitted, refused = stored_code.may_run(path, file.text, "providers")
+    if not admitted then return nil, refused end
+  end
   -- A script that a person has named may do all that its author wants: the file beside it asks for nothing more.
-  if not target.named then
+  if not target.named or run.options.code then
     local ok, err = trust.admit_providers(run, path, lines, file.digest)
     if not ok then return nil, err end
   end

@@ -28,6 +28,7 @@ local runner = require "hocket.internal.runner.run_agent"
 local runs = require "hocket.internal.run.run"
 local script = require "hocket.internal.base.script"
 local sources = require "hocket.internal.base.sources"
+local stored_code = require "hocket.internal.base.lazy" "hocket.internal.runner.stored_code"
 local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
 local egress = require "hocket.internal.base.lazy" "hocket.internal.run.egress"
@@ -340,6 +341,7 @@ return function(args, journal, id)
   end
   local target, err, state = find(args.target, options)
   local run = runs.new { journal = journal, id = id or system.run_id(), options = options }
+  if options.code then stored_code.note(run) end
   run.owns_scope, run.tell_delta, run.began_with = true, args.tell_delta or run.tell_delta, state
   if run.options.typed and not options.call then note_typed(run, args.input) end
   if options.call and target then worker.begin(run, options.call) end

@@ -31,6 +31,7 @@ local REMEMBERED = 1000
 ---@field path string Absolute, without links.
 ---@field names string[] For people, from the target on.
 ---@field digest string
+---@field files? table<string, string> Of a folder: the digest of each file, by its name below it.
 
 local going_on = {} -- paths that were trusted for a run whose files are watched: its person is changing them
 
@@ -51,11 +52,12 @@ local function code_of_dir(dir)
   if #files > MAX_FILES then
     return nil, { code = "limit", message = ("%s: more than %d files of Lua: nobody can look at them. Name the script that is to run"):format(dir, MAX_FILES) }
   end
-  local code, parts, left = { path = fs.real(dir) or dir, names = {} }, {}, MAX_BYTES
+  local code, parts, left = { path = fs.real(dir) or dir, names = {}, files = {} }, {}, MAX_BYTES
   for i, file in ipairs(files) do
     local size, digest = read(file, left)
     if not size then return nil, digest end
     left, code.names[i] = left - size, file:sub(#dir + 2)
+    code.files[code.names[i]] = digest
     parts[i] = ("%s\0%s"):format(code.names[i], digest)
   end
   code.digest = system.digest(table.concat(parts, "\0"))
@@ -125,6 +127,12 @@ local function is_in_variable(path)
   return false
 end
 
+--- Whether HOCKET_TRUST says so of everything.
+---@return boolean
+function trust.is_everything()
+  return everything[system.getenv "HOCKET_TRUST" or ""] == true
+end
+
 local function is_trusted(code, watched)
   return is_in_variable(code.path) or watched and going_on[code.path] or is_remembered(code)
 end
@@ -139,6 +147,10 @@ end
 
 local function question(codes)
   local shown, more = list(codes)
+  if codes[1].run then
+    return ("The run %s comes from elsewhere. This code of it would run with your rights:\n  %s%s"):format(
+      sanitize.json(codes[1].run), table.concat(shown, "\n  "), more > 0 and ("\n  and %d more"):format(more) or "")
+  end
   if codes[1].instructs then
     return ("%s is not trusted yet, or has changed since. The agent would be told to follow what stands in:\n  %s%s"):format(
       sanitize.json(codes[1].instructs), table.concat(shown, "\n  "), more > 0 and ("\n  and %d more"):format(more) or "")
@@ -157,6 +169,10 @@ end
 
 local function refused(codes, why)
   local shown, more = list(codes)
+  if codes[1].run then
+    return nil, { code = "denied", message = ("the run %s comes from elsewhere, and its code is not trusted: %s%s (%s). Look at it; then say --trust (in C the option \"trust\": true), or continue the run on a terminal, which asks"):format(
+      sanitize.json(codes[1].run), table.concat(shown, ", "), more > 0 and (" and %d more"):format(more) or "", why) }
+  end
   if codes[1].instructs then
     return nil, { code = "denied", message = ("%s is not trusted, and the agent would be told to follow what stands in it: %s%s (%s). Look at it; then run it with --trust, or on a terminal, which asks"):format(
       sanitize.json(codes[1].instructs), table.concat(shown, ", "), more > 0 and (" and %d more"):format(more) or "", why) }
@@ -208,9 +224,9 @@ local function beside(found)
 end
 
 -- What of a target would run that was not named: a directory's main.lua, the scripted model, and their modules.
-local function would_run(found, sim, is_beside)
+local function would_run(found, sim, is_beside, named)
   local codes = {}
-  if not found.named and (found.kind == "script" or sim) then
+  if not named and (found.kind == "script" or sim) then
     local code, err = code_of_dir(found.dir)
     if not code then return nil, err end
     if #code.names > 0 then codes[1] = code end
@@ -261,7 +277,8 @@ function trust.admit(run, found, may_ask)
   local admitted = { sim = sim, runs = found.kind == "script" or sim ~= nil }
   local option = run.options.trust
   if option == nil or option == true or run.carried then return admitted end
-  local ok, wrong = check(run, found.path, function() return would_run(found, sim, is_beside) end, may_ask and option == "ask")
+  local named = found.named and not run.options.code -- of another's run nobody here has named anything
+  local ok, wrong = check(run, found.path, function() return would_run(found, sim, is_beside, named) end, may_ask and option == "ask")
   if not ok then return nil, wrong end
   return admitted
 end
@@ -277,6 +294,10 @@ local function describe_server(def)
   return line, system.digest(table.concat({ def.name, line, def.cwd or "", table.unpack(names) }, "\0"))
 end
 
+local function path_of_server(def)
+  return ("%s#%s"):format(fs.real(def.file) or def.file, def.name)
+end
+
 --- Says whether an MCP server that a file names may be started, or asked: its program runs with the person's rights, and an
 --- address gets what the headers hold. May wait for a person.
 ---@async
@@ -290,7 +311,7 @@ function trust.admit_server(run, def, quietly)
   if option == nil or option == true or not def.file then return true end
   local line, digest = describe_server(def)
   return check(run, def.name, function()
-    return { { path = ("%s#%s"):format(fs.real(def.file) or def.file, def.name), names = { line }, digest = digest, server = def.url and "asked" or "started" } }
+    return { { path = path_of_server(def), names = { line }, digest = digest, server = def.url and "asked" or "started" } }
   end, option == "ask" and not quietly)
 end
 
@@ -353,6 +374,91 @@ end
 ---@return boolean
 function trust.knows_providers(path, digest)
   return is_trusted(file_of(path, {}, digest))
+end
+
+-- ---- Texts that a run brings ----------------------------------------------------------------------
+
+-- A folder or a file that was said yes to, where its Lua is still that: its digests are of the bytes as they were read now.
+local function still_there(line, seen)
+  if seen[line.path] == nil then
+    local code = code_of_dir(line.path)
+    seen[line.path] = code and code.digest == line.digest and code or false
+  end
+  return seen[line.path]
+end
+
+local function is_as_remembered(line, real, text, digest, seen)
+  if line.path == real then return line.digest == digest end
+  local name = real:sub(1, #line.path + 1) == line.path .. "/" and real:sub(#line.path + 2)
+  local code = name and still_there(line, seen)
+  if not code then return false end
+  if code.files[name] or script.is(name) then return code.files[name] == digest end
+  return fs.read(real, #text) == text -- what Lua of the folder reads beside it
+end
+
+--- Whether a text is, byte for byte, one that this user has trusted: a file that is there now, in a folder that was said yes to. Nobody
+--- is asked.
+---@param path string
+---@param text string
+---@param seen table Empty; for the next texts of the same program.
+---@return boolean
+function trust.has_text(path, text, seen)
+  local real = fs.real(path)
+  if not real then return false end
+  if is_in_variable(real) then return fs.read(real, #text) == text end
+  local digest = system.digest(text)
+  seen.lines = seen.lines or recall()
+  for _, line in ipairs(seen.lines) do
+    if is_as_remembered(line, real, text, digest, seen) then return true end
+  end
+  return false
+end
+
+--- The same of a file of providers, which is said yes to by itself.
+---@param path string
+---@param text string
+---@return boolean
+function trust.has_providers(path, text)
+  return is_trusted(file_of(path, {}, system.digest(text))) and fs.read(path, #text) == text
+end
+
+--- The same of an MCP server; `text` is the file that names it.
+---@param def hocket.McpServer
+---@param text string
+---@return boolean
+function trust.has_server(def, text)
+  local _, digest = describe_server(def)
+  return is_trusted { path = path_of_server(def), digest = digest } and fs.read(def.file, #text) == text
+end
+
+-- The code of a run has no place on this machine.
+local RUN = "run:"
+
+--- Whether somebody has said yes to what a run of the store brings.
+---@param digest string
+---@return boolean
+function trust.has_run(digest)
+  return is_remembered { path = RUN .. digest, digest = digest }
+end
+
+--- Asks a person about it.
+---@async
+---@param id string
+---@param names string[] For people.
+---@param digest string
+---@return true? admitted
+---@return hocket.Error?
+function trust.ask_run(id, names, digest)
+  return ask_for { { path = RUN .. digest, names = names, digest = digest, run = id } }
+end
+
+--- The same, refused, where nobody is asked.
+---@param id string
+---@param names string[]
+---@return nil
+---@return hocket.Error
+function trust.refuse_run(id, names)
+  return refused({ { names = names, run = id } }, "nobody is asked here")
 end
 
 --- Whether a directory's Lua is trusted already; nobody is asked.

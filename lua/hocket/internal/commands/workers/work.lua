@@ -40,8 +40,6 @@ local RUNS = 8
 --- So many are asked for at once at most.
 local MOST = 16
 
-local OPTIONS = json.encode { interactive = false, park = true, consent = true }
-
 -- ---- What it does ---------------------------------------------------------------------------------
 
 -- The next worker would come no further. Its calls are ended before it is: whoever is lost in between does both again.
@@ -67,7 +65,7 @@ end
 
 local function begin(self, row)
   if (row.attempts or 0) >= ATTEMPTS then return give_up(self, row) end
-  local number, err = core.resume(row.id, OPTIONS, row.fence)
+  local number, err = core.resume(row.id, self.options, row.fence)
   if not number then
     store.finish(row.id, row.fence, "queued")
     self.pause = PAUSE
@@ -237,11 +235,12 @@ local function reach(self)
 end
 
 ---@async
----@param args {pools?: string[], runs?: integer}
+---@param args {pools?: string[], runs?: integer, trust?: boolean}
 ---@param journal userdata
 return function(args, journal, id)
   local names = args.pools and #args.pools > 0 and args.pools or { "default" }
-  local self = { names = names, pools = table.concat(names, ","), max = args.runs or RUNS, asks = 1, at = {}, n = 0, going = 0, main = fiber.self() }
+  local self = { names = names, pools = table.concat(names, ","), max = args.runs or RUNS, asks = 1, at = {}, n = 0, going = 0, main = fiber.self(),
+    options = json.encode { interactive = false, park = true, consent = true, trust = args.trust == true } }
   local run = runs.new { journal = journal, id = id, options = {} }
   function self:tell(kind, what) run:emit(kind, what) end
   hear_program(self, run)

@@ -127,21 +127,24 @@ end
 
 local open_states = { queued = true, waiting = true, parked = true, cut_off = true, forked = true }
 
+local function cancel_in_store(row)
+  local how, err = cancel_run(row.id)
+  if not how then return nil, err end
+  return { id = row.id, here = false }, 202
+end
+
 -- A run that nobody has is cancelled by taking it up: only its owner may write its end. One of another process hears it there, and a
 -- worker's has more to it: those that it has called.
 local function cancel(server, request)
   local run, row, err = find(server, request.params.id)
   if err then return nil, err end
-  if not run and (row.owner or row.pool) then
-    local how, wrong = cancel_run(row.id)
-    if not how then return nil, wrong end
-    return { id = row.id, here = false }, 202
-  end
+  if not run and (row.owner or row.pool) then return cancel_in_store(row) end
   if not run and not open_states[stored.state(row)] then
     return nil, { code = "state", message = ("the run %s has ended: it is %s"):format(row.id, stored.state(row)) }
   end
   if not run then
     run, err = server.desk:resume(row.id)
+    if not run and err.code == "denied" then return cancel_in_store(row) end -- its code may not run here
     if not run then return nil, err end
     if not run:live() then return nil, { code = "state", message = run.outcome.message } end -- what it has told before stays
   end
