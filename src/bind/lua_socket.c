@@ -8,10 +8,9 @@
 #include "bind/life.h"
 #include "bind/open.h"
 
-#include <unistd.h>
-
 #include "bind/fiber/fiber.h"
 #include "bind/util.h"
+#include "os/self.h"
 #include "os/socket.h"
 
 static const char LISTENER[] = "hocket.socket.listener", STREAM[] = "hocket.socket.stream";
@@ -202,8 +201,8 @@ static int l_stdio(lua_State *L)
 /* self() -> pid, uid: of this process */
 static int l_self(lua_State *L)
 {
-    lua_pushinteger(L, getpid());
-    lua_pushinteger(L, geteuid());
+    lua_pushinteger(L, uv_os_getpid());
+    lua_pushinteger(L, hocket__self_user());
     return 2;
 }
 

@@ -3,8 +3,6 @@
 
 #include "bind/open.h"
 
-#include <unistd.h>
-
 #include "os/descriptors.h"
 #include "bind/util.h"
 #include "os/spool.h"
@@ -64,7 +62,7 @@ static int l_gc(lua_State *L)
 {
     struct spool *s = hocket__gc_userdata(L, l_gc);
     if (s && s->fd >= 0)
-        close(s->fd);
+        hocket__spool_close(s->fd);
     if (s)
         s->fd = -1;
     return 0;

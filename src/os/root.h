@@ -43,11 +43,12 @@ struct hocket__root_info {
     unsigned mode, links;
 };
 
-/* A regular file with one name, opened for reading: the descriptor, to be closed. */
+/* A regular file with one name, opened for reading: the descriptor, for hocket__root_close. */
 int hocket__root_file(struct hocket__root *r, const char *path, struct hocket__root_info *info,
     struct hocket_error *err);
 /* A directory, opened for reading. */
 int hocket__root_folder(struct hocket__root *r, const char *path, struct hocket_error *err);
+void hocket__root_close(int fd);
 /* What is there; a link is looked at itself when it leads out or nowhere. ENOTFOUND. */
 int hocket__root_info(struct hocket__root *r, const char *path, struct hocket__root_info *info,
     struct hocket_error *err);

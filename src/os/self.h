@@ -13,6 +13,11 @@ struct hocket__self {
         place[400]; /* place: machine, boot and namespace in which pid means something */
 };
 
+/* The number of the user in whose name this process acts. */
+int64_t hocket__self_user(void);
+/* A variable of the environment; NULL also where the program runs with more rights than its user has. */
+const char *hocket__self_getenv(const char *name);
+
 /* *self is zero before. */
 void hocket__self_init(struct hocket__self *self);
 /* Whether the process of this number, of that start, has ended: asked where the number means something (the same

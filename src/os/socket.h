@@ -16,15 +16,14 @@
 #include "base/status.h"
 #include "base/str.h"
 
-#include <sys/types.h>
 #include <uv.h>
 
 struct hocket__listener;
 struct hocket__stream;
 
 struct hocket__peer {
-    pid_t pid; /* 0: not of this pid namespace */
-    uid_t uid;
+    int64_t pid; /* 0: not of this pid namespace */
+    int64_t uid;
 };
 
 /* Bytes of a line that is read, and of all that waits to be sent. */

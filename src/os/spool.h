@@ -6,8 +6,9 @@
 
 #include <stdint.h>
 
-/* In a folder, as "/tmp". A descriptor, which the caller closes, or -1 and errno. */
+/* In a folder, as "/tmp". A descriptor, for hocket__spool_close, or -1 and errno. */
 int hocket__spool_open(const char *dir);
+void hocket__spool_close(int fd);
 /* Writes all of the text at a place. 0, or -1 and errno. */
 int hocket__spool_write(int fd, struct hocket__str text, int64_t at);
 /* Reads n bytes from a place. 0, or -1 and errno, EIO where there are not so many. */

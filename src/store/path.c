@@ -4,7 +4,8 @@
 
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
+
+#include "os/fs.h"
 
 bool hocket__store_is_postgres(const char *path)
 {
@@ -29,11 +30,11 @@ int hocket__store_check_path(const char *path, struct hocket_error *err)
 
 int hocket__store_look(const char *path, struct hocket_error *err)
 {
-    struct stat st;
+    uv_stat_t st;
     size_t n = strlen(path);
     if (strcmp(path, "memory") == 0 || hocket__store_is_postgres(path))
         return 0;
-    bool exists = lstat(path, &st) == 0;
+    bool exists = hocket__fs_lstat(path, &st) == 0;
     if (path[n - 1] == '/' || (exists && S_ISDIR(st.st_mode)))
         return hocket__error(err, HOCKET_EINVAL,
             "%s is a folder: name a file in it to keep runs in (runs.db)", path);

@@ -7,7 +7,6 @@
 #include "bind/files/job.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "bind/fiber/fiber.h"
 #include "bind/life.h"
@@ -36,7 +35,7 @@ static void free_job(struct hocket__files_job *j)
     for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++)
         hocket__buf_deinit(buffers[i]);
     if (j->fd >= 0)
-        close(j->fd);
+        hocket__root_close(j->fd);
     hocket__root_unref(j->root);
     free(j);
 }
@@ -56,7 +55,7 @@ void hocket__files_job_drop(struct hocket__files_job *j)
 static int read_file(struct hocket__files_job *j)
 {
     int rc = hocket__root_slurp(j->fd, j->path.data, j->max, &j->content, &j->err);
-    close(j->fd);
+    hocket__root_close(j->fd);
     j->fd = -1;
     if (rc < 0)
         return rc;

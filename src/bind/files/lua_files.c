@@ -8,7 +8,6 @@
 #include "bind/open.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "bind/fiber/fiber.h"
 #include "bind/files/job.h"
@@ -412,7 +411,7 @@ static int lock_gc(lua_State *L)
 {
     int *fd = luaL_checkudata(L, 1, LOCK);
     if (*fd >= 0)
-        close(*fd);
+        hocket__root_close(*fd);
     *fd = -1;
     return 0;
 }

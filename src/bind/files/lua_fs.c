@@ -10,6 +10,7 @@
 #include "bind/open.h"
 #include "bind/util.h"
 #include "os/file.h"
+#include "os/fs.h"
 
 static const char *check_path(lua_State *L, int arg)
 {
@@ -130,18 +131,10 @@ static int l_list(lua_State *L)
 /* real(path) -> absolute path without links | nil */
 static int l_real(lua_State *L)
 {
-    char *real = realpath(check_path(L, 1), NULL);
-    if (!real)
+    char real[4096];
+    if (!hocket__fs_real(check_path(L, 1), real, sizeof(real)))
         return 0;
-    size_t n = strlen(real);
-    luaL_Buffer b;
-    char *out = n < 4096 ? luaL_buffinitsize(L, &b, n) : NULL;
-    if (out)
-        memcpy(out, real, n);
-    free(real);
-    if (!out)
-        return 0;
-    luaL_pushresultsize(&b, n);
+    lua_pushstring(L, real);
     return 1;
 }
 

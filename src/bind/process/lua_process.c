@@ -13,8 +13,10 @@
 #include "bind/util.h"
 #include "os/capture.h"
 
-#include <limits.h>
 #include <stdlib.h>
+
+#include "os/fs.h"
+#include "os/self.h"
 
 #define META "hocket.process"
 
@@ -187,12 +189,12 @@ static int l_run(lua_State *L)
  * another. */
 static int l_launcher(lua_State *L)
 {
-    char real[PATH_MAX];
-    const char *path = hocket__runtime(L)->launcher, *libraries = secure_getenv("LD_LIBRARY_PATH");
+    char real[4096];
+    const char *path = hocket__runtime(L)->launcher;
     if (!path)
         return 0;
-    lua_pushstring(L, realpath(path, real) ? real : path);
-    lua_pushstring(L, libraries);
+    lua_pushstring(L, hocket__fs_real(path, real, sizeof(real)) ? real : path);
+    lua_pushstring(L, hocket__self_getenv("LD_LIBRARY_PATH"));
     return 2;
 }
 

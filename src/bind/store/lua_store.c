@@ -6,12 +6,12 @@
 #include "bind/store/store_impl.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "bind/fiber/fiber.h"
 #include "bind/open.h"
 #include "bind/store/store.h"
 #include "bind/util.h"
+#include "os/self.h"
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
@@ -466,7 +466,7 @@ static int l_place(lua_State *L)
     if (!path)
         return 0;
     lua_pushstring(L, path);
-    lua_pushinteger(L, (lua_Integer) geteuid());
+    lua_pushinteger(L, hocket__self_user());
     return 2;
 }
 

@@ -1,102 +1,14 @@
 /* Runs as files, from files, and forks of them. */
 #include "bind/store/store_impl.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "bind/fiber/fiber.h"
 #include "bind/util.h"
 #include "core/run_id.h"
+#include "os/target.h"
 #include "store/export.h"
-
-/* ---- The file ------------------------------------------------------------------------------------ */
-
-/* Written beside the place where it is going to stand, which it takes whole or not at all. What is no
- * file (a pipe, a device) is written to as it is. */
-struct target {
-    int fd;
-    bool lent;  /* a descriptor of the caller's */
-    char *path; /* NULL: bytes for the caller */
-    char *part; /* NULL: nothing is to be renamed */
-};
-
-static int complain(struct hocket_error *err, const char *what, const char *path)
-{
-    int e = errno;
-    int status = e == EACCES || e == EPERM || e == EROFS ? HOCKET_EDENIED
-                 : e == ENOENT                           ? HOCKET_ENOTFOUND
-                                                         : HOCKET_EIO;
-    return hocket__error(err, status, "cannot %s %s: %s", what, path, strerror(e));
-}
-
-/* A file that stands there stays whole until the new one is. */
-static int open_file(struct target *t, struct hocket_error *err)
-{
-    struct stat st;
-    if (stat(t->path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        t->fd = open(t->path, O_WRONLY | O_CLOEXEC);
-        return t->fd < 0 ? complain(err, "write", t->path) : 0;
-    }
-    size_t n = strlen(t->path) + sizeof(".XXXXXX");
-    t->part = malloc(n);
-    if (!t->part)
-        return hocket__error_nomem(err);
-    snprintf(t->part, n, "%s.XXXXXX", t->path);
-    t->fd = mkostemp(t->part, O_CLOEXEC); /* for the user alone, as the store is */
-    if (t->fd >= 0)
-        return 0;
-    free(t->part);
-    t->part = NULL;
-    return complain(err, "write", t->path);
-}
-
-/* Called by the store within the loop, piece by piece. A pipe that is set not to block and is full
- * is waited for: an export goes to a file or to a person's pipe, and nothing is to be lost. */
-static int write_all(int fd, struct hocket__str s)
-{
-    while (s.n > 0) {
-        ssize_t n = write(fd, s.p, s.n);
-        if (n < 0 && errno == EAGAIN) {
-            struct pollfd p = { fd, POLLOUT, 0 };
-            poll(&p, 1, -1);
-        } else if (n < 0 && errno != EINTR) {
-            return -1;
-        } else if (n > 0) {
-            s = hocket__str(s.p + n, s.n - (size_t) n);
-        }
-    }
-    return 0;
-}
-
-/* What was not finished goes with its part of a file. */
-static void close_file(struct target *t)
-{
-    if (t->fd >= 0 && !t->lent)
-        close(t->fd);
-    if (t->part)
-        unlink(t->part);
-    free(t->part);
-    free(t->path);
-    *t = (struct target){ .fd = -1 };
-}
-
-/* It stands where it is to stand. */
-static int finish_file(struct target *t, struct hocket_error *err)
-{
-    if (!t->part)
-        return 0;
-    if (fsync(t->fd) < 0 || rename(t->part, t->path) < 0)
-        return complain(err, "write", t->path);
-    free(t->part);
-    t->part = NULL;
-    return 0;
-}
 
 /* ---- export ---------------------------------------------------------------------------------------- */
 
@@ -104,7 +16,7 @@ static int finish_file(struct target *t, struct hocket_error *err)
 struct export
 {
     struct hocket__runtime *rt;
-    struct target to;
+    struct hocket__target to;
     struct hocket__buf bytes;
     uint64_t fiber;
     bool owned, under_way; /* by the fiber; by the store */
@@ -116,7 +28,7 @@ static const char EXPORT[] = "hocket.store.export";
 
 static void free_export(struct export *x)
 {
-    close_file(&x->to);
+    hocket__target_close(&x->to);
     hocket__buf_deinit(&x->bytes);
     hocket__free(x->rt->alloc, x, sizeof(*x));
 }
@@ -136,9 +48,7 @@ static int on_write(void *ud, struct hocket__str bytes)
         return HOCKET_ECANCELLED;
     if (x->to.fd < 0)
         return hocket__buf_addstr(&x->bytes, bytes);
-    if (write_all(x->to.fd, bytes) == 0)
-        return 0;
-    return complain(&x->err, "write", x->to.path ? x->to.path : "what was asked for");
+    return hocket__target_write(&x->to, bytes, &x->err);
 }
 
 /* Either side may come first: the fiber that gives up, or the store that is done. The second of
@@ -151,7 +61,7 @@ static void on_end(void *ud, int status, const struct hocket_error *err)
         free_export(x);
         return;
     }
-    x->status = status < 0 ? status : finish_file(&x->to, &x->err);
+    x->status = status < 0 ? status : hocket__target_finish(&x->to, &x->err);
     if (status < 0 && !x->err.message[0])
         hocket__error(&x->err, status, "%s", err ? err->message : hocket_status_text(status));
     hocket__fiber_wake(x->rt, x->fiber);
@@ -213,7 +123,7 @@ static int open_target(lua_State *L, struct export *x)
         return 0;
     }
     x->to.path = strdup(luaL_checkstring(L, 2));
-    return x->to.path ? open_file(&x->to, &x->err) : hocket__error_nomem(&x->err);
+    return x->to.path ? hocket__target_open(&x->to, &x->err) : hocket__error_nomem(&x->err);
 }
 
 /* export(id) -> bytes; export(id, path or descriptor) -> true: streamed to it */

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bind/fiber/fiber.h"
 #include "bind/life.h"
@@ -245,7 +244,7 @@ static int open_store(struct hocket__runtime_store *s, struct hocket_error *err)
                     : hocket__store_file_open(&o, &s->store, err);
     if (rc < 0)
         return rc;
-    s->pid = getpid();
+    s->pid = uv_os_getpid();
     hocket__runtime_hold(s->rt, &s->closer);
     return 0;
 }
@@ -261,7 +260,7 @@ struct hocket__store *hocket__runtime_store(struct hocket__runtime *rt, struct h
         hocket__error(err, HOCKET_ECLOSED, "the host is closing");
     else if (!s->store && open_store(s, err) < 0)
         return NULL;
-    else if (s->pid != getpid())
+    else if (s->pid != uv_os_getpid())
         hocket__error(err, HOCKET_ESTATE,
             "the process was forked after the store was opened: open a host in the child");
     else

@@ -7,12 +7,11 @@
 #include "bind/life.h"
 #include "bind/open.h"
 
-#include <unistd.h>
-
 #include "bind/fiber/fiber.h"
 #include "bind/taker.h"
 #include "bind/util.h"
 #include "net/address.h"
+#include "os/tcp.h"
 #include "serve/proxy/proxy.h"
 
 #define META     HOCKET__PROXY_META
@@ -112,7 +111,7 @@ static void take(struct hocket__taker *t, int fd)
     if (p->proxy)
         hocket__proxy_listen(p->proxy, fd);
     else
-        close(fd);
+        hocket__tcp_close(fd);
 }
 
 /* new{questions=, head=, connect=} -> proxy | nil, error */

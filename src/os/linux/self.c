@@ -56,6 +56,16 @@ void hocket__self_init(struct hocket__self *self)
         self->store = self->start ^ (int64_t) (uintptr_t) self;
 }
 
+int64_t hocket__self_user(void)
+{
+    return geteuid();
+}
+
+const char *hocket__self_getenv(const char *name)
+{
+    return secure_getenv(name);
+}
+
 /* A process number is used again: the time at which it was started tells the old one from the new. */
 bool hocket__self_sees_end(
     const struct hocket__self *self, struct hocket__str place, int64_t pid, int64_t start)

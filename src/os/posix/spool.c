@@ -25,6 +25,11 @@ int hocket__spool_open(const char *dir)
     return fd;
 }
 
+void hocket__spool_close(int fd)
+{
+    close(fd);
+}
+
 /* pwrite and pread, so that a reader and a writer share no position. */
 int hocket__spool_write(int fd, struct hocket__str text, int64_t at)
 {

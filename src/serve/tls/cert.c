@@ -3,10 +3,10 @@
 #include "serve/tls/tls_impl.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/system_names.h"
+#include "os/fs.h"
 
 #define MAX_FILE 262144
 
@@ -18,7 +18,7 @@ const char *hocket__tls_reason(const struct hocket__ssl *lib)
 
 /* ---- Files ------------------------------------------------------------------------------ */
 
-static struct hocket__tls_stamp stamp_of(const struct stat *info)
+static struct hocket__tls_stamp stamp_of(const uv_stat_t *info)
 {
     return (struct hocket__tls_stamp){ info->st_dev, info->st_ino, info->st_size, info->st_ctim };
 }
@@ -27,9 +27,10 @@ static struct hocket__tls_stamp stamp_of(const struct stat *info)
 static void look(const struct hocket__tls *t, struct hocket__tls_stamp out[2])
 {
     const char *const paths[2] = { t->cert, t->key };
-    struct stat info;
+    uv_stat_t info;
     for (int i = 0; i < 2; i++)
-        out[i] = stat(paths[i], &info) == 0 ? stamp_of(&info) : (struct hocket__tls_stamp){ 0 };
+        out[i] = hocket__fs_stat(paths[i], &info) == 0 ? stamp_of(&info)
+                                                       : (struct hocket__tls_stamp){ 0 };
 }
 
 static bool same(const struct hocket__tls_stamp *a, const struct hocket__tls_stamp *b)
@@ -39,13 +40,13 @@ static bool same(const struct hocket__tls_stamp *a, const struct hocket__tls_sta
 }
 
 /* As sshd and PostgreSQL have it: one's own is for nobody else; root's may be for a group (Debian's ssl-cert). */
-static bool others_read(const struct stat *info)
+static bool others_read(const uv_stat_t *info)
 {
-    return info->st_mode & (info->st_uid == 0 ? S_IRWXO | S_IWGRP : S_IRWXO | S_IRWXG);
+    return info->st_mode & (info->st_uid == 0 ? 027 : 077);
 }
 
 static int check_file(
-    const char *path, const struct stat *info, bool secret, struct hocket_error *err)
+    const char *path, const uv_stat_t *info, bool secret, struct hocket_error *err)
 {
     if (!S_ISREG(info->st_mode) || info->st_size > MAX_FILE)
         return hocket__error(
@@ -59,11 +60,11 @@ static int check_file(
 static int read_all(int fd, struct hocket__buf *out)
 {
     char piece[4096];
-    ssize_t n = 1;
+    int n = 1;
     while (n != 0 && out->len <= MAX_FILE) {
-        n = read(fd, piece, sizeof(piece));
-        if (n < 0 && errno != EINTR)
-            return errno;
+        n = hocket__fs_read(fd, piece, sizeof(piece));
+        if (n < 0 && n != UV_EINTR)
+            return -n;
         if (n > 0 && hocket__buf_add(out, piece, (size_t) n))
             return ENOMEM;
     }
@@ -75,19 +76,18 @@ static int read_all(int fd, struct hocket__buf *out)
 static int read_file(
     const char *path, bool secret, struct hocket__buf *out, struct hocket_error *err)
 {
-    struct stat info = { 0 };
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), rc = 0;
-    if (fd < 0 || fstat(fd, &info)) {
-        rc = hocket__error(err, HOCKET_EIO, "cannot read %s: %s", path, strerror(errno));
+    uv_stat_t info;
+    int fd = hocket__fs_open(path), rc = fd < 0 ? fd : hocket__fs_fstat(fd, &info);
+    if (rc < 0) {
         if (fd >= 0)
-            close(fd);
-        return rc;
+            hocket__fs_close(fd);
+        return hocket__error(err, HOCKET_EIO, "cannot read %s: %s", path, hocket__errno_text(-rc));
     }
     rc = check_file(path, &info, secret, err);
     int error = rc == 0 ? read_all(fd, out) : 0;
-    close(fd);
+    hocket__fs_close(fd);
     return error ? hocket__error(err, error == ENOMEM ? HOCKET_ENOMEM : HOCKET_EIO,
-               "cannot read %s: %s", path, strerror(error))
+               "cannot read %s: %s", path, hocket__errno_text(error))
                  : rc;
 }
 

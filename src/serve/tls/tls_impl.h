@@ -4,16 +4,14 @@
 #include "serve/tls/lib.h"
 #include "serve/tls/tls.h"
 
-#include <sys/stat.h>
+#include <uv.h>
 
 #define HOCKET__TLS_RECORD 16384 /* plain bytes of one record, at most */
 
 /* Which file it was: another one, or one with another text, differs in this. */
 struct hocket__tls_stamp {
-    dev_t dev;
-    ino_t ino;
-    off_t size;
-    struct timespec changed;
+    uint64_t dev, ino, size;
+    uv_timespec_t changed;
 };
 
 struct hocket__tls {

@@ -4,15 +4,13 @@
 #include "store/keeper/ahead.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/hash/hash.h"
+#include "os/own_file.h"
 #include "os/random.h"
 
 /* The file: MARK, then HEAD, then records. */
@@ -73,7 +71,7 @@ void hocket__ahead_deinit(struct hocket__ahead *a)
 {
     hocket__buf_deinit(&a->bytes);
     if (a->fd > 0)
-        close(a->fd);
+        hocket__own_file_close(a->fd);
     a->fd = 0;
 }
 
@@ -107,49 +105,33 @@ void hocket__ahead_gather(
     }
 }
 
-/* What somebody has put in its place is neither written nor believed: a pipe, which would not end either, another's, another
- * name of a file. The descriptor, or a status; ENOTFOUND: there is none. */
-static int open_own(const char *path, int flags, struct hocket_error *err)
-{
-    struct stat st;
-    int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-    if (fd < 0)
-        return hocket__error(
-            err, errno == ENOENT ? HOCKET_ENOTFOUND : HOCKET_EIO, "%s: %s", path, strerror(errno));
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink <= 1)
-        return fd;
-    close(fd);
-    return hocket__error(err, HOCKET_EDENIED, "%s is not the file that hocket made", path);
-}
-
 static bool open_file(struct hocket__ahead *a, const char *path)
 {
     struct hocket_error err;
     struct head h;
     if (a->fd > 0)
         return true;
-    int fd = open_own(path, O_RDWR | O_CREAT, &err);
+    int fd = hocket__own_file_open(path, true, &err);
     if (fd <= 0 || hocket__random(a->key, sizeof(a->key)) < 0)
         goto fail;
     describe(&h, a->key);
-    if (pwrite(fd, &h, sizeof(h), FIRST - HEAD) != sizeof(h))
+    if (!hocket__own_file_write(fd, &h, sizeof(h), FIRST - HEAD))
         goto fail;
     a->fd = fd;
     a->at = FIRST;
     return true;
 fail:
     if (fd >= 0) /* 0 is somebody's who reads what is typed */
-        close(fd);
+        hocket__own_file_close(fd);
     return false;
 }
 
 /* By another process; or somebody has removed it, and nobody would find it. */
 static bool is_closed(const struct hocket__ahead *a)
 {
-    struct stat st;
     char mark = 1;
-    return pread(a->fd, &mark, MARK, 0) != MARK || mark != 0 || fstat(a->fd, &st) < 0
-           || st.st_nlink == 0;
+    return hocket__own_file_read(a->fd, &mark, MARK, 0) != MARK || mark != 0
+           || !hocket__own_file_is_there(a->fd);
 }
 
 static bool write_record(struct hocket__ahead *a)
@@ -159,7 +141,7 @@ static bool write_record(struct hocket__ahead *a)
     memcpy(a->bytes.data, &r, sizeof(r));
     r.hash = hash_of(a->key, hocket__buf_str(&a->bytes));
     memcpy(a->bytes.data, &r.hash, sizeof(r.hash));
-    return pwrite(a->fd, a->bytes.data, n, (off_t) a->at) == (ssize_t) n;
+    return hocket__own_file_write(a->fd, a->bytes.data, n, (int64_t) a->at);
 }
 
 /* Behind what the file has; or in its place, where the database has all of that, and says how far it has come. */
@@ -207,9 +189,9 @@ static int fail(struct hocket_error *err, int rc)
 static int read_all(int fd, const char *path, struct hocket__buf *out, struct hocket_error *err)
 {
     char piece[16384];
-    ssize_t n;
-    off_t at = 0;
-    while ((n = pread(fd, piece, sizeof(piece), at)) > 0 && at <= HOCKET__AHEAD_MOST) {
+    int64_t n, at = 0;
+    while (
+        (n = hocket__own_file_read(fd, piece, sizeof(piece), at)) > 0 && at <= HOCKET__AHEAD_MOST) {
         at += n;
         if (hocket__buf_add(out, piece, (size_t) n) < 0)
             return hocket__error_nomem(err);
@@ -288,16 +270,16 @@ static int take_file(
 int hocket__ahead_read(
     const char *path, bool closes, uint64_t from, struct hocket__buf *out, struct hocket_error *err)
 {
-    int fd = open_own(path, closes ? O_RDWR | O_CREAT : O_RDONLY, err), rc = 0;
+    int fd = hocket__own_file_open(path, closes, err), rc = 0;
     if (fd < 0)
         return fd == HOCKET_ENOTFOUND ? 0 : fail(err, fd);
-    if (closes && pwrite(fd, "\1", MARK, 0) != MARK) {
+    if (closes && !hocket__own_file_write(fd, "\1", MARK, 0)) {
         hocket__error(err, HOCKET_EIO, "%s: %s", path, strerror(errno));
         rc = fail(err, HOCKET_EIO);
     }
     if (rc == 0)
         rc = take_file(fd, path, from, out, err);
-    close(fd);
+    hocket__own_file_close(fd);
     return rc;
 }
 

@@ -4,7 +4,7 @@
  * them in apply.c, questions about them in ask.c. */
 #include "store/memory/memory_impl.h"
 
-#include <unistd.h>
+#include <uv.h>
 
 static struct hocket__memory *of(struct hocket__store_backend *b)
 {
@@ -115,7 +115,7 @@ int hocket__store_memory_open(
     }
     m->base = (struct hocket__store_backend){ &memory_ops, *out };
     m->a = o->alloc;
-    gethostname(m->host, sizeof(m->host) - 1);
+    uv_os_gethostname(m->host, &(size_t){ sizeof(m->host) });
     (*out)->backend = &m->base;
     hocket__store_opened(*out);
     return 0;

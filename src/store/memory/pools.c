@@ -2,7 +2,7 @@
 #include "store/memory/memory_impl.h"
 
 #include <string.h>
-#include <unistd.h>
+#include <uv.h>
 
 static bool has_ended(const struct hocket__memory_run *r)
 {
@@ -36,7 +36,7 @@ static struct hocket__store_pool pool_of(
     if (r->owned) {
         p.what = hocket__cstr("running");
         p.host = hocket__cstr(m->host);
-        p.pid = getpid();
+        p.pid = uv_os_getpid();
         p.since_ms = r->since_ms;
         return p;
     }

@@ -4,7 +4,7 @@
  * A run's row is packed anew when it changes; entries and records never change. */
 #include "store/memory/memory_impl.h"
 
-#include <unistd.h>
+#include <uv.h>
 
 /* ---- Blocks -------------------------------------------------------------------------------- */
 
@@ -127,7 +127,7 @@ void hocket__memory_row(const struct hocket__memory *m, const struct hocket__mem
     row->run.last_seq = hocket__memory_last_seq(r);
     row->run.fence = r->fence;
     if (r->owned)
-        row->run.owner = (struct hocket__store_owner){ .pid = getpid(),
+        row->run.owner = (struct hocket__store_owner){ .pid = uv_os_getpid(),
             .host = hocket__cstr(m->host),
             .since_ms = r->since_ms,
             .lease_ms = INT64_MAX };

@@ -5,13 +5,11 @@
  * connection is of no use any more it is closed and made anew; all else would fail again, and says what. */
 #include "store/postgres/db_impl.h"
 
-#include <poll.h>
 #include <stdio.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
 #include "os/clock.h"
+#include "os/waker.h"
 
 #define CONNECT_MS 30000 /* for a connection, whatever of hosts its URL names */
 #define LAST_MS    3000  /* when the store is being closed */
@@ -24,7 +22,7 @@ void hocket__pg_init(struct hocket__pg *d)
     hocket__buf_init(&d->args.texts, &hocket__malloc, 0);
     hocket__buf_init(&d->sent, &hocket__malloc, 0);
     hocket__buf_init(&d->row, &hocket__malloc, 0);
-    d->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    d->wake = hocket__waker_open();
 }
 
 void hocket__pg_deinit(struct hocket__pg *d)
@@ -38,7 +36,7 @@ void hocket__pg_deinit(struct hocket__pg *d)
     hocket__buf_deinit(&d->sent);
     hocket__buf_deinit(&d->row);
     if (d->wake >= 0)
-        close(d->wake);
+        hocket__waker_close(d->wake);
 }
 
 /* ---- Errors ------------------------------------------------------------------------------------ */
@@ -104,25 +102,18 @@ int hocket__pg_fail_by(struct hocket__pg *d, const PGresult *r)
 
 /* ---- Waiting ------------------------------------------------------------------------------------- */
 
-static void drain(struct hocket__pg *d)
-{
-    uint64_t n;
-    d->woken |= d->wake >= 0 && read(d->wake, &n, sizeof(n)) == (ssize_t) sizeof(n);
-}
-
 /* For the connection, and to be woken: what the waker wants is seen to later, but that it may be the end. */
-static int wait_for(struct hocket__pg *d, short events, int64_t until)
+static int wait_for(struct hocket__pg *d, int events, int64_t until)
 {
     int64_t last = d->lib->PQstatus(d->conn) == CONNECTION_OK ? LAST_MS : DIAL_MS;
-    struct pollfd fds[2] = { { .fd = d->lib->PQsocket(d->conn), .events = events },
-        { .fd = d->wake, .events = POLLIN } };
     int64_t left = until - hocket__monotonic_ms();
     if (atomic_load(d->closing) && left > last)
         left = last;
-    int n = left > 0 ? poll(fds, 2, (int) left) : 0;
-    if (fds[1].revents)
-        drain(d);
-    if (n == 0)
+    int seen =
+        left > 0 ? hocket__waker_wait(d->wake, d->lib->PQsocket(d->conn), events, (int) left) : 0;
+    if (seen & HOCKET__WOKEN)
+        d->woken |= hocket__waker_take(d->wake);
+    if (seen == 0)
         return hocket__pg_lose(d, "the server does not answer");
     return 0;
 }
@@ -131,7 +122,7 @@ int hocket__pg_flush(struct hocket__pg *d, int64_t until)
 {
     int rc = d->lib->PQflush(d->conn);
     while (rc == 1) {
-        if (wait_for(d, POLLIN | POLLOUT, until) < 0)
+        if (wait_for(d, UV_READABLE | UV_WRITABLE, until) < 0)
             return HOCKET_EIO;
         if (!d->lib->PQconsumeInput(d->conn))
             return hocket__pg_lose(d, d->lib->PQerrorMessage(d->conn));
@@ -150,7 +141,7 @@ static void take_notices(struct hocket__pg *d)
 int hocket__pg_await(struct hocket__pg *d, int64_t until)
 {
     while (d->lib->PQisBusy(d->conn)) {
-        if (hocket__pg_flush(d, until) < 0 || wait_for(d, POLLIN, until) < 0)
+        if (hocket__pg_flush(d, until) < 0 || wait_for(d, UV_READABLE, until) < 0)
             return HOCKET_EIO;
         if (!d->lib->PQconsumeInput(d->conn))
             return hocket__pg_lose(d, d->lib->PQerrorMessage(d->conn));
@@ -162,13 +153,15 @@ int hocket__pg_await(struct hocket__pg *d, int64_t until)
 void hocket__pg_idle(struct hocket__pg *d, int64_t ms)
 {
     bool listens = d->conn && !d->lost;
-    struct pollfd fds[2] = { { .fd = d->wake, .events = POLLIN },
-        { .fd = listens ? d->lib->PQsocket(d->conn) : -1, .events = POLLIN } };
+    int seen = 0;
     if (!d->woken && !d->notified)
-        poll(fds, 2, ms < 0 ? 0 : ms > 3600000 ? 3600000 : (int) ms);
-    drain(d);
+        seen = hocket__waker_wait(d->wake, listens ? d->lib->PQsocket(d->conn) : -1, UV_READABLE,
+            ms < 0         ? 0
+            : ms > 3600000 ? 3600000
+                           : (int) ms);
+    hocket__waker_take(d->wake);
     d->woken = false;
-    if (fds[1].revents) {
+    if (seen & UV_READABLE) {
         if (!d->lib->PQconsumeInput(d->conn) || d->lib->PQstatus(d->conn) == CONNECTION_BAD)
             d->lost = true;
         take_notices(d);
@@ -177,9 +170,7 @@ void hocket__pg_idle(struct hocket__pg *d, int64_t ms)
 
 void hocket__pg_wake(struct hocket__pg *d)
 {
-    uint64_t one = 1;
-    ssize_t n = write(d->wake, &one, sizeof(one));
-    (void) n; /* full is awake enough */
+    hocket__waker_wake(d->wake);
 }
 
 /* ---- Connecting ------------------------------------------------------------------------------------- */
@@ -243,7 +234,7 @@ static int finish_dialling(struct hocket__pg *d)
     PostgresPollingStatusType state = PGRES_POLLING_WRITING;
     d->lib->PQsetErrorVerbosity(d->conn, PQERRORS_VERBOSE);
     while (state == PGRES_POLLING_READING || state == PGRES_POLLING_WRITING) {
-        short events = state == PGRES_POLLING_READING ? POLLIN : POLLOUT;
+        short events = state == PGRES_POLLING_READING ? UV_READABLE : UV_WRITABLE;
         if (d->lib->PQstatus(d->conn) != CONNECTION_BAD && wait_for(d, events, until) < 0)
             return HOCKET_EIO;
         state = d->lib->PQconnectPoll(d->conn);

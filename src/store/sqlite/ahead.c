@@ -5,14 +5,12 @@
  * and what stands there already is not written twice, since the row says from where on it is missing. */
 #include "store/sqlite/sqlite_impl.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/fs.h"
 
 #define ROW "ahead %016" PRIx64 /* of meta: "PLACE AT_MS PID START PROCESS" */
 #define LEFT_MS                                                                                    \
@@ -216,7 +214,7 @@ static int recover_once(struct hocket__sqlite_keeper *k, int64_t store)
     rc = hocket__sqlite_end(k, done < 0 ? done : 0);
     hocket__buf_init(&path, &hocket__malloc, 0);
     if (rc == 0 && done == 1 && hocket__ahead_path(&path, hocket__buf_str(&k->path), store) == 0)
-        unlink(path.data);
+        hocket__fs_unlink(path.data);
     hocket__buf_deinit(&path);
     return rc;
 }
@@ -277,27 +275,41 @@ static bool store_of(const char *name, const char *database, int64_t *store)
     return strcmp(name + n, again) == 0;
 }
 
-static bool is_old(int dir, const char *name)
+static bool is_old(const char *path)
 {
-    struct stat st;
-    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)
-           && st.st_mtime < time(NULL) - LEFT_MS / 1000;
+    uv_stat_t st;
+    return hocket__fs_lstat(path, &st) == 0 && S_ISREG(st.st_mode)
+           && (int64_t) st.st_mtim.tv_sec < (hocket__wall_ms() - LEFT_MS) / 1000;
+}
+
+struct tidied {
+    struct hocket__sqlite_keeper *k;
+    const char *name; /* of the database */
+    struct hocket__buf path;
+    size_t dir; /* bytes of the path */
+};
+
+static void tidy_one(void *ud, const char *name, bool is_dir)
+{
+    struct tidied *t = ud;
+    struct hocket__ahead_of of;
+    int64_t store;
+    uint64_t to;
+    if (is_dir || !store_of(name, t->name, &store) || store == t->k->base.self.store)
+        return;
+    hocket__buf_cut(&t->path, t->dir);
+    if (hocket__buf_adds(&t->path, name) == 0 && is_old(t->path.data)
+        && find(t->k, store, &to, &of) == 0)
+        hocket__fs_unlink(t->path.data);
 }
 
 /* Of a database that was removed without them, or gone back to; of who was killed between a transaction's end and this one's. */
 void hocket__ahead_tidy(struct hocket__sqlite_keeper *k)
 {
     const char *slash = strrchr(k->path.data, '/');
-    char dir[PATH_MAX];
-    struct hocket__ahead_of of;
-    int64_t store;
-    uint64_t to;
-    snprintf(dir, sizeof(dir), "%.*s", (int) (slash - k->path.data) + 1, k->path.data);
-    DIR *d = opendir(dir);
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (store_of(e->d_name, slash + 1, &store) && store != k->base.self.store
-            && is_old(dirfd(d), e->d_name) && find(k, store, &to, &of) == 0)
-            unlinkat(dirfd(d), e->d_name, 0);
-    if (d)
-        closedir(d);
+    struct tidied t = { .k = k, .name = slash + 1, .dir = (size_t) (slash - k->path.data) + 1 };
+    hocket__buf_init(&t.path, &hocket__malloc, 0);
+    if (hocket__buf_add(&t.path, k->path.data, t.dir) == 0)
+        hocket__dir_list(t.path.data, tidy_one, &t, NULL);
+    hocket__buf_deinit(&t.path);
 }

@@ -10,7 +10,8 @@
 #include "store/sqlite/sqlite_impl.h"
 
 #include <stdio.h>
-#include <unistd.h>
+
+#include "os/fs.h"
 
 bool hocket__sqlite_is_held(struct hocket__sqlite_keeper *k, sqlite3_stmt *row)
 {
@@ -197,7 +198,7 @@ int hocket__sqlite_release(struct hocket__keeper *base)
         return 0;
     bool nothing = hocket__list_empty(&k->base.claims) && !k->has_noted;
     if (nothing || hocket__sqlite_there(k) < 0) {
-        unlink(hocket__ahead_file(base)); /* another may have made it */
+        hocket__fs_unlink(hocket__ahead_file(base)); /* another may have made it */
         return 0;
     }
     int rc = hocket__sqlite_begin(k);
@@ -207,6 +208,6 @@ int hocket__sqlite_release(struct hocket__keeper *base)
         rc = hocket__ahead_forget(k);
     rc = hocket__sqlite_end(k, rc);
     if (rc == 0)
-        unlink(hocket__ahead_file(base));
+        hocket__fs_unlink(hocket__ahead_file(base));
     return rc;
 }

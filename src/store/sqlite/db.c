@@ -7,7 +7,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/statvfs.h>
+
+#include "os/fs.h"
 
 #define BUSY_MS 2000
 /* Bytes of a page of the shared-memory file: https://www.sqlite.org/walformat.html, 2.2. */
@@ -34,8 +35,7 @@ static int cannot_open(struct hocket__db *d)
  * (https://www.sqlite.org/rescode.html#ioerr_shmsize). */
 static bool is_full(const char *path)
 {
-    struct statvfs v;
-    return statvfs(path, &v) == 0 && (uint64_t) v.f_bavail * v.f_frsize < SHM_PAGE;
+    return hocket__fs_room(path) < SHM_PAGE;
 }
 
 static int io_failed(struct hocket__db *d)

@@ -10,7 +10,8 @@
 #include "store/keeper/keeper.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
+
+#include "os/fs.h"
 
 /* Of version 2, with the columns from `pool` on: what workers need. */
 #define QUEUE_TABLES                                                                               \
@@ -240,15 +241,17 @@ static int look(struct hocket__db *d, int64_t *version)
 /* A file whose end is missing would be filled up with what is written next. */
 static int check_size(struct hocket__db *d)
 {
-    struct stat st;
+    uv_stat_t st;
     int rc;
     int64_t pages = hocket__db_ask(d, "PRAGMA page_count", &rc), size = 0;
     if (rc == 0)
         size = hocket__db_ask(d, "PRAGMA page_size", &rc);
     char wal[4096 + 8];
     snprintf(wal, sizeof(wal), "%s-wal", d->path);
-    bool has_wal = stat(wal, &st) == 0 && st.st_size > 0; /* its pages may not be in the file yet */
-    if (rc < 0 || stat(d->path, &st) < 0 || has_wal || st.st_size >= pages * size)
+    bool has_wal =
+        hocket__fs_stat(wal, &st) == 0 && st.st_size > 0; /* its pages may not be in the file yet */
+    if (rc < 0 || hocket__fs_stat(d->path, &st) < 0 || has_wal
+        || (int64_t) st.st_size >= pages * size)
         return rc;
     return refuse(d, HOCKET_EPARSE,
         "the file is damaged: its end is missing. Move it away and a new one is made");
@@ -258,9 +261,9 @@ static int check_size(struct hocket__db *d)
  * read. */
 static int check(struct hocket__db *d)
 {
-    struct stat st;
+    uv_stat_t st;
     int rc = check_size(d);
-    if (rc < 0 || stat(d->path, &st) < 0 || st.st_size > 8 * 1024 * 1024)
+    if (rc < 0 || hocket__fs_stat(d->path, &st) < 0 || st.st_size > 8 * 1024 * 1024)
         return rc;
     sqlite3_stmt *stmt = NULL;
     if (d->lib->prepare_v3(d->db, "PRAGMA quick_check(1)", -1, 0, &stmt, NULL) != SQLITE_OK)
@@ -376,12 +379,12 @@ int hocket__schema_open(struct hocket__db *d, const char *path)
 
 /* ---- Looking --------------------------------------------------------------------------------- */
 
-static off_t size_of(const struct hocket__db *d, const char *suffix)
+static int64_t size_of(const struct hocket__db *d, const char *suffix)
 {
     char path[4096 + 8];
-    struct stat st;
+    uv_stat_t st;
     snprintf(path, sizeof(path), "%s%s", d->path, suffix);
-    return stat(path, &st) == 0 ? st.st_size : -1;
+    return hocket__fs_stat(path, &st) == 0 ? (int64_t) st.st_size : -1;
 }
 
 /* SQLite needs a -shm to read a -wal, and may not make one. Without what stands in the -wal the file would be shown as it was

@@ -1,7 +1,7 @@
 /* The SQLite store: what its thread does with a file. */
 #include "store/sqlite/sqlite_impl.h"
 
-#include "store/sqlite/place.h"
+#include "os/store_place.h"
 #include "store/sqlite/schema.h"
 
 #include <stdio.h>

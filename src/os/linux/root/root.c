@@ -256,6 +256,11 @@ int hocket__root_folder(struct hocket__root *r, const char *path, struct hocket_
     return fd < 0 ? hocket__root_fail(err, "look into", path) : fd;
 }
 
+void hocket__root_close(int fd)
+{
+    close(fd);
+}
+
 /* A link that leads out of the project is told as a link, without looking at what it leads to. */
 int hocket__root_info(struct hocket__root *r, const char *path, struct hocket__root_info *info,
     struct hocket_error *err)

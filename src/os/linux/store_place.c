@@ -5,7 +5,7 @@
  *
  * The checks look at names, and names may change behind them: that is why the directory has to be
  * one in which nobody else can write. */
-#include "store/sqlite/place.h"
+#include "os/store_place.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,100 @@
+/* Files by their names, as libuv has them, at once. What fails gives a code of libuv. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <uv.h>
+
+/* What a name leads to. */
+static inline int hocket__fs_stat(const char *path, uv_stat_t *out)
+{
+    uv_fs_t req;
+    int rc = uv_fs_stat(NULL, &req, path, NULL);
+    if (rc == 0)
+        *out = req.statbuf;
+    uv_fs_req_cleanup(&req);
+    return rc;
+}
+
+/* The same; of a link itself. */
+static inline int hocket__fs_lstat(const char *path, uv_stat_t *out)
+{
+    uv_fs_t req;
+    int rc = uv_fs_lstat(NULL, &req, path, NULL);
+    if (rc == 0)
+        *out = req.statbuf;
+    uv_fs_req_cleanup(&req);
+    return rc;
+}
+
+static inline int hocket__fs_unlink(const char *path)
+{
+    uv_fs_t req;
+    int rc = uv_fs_unlink(NULL, &req, path, NULL);
+    uv_fs_req_cleanup(&req);
+    return rc;
+}
+
+/* The path without links and dots; false: it is not there, or does not fit. */
+static inline bool hocket__fs_real(const char *path, char *out, size_t size)
+{
+    uv_fs_t req;
+    bool fits = uv_fs_realpath(NULL, &req, path, NULL) == 0 && strlen(req.ptr) < size;
+    if (fits)
+        strcpy(out, req.ptr);
+    uv_fs_req_cleanup(&req);
+    return fits;
+}
+
+/* Bytes that this user may still write to the file system of a path; UINT64_MAX: nobody says. */
+static inline uint64_t hocket__fs_room(const char *path)
+{
+    uv_fs_t req;
+    uint64_t room = UINT64_MAX;
+    if (uv_fs_statfs(NULL, &req, path, NULL) == 0) {
+        const uv_statfs_t *fs = req.ptr;
+        room = fs->f_bavail * fs->f_bsize;
+    }
+    uv_fs_req_cleanup(&req);
+    return room;
+}
+
+/* ---- Reading ----------------------------------------------------------------------------- */
+
+/* A file to read; a pipe that has this name does not block. */
+static inline int hocket__fs_open(const char *path)
+{
+    uv_fs_t req;
+    int flags = UV_FS_O_RDONLY | UV_FS_O_NOCTTY | UV_FS_O_NONBLOCK;
+    int fd = uv_fs_open(NULL, &req, path, flags, 0, NULL);
+    uv_fs_req_cleanup(&req);
+    return fd;
+}
+
+static inline int hocket__fs_fstat(int fd, uv_stat_t *out)
+{
+    uv_fs_t req;
+    int rc = uv_fs_fstat(NULL, &req, fd, NULL);
+    if (rc == 0)
+        *out = req.statbuf;
+    uv_fs_req_cleanup(&req);
+    return rc;
+}
+
+/* At most n bytes from where the last one ended; 0: the end. */
+static inline int hocket__fs_read(int fd, char *to, unsigned n)
+{
+    uv_fs_t req;
+    uv_buf_t buf = uv_buf_init(to, n);
+    int rc = uv_fs_read(NULL, &req, fd, &buf, 1, -1, NULL);
+    uv_fs_req_cleanup(&req);
+    return rc;
+}
+
+static inline void hocket__fs_close(int fd)
+{
+    uv_fs_t req;
+    uv_fs_close(NULL, &req, fd, NULL);
+    uv_fs_req_cleanup(&req);
+}
