@@ -10,6 +10,7 @@
 #include "bind/fiber/fiber.h"
 #include "bind/journal/journal.h"
 #include "bind/json/json.h"
+#include "bind/options.h"
 #include "bind/util.h"
 #include "core/document/document.h"
 
@@ -77,8 +78,12 @@ static void read_dimension(lua_State *L, struct hocket__dimension *dim)
 /* new(dimensions, {max_entry=, max_bytes=, max_slots=, max_entries=, max_versions=}?) */
 static int l_new(lua_State *L)
 {
-    static const char *const names[] = { "max_entry", "max_bytes", "max_slots", "max_entries",
-        "max_versions", NULL };
+#define LIMIT(field)                                                                               \
+    {                                                                                              \
+        HOCKET__OPT_INT(#field, struct hocket__document_options, field, 0, INT64_MAX / 4)          \
+    }
+    static const struct hocket__opt rows[] = { LIMIT(max_entry), LIMIT(max_bytes), LIMIT(max_slots),
+        LIMIT(max_entries), LIMIT(max_versions), { NULL } };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
     struct hocket__dimension dims[HOCKET__DIMENSIONS];
@@ -86,17 +91,7 @@ static int l_new(lua_State *L)
     struct hocket__document_options o = hocket__document_options_default();
     lua_settop(L, 2);
     luaL_checktype(L, 1, LUA_TTABLE);
-    hocket__opt_only(L, 2, names);
-    o.max_entry =
-        (size_t) hocket__opt_int(L, 2, "max_entry", (lua_Integer) o.max_entry, 0, INT64_MAX / 4);
-    o.max_bytes =
-        (size_t) hocket__opt_int(L, 2, "max_bytes", (lua_Integer) o.max_bytes, 0, INT64_MAX / 4);
-    o.max_slots =
-        (size_t) hocket__opt_int(L, 2, "max_slots", (lua_Integer) o.max_slots, 0, INT64_MAX / 4);
-    o.max_entries = (size_t) hocket__opt_int(
-        L, 2, "max_entries", (lua_Integer) o.max_entries, 0, INT64_MAX / 4);
-    o.max_versions = (size_t) hocket__opt_int(
-        L, 2, "max_versions", (lua_Integer) o.max_versions, 0, INT64_MAX / 4);
+    hocket__opt_read(L, 2, rows, &o);
     lua_Unsigned n = lua_rawlen(L, 1);
     luaL_argcheck(L, n >= 1 && n <= HOCKET__DIMENSIONS, 1, "1 to 6 dimensions expected");
     for (lua_Unsigned i = 0; i < n; i++) {
@@ -288,15 +283,21 @@ static int l_beside(lua_State *L)
 /* d:render{version=, tagged=}? -> text | nil, error */
 static int l_render(lua_State *L)
 {
-    static const char *const names[] = { "version", "tagged", NULL };
+    struct asked {
+        int64_t version;
+        bool tagged;
+    } asked = { 0, false };
+    static const struct hocket__opt rows[] = {
+        { HOCKET__OPT_INT("version", struct asked, version, 0, INT64_MAX) },
+        { HOCKET__OPT_BOOL("tagged", struct asked, tagged) },
+        { NULL },
+    };
     struct document *d = check_document(L);
     struct hocket_error err;
-    hocket__opt_only(L, 2, names);
-    int64_t version = hocket__opt_int(L, 2, "version", 0, 0, INT64_MAX);
-    bool tagged = hocket__opt_bool(L, 2, "tagged", false);
+    hocket__opt_read(L, 2, rows, &asked);
     hocket__buf_reset(&d->rt->scratch);
-    if (hocket__document_render(d->doc, version,
-            tagged ? HOCKET__RENDER_TAGGED : HOCKET__RENDER_CLEAN, &d->rt->scratch, &err)
+    if (hocket__document_render(d->doc, asked.version,
+            asked.tagged ? HOCKET__RENDER_TAGGED : HOCKET__RENDER_CLEAN, &d->rt->scratch, &err)
         < 0)
         return hocket__fail(L, &err);
     hocket__push_str(L, hocket__buf_str(&d->rt->scratch));

@@ -306,15 +306,25 @@ struct hocket__str hocket__opt_str(lua_State *L, int idx, const char *name)
     return s;
 }
 
-static bool is_in(const char *name, const char *const names[])
+static const char *name_at(const char *const *names, size_t stride, size_t i)
 {
-    for (size_t i = 0; names[i]; i++)
-        if (strcmp(name, names[i]) == 0)
+    return *(const char *const *) ((const char *) names + i * stride);
+}
+
+static bool is_in(const char *name, const char *const *names, size_t stride)
+{
+    for (size_t i = 0; name_at(names, stride, i); i++)
+        if (strcmp(name, name_at(names, stride, i)) == 0)
             return true;
     return false;
 }
 
 void hocket__opt_only(lua_State *L, int idx, const char *const names[])
+{
+    hocket__opt_only_of(L, idx, names, sizeof(*names));
+}
+
+void hocket__opt_only_of(lua_State *L, int idx, const char *const *names, size_t stride)
 {
     if (lua_isnoneornil(L, idx))
         return;
@@ -322,14 +332,14 @@ void hocket__opt_only(lua_State *L, int idx, const char *const names[])
     lua_pushnil(L);
     while (lua_next(L, idx)) {
         lua_pop(L, 1);
-        if (lua_type(L, -1) == LUA_TSTRING && is_in(lua_tostring(L, -1), names))
+        if (lua_type(L, -1) == LUA_TSTRING && is_in(lua_tostring(L, -1), names, stride))
             continue;
         luaL_Buffer b;
         const char *key = luaL_tolstring(L, -1, NULL);
         luaL_buffinit(L, &b);
-        for (size_t i = 0; names[i]; i++) {
+        for (size_t i = 0; name_at(names, stride, i); i++) {
             luaL_addstring(&b, i ? ", " : "");
-            luaL_addstring(&b, names[i]);
+            luaL_addstring(&b, name_at(names, stride, i));
         }
         luaL_pushresult(&b);
         luaL_error(L, "unknown option '%s' (there are: %s)", key, lua_tostring(L, -1));

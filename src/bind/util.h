@@ -55,15 +55,16 @@ void *hocket__gc_userdata(lua_State *L, lua_CFunction gc);
 
 /* Options tables. Each reads the field `name` of the table at idx; absent gives `otherwise`;
  * the wrong type raises "bad option 'name' (integer expected, got string)". */
-HOCKET__PRIVATE lua_Integer hocket__opt_int(lua_State *L, int idx, const char *name,
-    lua_Integer otherwise, lua_Integer min, lua_Integer max);
-HOCKET__PRIVATE double hocket__opt_number(
-    lua_State *L, int idx, const char *name, double otherwise);
-HOCKET__PRIVATE bool hocket__opt_bool(lua_State *L, int idx, const char *name, bool otherwise);
+lua_Integer hocket__opt_int(lua_State *L, int idx, const char *name, lua_Integer otherwise,
+    lua_Integer min, lua_Integer max);
+double hocket__opt_number(lua_State *L, int idx, const char *name, double otherwise);
+bool hocket__opt_bool(lua_State *L, int idx, const char *name, bool otherwise);
 /* The text stays valid while the table holds it. {NULL, 0} when absent. */
-HOCKET__PRIVATE struct hocket__str hocket__opt_str(lua_State *L, int idx, const char *name);
+struct hocket__str hocket__opt_str(lua_State *L, int idx, const char *name);
 /* Refuses every key that is not in the NULL-terminated list: "unknown option 'x' (…)". */
-HOCKET__PRIVATE void hocket__opt_only(lua_State *L, int idx, const char *const names[]);
+void hocket__opt_only(lua_State *L, int idx, const char *const names[]);
+/* The same of names that stand `stride` bytes apart. */
+void hocket__opt_only_of(lua_State *L, int idx, const char *const *names, size_t stride);
 
 HOCKET__PRIVATE struct hocket__str hocket__check_str(lua_State *L, int arg);
 HOCKET__PRIVATE void hocket__push_str(lua_State *L, struct hocket__str s);

@@ -14,6 +14,7 @@
 #include "base/json/json.h"
 #include "bind/json/json.h"
 #include "bind/runtime.h"
+#include "bind/options.h"
 #include "bind/util.h"
 #include "core/account/account.h"
 
@@ -162,14 +163,25 @@ static int l_raise(lua_State *L)
 
 /* ---- Budgets ----------------------------------------------------------------------- */
 
-static int64_t opt_limit(lua_State *L, const char *name)
-{
-    return hocket__opt_int(L, 3, name, HOCKET__NO_LIMIT, 0, INT64_MAX);
-}
+struct asked {
+    int64_t turns, tool_calls, tokens;
+    double cost, seconds, warn_at;
+    bool reserve;
+};
 
-static int64_t opt_units(lua_State *L, const char *name, double one)
+#define AMOUNTS                                                                                    \
+    { HOCKET__OPT_INT("turns", struct asked, turns, 0, INT64_MAX) },                               \
+        { HOCKET__OPT_INT("tool_calls", struct asked, tool_calls, 0, INT64_MAX) },                 \
+        { HOCKET__OPT_INT("tokens", struct asked, tokens, 0, INT64_MAX) },                         \
+    {                                                                                              \
+        HOCKET__OPT_NUMBER("cost", struct asked, cost)                                             \
+    }
+
+static const struct asked nothing = { HOCKET__NO_LIMIT, HOCKET__NO_LIMIT, HOCKET__NO_LIMIT, -1, -1,
+    0.8, false };
+
+static int64_t limit_of(double v, double one)
 {
-    double v = hocket__opt_number(L, 3, name, -1);
     if (v < 0 || isnan(v))
         return HOCKET__NO_LIMIT;
     return v * one < 9e18 ? (int64_t) (v * one + 0.5) : INT64_MAX;
@@ -179,17 +191,19 @@ static int64_t opt_units(lua_State *L, const char *name, double one)
  * error */
 static int l_limit(lua_State *L)
 {
-    static const char *const names[] = { "turns", "tool_calls", "tokens", "cost", "seconds",
-        "warn_at", "reserve", NULL };
+    static const struct hocket__opt rows[] = { AMOUNTS,
+        { HOCKET__OPT_NUMBER("seconds", struct asked, seconds) },
+        { HOCKET__OPT_NUMBER("warn_at", struct asked, warn_at) },
+        { HOCKET__OPT_BOOL("reserve", struct asked, reserve) }, { NULL } };
     struct hocket_error err;
+    struct asked o = nothing;
     luaL_checktype(L, 3, LUA_TTABLE);
-    hocket__opt_only(L, 3, names);
+    hocket__opt_read(L, 3, rows, &o);
     struct hocket__budget_spec spec = {
-        .limit = { opt_limit(L, "turns"), opt_limit(L, "tool_calls"), opt_limit(L, "tokens"),
-            opt_units(L, "cost", (double) HOCKET__DOLLAR) },
-        .time_ms = opt_units(L, "seconds", 1000),
-        .warn_permille = (int) (fmin(fmax(hocket__opt_number(L, 3, "warn_at", 0.8), 0), 1) * 1000),
-        .reserve = hocket__opt_bool(L, 3, "reserve", false),
+        .limit = { o.turns, o.tool_calls, o.tokens, limit_of(o.cost, (double) HOCKET__DOLLAR) },
+        .time_ms = limit_of(o.seconds, 1000),
+        .warn_permille = (int) (fmin(fmax(o.warn_at, 0), 1) * 1000),
+        .reserve = o.reserve,
     };
     int rc = hocket__budget_set(check(L), id_at(L, 2), &spec);
     if (rc < 0) {
@@ -344,11 +358,12 @@ static int l_time(lua_State *L)
 /* a:lend(id, {turns=, tool_calls=, tokens=, cost=}): so much more */
 static int l_lend(lua_State *L)
 {
-    static const char *const names[] = { "turns", "tool_calls", "tokens", "cost", NULL };
+    static const struct hocket__opt rows[] = { AMOUNTS, { NULL } };
+    struct asked o = nothing;
     luaL_checktype(L, 3, LUA_TTABLE);
-    hocket__opt_only(L, 3, names);
-    int64_t amount[HOCKET__BUDGET_KINDS] = { opt_limit(L, "turns"), opt_limit(L, "tool_calls"),
-        opt_limit(L, "tokens"), opt_units(L, "cost", (double) HOCKET__DOLLAR) };
+    hocket__opt_read(L, 3, rows, &o);
+    int64_t amount[HOCKET__BUDGET_KINDS] = { o.turns, o.tool_calls, o.tokens,
+        limit_of(o.cost, (double) HOCKET__DOLLAR) };
     if (hocket__budget_lend(check(L), id_at(L, 2), amount) == HOCKET_ENOMEM)
         return hocket__raise_nomem(L);
     return 0;

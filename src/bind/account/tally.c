@@ -5,6 +5,7 @@
  * come back. */
 
 #include "bind/account/account.h"
+#include "bind/options.h"
 #include "bind/util.h"
 
 /* ---- Calls under way ------------------------------------------------------------------ */
@@ -64,29 +65,32 @@ void hocket__tallies_lost(struct hocket__lua_accounts *a)
 
 static const char PRICE[] = "hocket.price";
 
-static void read_rate(lua_State *L, int idx, struct hocket__rate *r)
-{
-    r->input = hocket__opt_number(L, idx, "input", -1);
-    r->output = hocket__opt_number(L, idx, "output", -1);
-    r->cached = hocket__opt_number(L, idx, "cached", -1);
-    r->cache_write = hocket__opt_number(L, idx, "cache_write", -1);
-}
+#define RATE(prefix)                                                                               \
+    { HOCKET__OPT_NUMBER("input", struct hocket__price, prefix.input) },                           \
+        { HOCKET__OPT_NUMBER("output", struct hocket__price, prefix.output) },                     \
+        { HOCKET__OPT_NUMBER("cached", struct hocket__price, prefix.cached) },                     \
+    {                                                                                              \
+        HOCKET__OPT_NUMBER("cache_write", struct hocket__price, prefix.cache_write)                \
+    }
 
 /* price{input=, output=, cached=, cache_write=, above={tokens=, …the same}}: USD for a million
  * tokens -> price */
 int hocket__account_l_price(lua_State *L)
 {
+    static const struct hocket__opt usual[] = { RATE(rate), { NULL } };
+    static const struct hocket__opt above[] = { RATE(above),
+        { HOCKET__OPT_NUMBER("tokens", struct hocket__price, limit) }, { NULL } };
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
     struct hocket__price *p = hocket__new_object(L, sizeof(*p), 0, PRICE);
-    *p = (struct hocket__price){ .limit = -1 };
+    *p = (struct hocket__price){
+        .limit = -1, .rate = { -1, -1, -1, -1 }, .above = { -1, -1, -1, -1 }
+    };
     lua_rawgetp(L, LUA_REGISTRYINDEX, PRICE);
     lua_setmetatable(L, -2);
-    read_rate(L, 1, &p->rate);
-    if (lua_getfield(L, 1, "above") == LUA_TTABLE) {
-        read_rate(L, 3, &p->above);
-        p->limit = hocket__opt_number(L, 3, "tokens", -1);
-    }
+    hocket__opt_fields(L, 1, usual, p);
+    if (lua_getfield(L, 1, "above") == LUA_TTABLE)
+        hocket__opt_fields(L, 3, above, p);
     lua_settop(L, 2);
     return 1;
 }

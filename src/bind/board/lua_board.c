@@ -7,6 +7,7 @@
 
 #include "bind/journal/journal.h"
 #include "bind/json/json.h"
+#include "bind/options.h"
 #include "bind/util.h"
 #include "core/board/board.h"
 
@@ -58,7 +59,12 @@ static void read_agents(lua_State *L, struct hocket__board_options *o)
 /* new{limit=, max_text=, agents=} -> board */
 static int l_new(lua_State *L)
 {
-    static const char *const names[] = { "limit", "max_text", "agents", NULL };
+    static const struct hocket__opt rows[] = {
+        { HOCKET__OPT_INT("limit", struct hocket__board_options, max_tasks, 0, 100000) },
+        { HOCKET__OPT_INT("max_text", struct hocket__board_options, max_text, 1, 1 << 24) },
+        { HOCKET__OPT_OWN("agents") },
+        { NULL },
+    };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
     lua_settop(L, 1);
@@ -66,10 +72,8 @@ static int l_new(lua_State *L)
         lua_newtable(L);
         lua_replace(L, 1);
     }
-    hocket__opt_only(L, 1, names);
     struct hocket__board_options o = hocket__board_options_default();
-    o.max_tasks = (size_t) hocket__opt_int(L, 1, "limit", (lua_Integer) o.max_tasks, 0, 100000);
-    o.max_text = (size_t) hocket__opt_int(L, 1, "max_text", (lua_Integer) o.max_text, 1, 1 << 24);
+    hocket__opt_read(L, 1, rows, &o);
     read_agents(L, &o);
     struct board *b = hocket__new_object(L, sizeof(*b), 1, META);
     *b = (struct board){ .rt = rt };

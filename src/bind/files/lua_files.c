@@ -11,6 +11,7 @@
 
 #include "bind/fiber/fiber.h"
 #include "bind/files/job.h"
+#include "bind/options.h"
 #include "bind/util.h"
 #include "os/file.h"
 
@@ -286,17 +287,22 @@ static void set_expect(struct hocket__files_job *j, const unsigned char *hash)
  * earlier read gave, maybe of another process: the hash is the same when the content is. */
 static int l_read(lua_State *L)
 {
-    static const char *const names[] = { "first", "lines", "limit", "max", "raw", "like", NULL };
+    static const struct hocket__opt rows[] = {
+        { HOCKET__OPT_INT("first", struct hocket__files_job, first, 1, INT64_C(1) << 40) },
+        { HOCKET__OPT_INT("lines", struct hocket__files_job, lines, 0, INT64_C(1) << 40) },
+        { HOCKET__OPT_INT("limit", struct hocket__files_job, limit, 0, FILE_MAX) },
+        { HOCKET__OPT_INT("max", struct hocket__files_job, max, 0, INT64_C(1) << 32) },
+        { HOCKET__OPT_BOOL("raw", struct hocket__files_job, raw) },
+        { HOCKET__OPT_OWN("like") },
+        { NULL },
+    };
     lua_settop(L, 3);
-    if (!lua_isnil(L, 3))
-        hocket__opt_only(L, 3, names);
     struct hocket__files_job *j = new_job(L, HOCKET__FILES_READ, 2);
+    j->first = 1;
+    j->lines = (size_t) 1 << 40;
+    j->limit = j->max = FILE_MAX;
+    hocket__opt_read(L, 3, rows, j);
     set_expect(j, check_hash(L, 3, hocket__opt_str(L, 3, "like")));
-    j->first = (size_t) hocket__opt_int(L, 3, "first", 1, 1, INT64_C(1) << 40);
-    j->lines = (size_t) hocket__opt_int(L, 3, "lines", INT64_C(1) << 40, 0, INT64_C(1) << 40);
-    j->limit = (size_t) hocket__opt_int(L, 3, "limit", FILE_MAX, 0, FILE_MAX);
-    j->max = (size_t) hocket__opt_int(L, 3, "max", FILE_MAX, 0, INT64_C(1) << 32);
-    j->raw = hocket__opt_bool(L, 3, "raw", false);
     j->fd = hocket__root_file(j->root, j->path.data, &j->info, &j->err);
     if (j->fd < 0)
         return hocket__fail(L, &j->err);
@@ -350,32 +356,41 @@ static int l_remove(lua_State *L)
  *   -> lines, stats | nil, error */
 static int l_search(lua_State *L)
 {
-    static const char *const names[] = { "path", "pattern", "literal", "ignore_case", "glob", "all",
-        "max_results", "max_file", "seconds", NULL };
+    struct asked {
+        struct hocket__search search;
+        struct hocket__str path, glob;
+        int ms;
+    };
+    static const struct hocket__opt rows[] = {
+        { HOCKET__OPT_TEXT("path", struct asked, path) },
+        { HOCKET__OPT_TEXT("pattern", struct asked, search.pattern) },
+        { HOCKET__OPT_BOOL("literal", struct asked, search.literal) },
+        { HOCKET__OPT_BOOL("ignore_case", struct asked, search.ignore_case) },
+        { HOCKET__OPT_TEXT("glob", struct asked, glob) },
+        { HOCKET__OPT_BOOL("all", struct asked, search.all) },
+        { HOCKET__OPT_INT("max_results", struct asked, search.max_results, 0, 1000000) },
+        { HOCKET__OPT_INT("max_file", struct asked, search.max_file, 0, INT64_C(1) << 32) },
+        { HOCKET__OPT_SECONDS("seconds", struct asked, ms) },
+        { NULL },
+    };
+    struct asked asked = { .search = { .max_results = 1000, .max_file = 16 << 20 }, .ms = 20000 };
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
-    hocket__opt_only(L, 2, names);
+    hocket__opt_read(L, 2, rows, &asked);
     struct hocket__files_job *j = new_job(L, HOCKET__FILES_SEARCH, 0);
-    struct hocket__str path = hocket__opt_str(L, 2, "path"), glob = hocket__opt_str(L, 2, "glob"),
-                       pattern = hocket__opt_str(L, 2, "pattern");
-    hocket__buf_addstr(&j->path, path.p && path.n ? path : HOCKET__STR("."));
-    hocket__buf_addstr(&j->to, glob.p ? glob : HOCKET__STR(""));
+    struct hocket__str pattern = asked.search.pattern;
+    hocket__buf_addstr(&j->path, asked.path.n ? asked.path : HOCKET__STR("."));
+    hocket__buf_addstr(&j->to, asked.glob.p ? asked.glob : HOCKET__STR(""));
     hocket__buf_addstr(&j->text, pattern.p ? pattern : HOCKET__STR(""));
     if (hocket__buf_addc(&j->path, 0) < 0 || hocket__buf_addc(&j->to, 0) < 0
         || hocket__buf_addc(&j->text, 0) < 0)
         return hocket__raise_nomem(L);
-    j->search = (struct hocket__search){
-        .path = j->path.data,
-        .pattern = hocket__str(j->text.data, j->text.len - 1),
-        .literal = hocket__opt_bool(L, 2, "literal", false),
-        .ignore_case = hocket__opt_bool(L, 2, "ignore_case", false),
-        .glob = glob.n ? j->to.data : NULL,
-        .all = hocket__opt_bool(L, 2, "all", false),
-        .max_results = (size_t) hocket__opt_int(L, 2, "max_results", 1000, 0, 1000000),
-        .max_file = (size_t) hocket__opt_int(L, 2, "max_file", 16 << 20, 0, INT64_C(1) << 32),
-        .max_ms = (int64_t) (hocket__opt_number(L, 2, "seconds", 20) * 1000),
-        .cancelled = &j->cancelled,
-    };
+    j->search = asked.search;
+    j->search.path = j->path.data;
+    j->search.pattern = hocket__str(j->text.data, j->text.len - 1);
+    j->search.glob = asked.glob.n ? j->to.data : NULL;
+    j->search.max_ms = asked.ms;
+    j->search.cancelled = &j->cancelled;
     return start(L, j);
 }
 

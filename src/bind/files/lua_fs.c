@@ -8,6 +8,7 @@
 
 #include "bind/runtime.h"
 #include "bind/open.h"
+#include "bind/options.h"
 #include "bind/util.h"
 #include "os/file.h"
 #include "os/fs.h"
@@ -45,16 +46,22 @@ static int l_read(lua_State *L)
 /* write(path, text, {exclusive=, executable=, private=}?) -> true | nil, error; private: for its owner alone */
 static int l_write(lua_State *L)
 {
-    static const char *const names[] = { "exclusive", "executable", "private", NULL };
+    struct asked {
+        bool exclusive, executable, is_private;
+    };
+    static const struct hocket__opt rows[] = {
+        { HOCKET__OPT_BOOL("exclusive", struct asked, exclusive) },
+        { HOCKET__OPT_BOOL("executable", struct asked, executable) },
+        { HOCKET__OPT_BOOL("private", struct asked, is_private) },
+        { NULL },
+    };
+    struct asked asked = { .exclusive = false };
     struct hocket_error err;
     const char *path = check_path(L, 1);
     struct hocket__str text = hocket__check_str(L, 2);
-    hocket__opt_only(L, 3, names);
-    bool exclusive = hocket__opt_bool(L, 3, "exclusive", false);
-    int mode = hocket__opt_bool(L, 3, "executable", false) ? 0777 : 0666;
-    if (hocket__opt_bool(L, 3, "private", false))
-        mode &= 0700;
-    return succeeded(L, hocket__file_write(path, text, exclusive, mode, &err), &err);
+    hocket__opt_read(L, 3, rows, &asked);
+    int mode = (asked.executable ? 0777 : 0666) & (asked.is_private ? 0700 : 0777);
+    return succeeded(L, hocket__file_write(path, text, asked.exclusive, mode, &err), &err);
 }
 
 /* mkdir(path, {private = true}?) -> true | nil, error: parents too; private: for the user alone */

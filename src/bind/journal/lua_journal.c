@@ -11,6 +11,7 @@
 #include "base/json/json.h"
 #include "bind/fiber/fiber.h"
 #include "bind/json/json.h"
+#include "bind/options.h"
 #include "bind/util.h"
 
 const char hocket__journal_name[] = "hocket.journal";
@@ -73,12 +74,17 @@ struct hocket__lua_journal *hocket__journal_push(
 /* new{run=, max_bytes=} -> journal */
 static int l_new(lua_State *L)
 {
-    static const char *const names[] = { "run", "max_bytes", NULL };
-    struct hocket__runtime *rt = hocket__runtime(L);
-    hocket__opt_only(L, 1, names);
-    struct hocket__str run = hocket__opt_str(L, 1, "run");
-    lua_Integer max = hocket__opt_int(L, 1, "max_bytes", 0, 0, INT64_MAX / 2);
-    hocket__journal_push(L, rt, run.p ? run : hocket__str("", 0), (size_t) max);
+    struct asked {
+        struct hocket__str run;
+        size_t max_bytes;
+    } asked = { { "", 0 }, 0 };
+    static const struct hocket__opt rows[] = {
+        { HOCKET__OPT_TEXT("run", struct asked, run) },
+        { HOCKET__OPT_INT("max_bytes", struct asked, max_bytes, 0, INT64_MAX / 2) },
+        { NULL },
+    };
+    hocket__opt_read(L, 1, rows, &asked);
+    hocket__journal_push(L, hocket__runtime(L), asked.run, asked.max_bytes);
     return 1;
 }
 

@@ -36,8 +36,6 @@ struct hocket__lua_request {
 /* Adds `request` (lua_request.c). */
 void hocket__open_request(lua_State *L);
 struct hocket__lua_request *hocket__check_request(lua_State *L, int arg);
-/* Rounded down, but not to 0, which stands for none, as anything below it does. */
-int hocket__seconds_to_ms(double seconds);
 
 /* What a call has brought, and who pays for it. */
 struct hocket__answer {

@@ -5,6 +5,7 @@
 
 #include "bind/open.h"
 
+#include "bind/options.h"
 #include "bind/runtime.h"
 #include "bind/util.h"
 #include "net/protocol/protocol.h"
@@ -19,8 +20,10 @@ struct decoding {
     struct hocket__buf record;
 };
 
-/* How the bytes are cut into pieces. */
+/* What the answer is, and how its bytes are cut into pieces. */
 struct pieces {
+    int status;
+    bool stream;
     size_t most;   /* bytes of one piece; 0: all at once */
     uint64_t seed; /* 0: every piece is as large as that; else random sizes up to it */
 };
@@ -89,20 +92,21 @@ static const struct hocket__proto *check_protocol(lua_State *L)
  * answer, nil when they are one; an error that the provider reports is part of the record. */
 static int l_decode(lua_State *L)
 {
-    static const char *const names[] = { "status", "stream", "chunk", "seed", NULL };
+    static const struct hocket__opt rows[] = {
+        { HOCKET__OPT_INT("status", struct pieces, status, 100, 599) },
+        { HOCKET__OPT_BOOL("stream", struct pieces, stream) },
+        { HOCKET__OPT_INT("chunk", struct pieces, most, 0, INT32_MAX) },
+        { HOCKET__OPT_INT("seed", struct pieces, seed, 0, INT64_MAX) },
+        { NULL },
+    };
+    struct pieces how = { .status = 200, .stream = true };
     const struct hocket__proto *proto = check_protocol(L);
     struct hocket__str bytes = hocket__check_str(L, 2);
     luaL_checktype(L, 3, LUA_TTABLE);
-    hocket__opt_only(L, 3, names);
-    int http_status = (int) hocket__opt_int(L, 3, "status", 200, 100, 599);
-    bool stream = hocket__opt_bool(L, 3, "stream", true);
-    struct pieces how = {
-        .most = (size_t) hocket__opt_int(L, 3, "chunk", 0, 0, INT32_MAX),
-        .seed = (uint64_t) hocket__opt_int(L, 3, "seed", 0, 0, INT64_MAX),
-    };
+    hocket__opt_read(L, 3, rows, &how);
     struct decoding *d = new_decoding(L, hocket__runtime(L), proto);
     struct hocket_error err;
-    hocket__decoder_head(d->decoder, http_status, stream);
+    hocket__decoder_head(d->decoder, how.status, how.stream);
     int status = feed(d, bytes, how, &err);
     if (hocket__reply_print(&d->reply, &d->record) < 0)
         return hocket__raise_nomem(L);

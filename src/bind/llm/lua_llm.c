@@ -10,6 +10,7 @@
 
 #include <string.h>
 #include "bind/fiber/fiber.h"
+#include "bind/options.h"
 #include "bind/transport.h"
 #include "bind/util.h"
 #include "net/protocol/protocol.h"

@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/hash/hash.h"
 #include "bind/fiber/fiber.h"
+#include "bind/options.h"
 #include "bind/runtime.h"
 #include "bind/util.h"
 #include "net/http/http.h"
@@ -32,12 +33,17 @@ struct lua_lane {
 
 static struct hocket__limits read_limits(lua_State *L, int arg)
 {
-    static const char *const names[] = { "requests", "tokens", "concurrent", "shared", NULL };
+    static const struct hocket__opt rows[] = {
+        { HOCKET__OPT_INT("requests", struct hocket__limits, requests, 0, INT32_MAX) },
+        { HOCKET__OPT_INT("tokens", struct hocket__limits, tokens, 0, INT64_MAX / 2) },
+        { HOCKET__OPT_INT("concurrent", struct hocket__limits, calls, 0, INT32_MAX) },
+        { HOCKET__OPT_OWN("shared") },
+        { NULL },
+    };
+    struct hocket__limits limits = { -1, -1, -1 };
     luaL_checktype(L, arg, LUA_TTABLE);
-    hocket__opt_only(L, arg, names);
-    return (struct hocket__limits){ hocket__opt_int(L, arg, "requests", -1, 0, INT32_MAX),
-        hocket__opt_int(L, arg, "tokens", -1, 0, INT64_MAX / 2),
-        hocket__opt_int(L, arg, "concurrent", -1, 0, INT32_MAX) };
+    hocket__opt_read(L, arg, rows, &limits);
+    return limits;
 }
 
 /* lane{requests=, tokens=, concurrent=} -> lane: limits per minute and at once, none where absent */
@@ -173,34 +179,61 @@ static unsigned read_fields(lua_State *L)
     return bits;
 }
 
-static void read_traits(lua_State *L, struct hocket__provider *p)
+/* The options of a provider; its texts are those of the table. */
+struct options {
+    struct hocket__proto_traits traits;
+    struct hocket__str name, protocol, base, key, key_header, key_id, key_token, pool, region, role,
+        max_tokens_field, reasoning_field;
+    bool simulated;
+};
+
+#define ROW(kind, name, field) HOCKET__OPT_##kind(name, struct options, field)
+
+static const struct hocket__opt rows[] = {
+    { ROW(TEXT, "name", name) },
+    { ROW(TEXT, "protocol", protocol) },
+    { ROW(TEXT, "base", base) },
+    { ROW(TEXT, "key", key) },
+    { ROW(TEXT, "key_header", key_header) },
+    { ROW(TEXT, "key_id", key_id) },
+    { ROW(TEXT, "key_token", key_token) },
+    { ROW(TEXT, "pool", pool) },
+    { ROW(TEXT, "sign_region", region) },
+    { ROW(TEXT, "system_role", role) },
+    { ROW(TEXT, "max_tokens_field", max_tokens_field) },
+    { ROW(TEXT, "reasoning_field", reasoning_field) },
+    { ROW(TEXT, "body", traits.body) },
+    { ROW(NOT, "stream_usage", traits.no_stream_usage) },
+    { ROW(NOT, "parallel_field", traits.no_parallel_field) },
+    { ROW(NOT, "seed", traits.no_seed) },
+    { ROW(BOOL, "top_k", traits.top_k) },
+    { ROW(NOT, "json_schema", traits.no_json_schema) },
+    { ROW(BOOL, "reasoning_back", traits.reasoning_back) },
+    { ROW(BOOL, "strict_tools", traits.strict_tools) },
+    { ROW(BOOL, "vertex", traits.vertex) },
+    { ROW(NOT, "finish_reason", traits.no_finish_reason) },
+    { HOCKET__OPT_INT("call_id_length", struct options, traits.call_id_length, 0, 64) },
+    { ROW(BOOL, "simulated", simulated) },
+    { HOCKET__OPT_OWN("headers") },
+    { HOCKET__OPT_OWN("fields") },
+    { HOCKET__OPT_OWN("lane") },
+    { NULL },
+};
+
+static void keep_traits(lua_State *L, struct hocket__provider *p, const struct options *o)
 {
     /* Pointers into p->texts: reserved once for all of them, so that none moves. */
-    struct hocket__str name = hocket__opt_str(L, 1, "name"),
-                       role = hocket__opt_str(L, 1, "system_role"),
-                       tokens = hocket__opt_str(L, 1, "max_tokens_field"),
-                       reasoning = hocket__opt_str(L, 1, "reasoning_field"),
-                       body = hocket__opt_str(L, 1, "body");
-    if (hocket__buf_reserve(&p->texts, name.n + role.n + tokens.n + reasoning.n + body.n + 8) < 0)
+    size_t n =
+        o->name.n + o->role.n + o->max_tokens_field.n + o->reasoning_field.n + o->traits.body.n + 8;
+    if (hocket__buf_reserve(&p->texts, n) < 0)
         hocket__raise_nomem(L);
-    p->traits = (struct hocket__proto_traits){
-        .provider = keep(p, name),
-        .system_role = keep(p, role),
-        .max_tokens_field = keep(p, tokens),
-        .reasoning_field = keep(p, reasoning),
-        .body = { keep(p, body), body.p ? body.n : 0 },
-        .no_stream_usage = !hocket__opt_bool(L, 1, "stream_usage", true),
-        .no_parallel_field = !hocket__opt_bool(L, 1, "parallel_field", true),
-        .no_seed = !hocket__opt_bool(L, 1, "seed", true),
-        .top_k = hocket__opt_bool(L, 1, "top_k", false),
-        .no_json_schema = !hocket__opt_bool(L, 1, "json_schema", true),
-        .reasoning_back = hocket__opt_bool(L, 1, "reasoning_back", false),
-        .strict_tools = hocket__opt_bool(L, 1, "strict_tools", false),
-        .vertex = hocket__opt_bool(L, 1, "vertex", false),
-        .no_finish_reason = !hocket__opt_bool(L, 1, "finish_reason", true),
-        .fields = read_fields(L),
-        .call_id_length = (int) hocket__opt_int(L, 1, "call_id_length", 0, 0, 64),
-    };
+    p->traits = o->traits;
+    p->traits.provider = keep(p, o->name);
+    p->traits.system_role = keep(p, o->role);
+    p->traits.max_tokens_field = keep(p, o->max_tokens_field);
+    p->traits.reasoning_field = keep(p, o->reasoning_field);
+    p->traits.body.p = keep(p, o->traits.body);
+    p->traits.fields = read_fields(L);
 }
 
 /* "Authorization", "Bearer …": what stands behind the word. */
@@ -231,9 +264,8 @@ static void read_headers(lua_State *L, struct hocket__provider *p)
     lua_pop(L, 1);
 }
 
-static void add_option(lua_State *L, struct hocket__buf *b, const char *name)
+static void add_text(lua_State *L, struct hocket__buf *b, struct hocket__str s)
 {
-    struct hocket__str s = hocket__opt_str(L, 1, name);
     if (s.p && hocket__buf_addstr(b, s) < 0)
         hocket__raise_nomem(L);
 }
@@ -271,10 +303,10 @@ static struct hocket__lua_provider *new_provider(lua_State *L, const struct hock
 }
 
 /* "https://h/v1/?a=b": the path that calls go on from, and the query that stands behind it. */
-static void read_base(lua_State *L, struct hocket__provider *p)
+static void set_base(lua_State *L, struct hocket__provider *p, struct hocket__str given)
 {
     struct hocket__buf *base = &p->base;
-    add_option(L, base, "base");
+    add_text(L, base, given);
     const char *query = base->len > 0 ? strchr(base->data, '?') : NULL;
     if (query) {
         if (hocket__buf_adds(&p->query, query + 1) < 0)
@@ -288,9 +320,8 @@ static void read_base(lua_State *L, struct hocket__provider *p)
 
 /* "api-key" or "Authorization: Bearer": where the key stands; without it, where the protocol has
  * it. */
-static void read_key_header(lua_State *L, struct hocket__provider *p)
+static void set_key_header(lua_State *L, struct hocket__provider *p, struct hocket__str given)
 {
-    struct hocket__str given = hocket__opt_str(L, 1, "key_header");
     struct hocket__buf *b = &p->key_header;
     if (given.p)
         hocket__buf_addf(b, "%s%s", given.p, memchr(given.p, ':', given.n) ? " " : ": ");
@@ -346,32 +377,26 @@ static struct hocket__lane *read_lane(lua_State *L)
 /* provider{name=, protocol=, base=, key=, key_header=, headers=, lane=, simulated=, …traits} -> provider */
 static int l_provider(lua_State *L)
 {
-    static const char *const names[] = { "name", "protocol", "base", "key", "key_header", "headers",
-        "pool", "system_role", "max_tokens_field", "reasoning_field", "stream_usage",
-        "parallel_field", "seed", "top_k", "json_schema", "reasoning_back", "strict_tools",
-        "finish_reason", "fields", "call_id_length", "body", "vertex", "sign_region", "key_id",
-        "key_token", "lane", "simulated", NULL };
+    struct options o = { .simulated = false };
     luaL_checktype(L, 1, LUA_TTABLE);
-    hocket__opt_only(L, 1, names);
+    hocket__opt_read(L, 1, rows, &o);
     struct hocket__lua_provider *made = new_provider(L, hocket__runtime(L)->alloc);
     struct hocket__provider *p = &made->net;
     made->lane = read_lane(L);
-    made->simulated = hocket__opt_bool(L, 1, "simulated", false);
-    struct hocket__str protocol = hocket__opt_str(L, 1, "protocol");
-    p->proto = protocol.p ? hocket__proto_find(protocol.p) : NULL;
+    made->simulated = o.simulated;
+    p->proto = o.protocol.p ? hocket__proto_find(o.protocol.p) : NULL;
     if (!p->proto)
         return luaL_error(L,
             "bad option 'protocol' (openai_chat, openai_responses, anthropic, gemini, ollama or "
             "bedrock expected, got %s)",
-            protocol.p ? protocol.p : "nothing");
-    read_base(L, p);
-    add_option(L, &p->region, "sign_region");
-    set_key(L, p, hocket__opt_str(L, 1, "key"), hocket__opt_str(L, 1, "key_id"),
-        hocket__opt_str(L, 1, "key_token"));
-    read_key_header(L, p);
-    add_option(L, &p->pool, "pool");
+            o.protocol.p ? o.protocol.p : "nothing");
+    set_base(L, p, o.base);
+    add_text(L, &p->region, o.region);
+    set_key(L, p, o.key, o.key_id, o.key_token);
+    set_key_header(L, p, o.key_header);
+    add_text(L, &p->pool, o.pool);
     read_headers(L, p);
-    read_traits(L, p);
+    keep_traits(L, p, &o);
     return 1;
 }
 

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "bind/options.h"
 #include "bind/runtime.h"
 #include "bind/util.h"
 
@@ -18,48 +19,33 @@ struct hocket__lua_request *hocket__check_request(lua_State *L, int arg)
     return hocket__check_object(L, arg, REQUEST);
 }
 
-static const char *word(lua_State *L, const char *name)
-{
-    return hocket__opt_str(L, 1, name).p;
-}
+#define ROW(kind, name, field) HOCKET__OPT_##kind(name, struct hocket__lua_request, net.field)
 
-static struct hocket__str text(lua_State *L, const char *name)
-{
-    struct hocket__str s = hocket__opt_str(L, 1, name);
-    return s.p ? s : hocket__str("", 0);
-}
-
-static int option_ms(lua_State *L, const char *name)
-{
-    return hocket__seconds_to_ms(hocket__opt_number(L, 1, name, 0));
-}
-
-int hocket__seconds_to_ms(double s)
-{
-    return !(s > 0) ? 0 : s > 86400 * 20 ? INT32_MAX : s < 0.001 ? 1 : (int) (s * 1000);
-}
-
-static struct hocket__llm_request read_request(lua_State *L)
-{
-    return (struct hocket__llm_request){
-        .system = text(L, "system"),
-        .tools = text(L, "tools"),
-        .server_tools = text(L, "server_tools"),
-        .tool_choice = word(L, "tool_choice"),
-        .no_parallel_calls = !hocket__opt_bool(L, 1, "parallel", true),
-        .stream = hocket__opt_bool(L, 1, "stream", true),
-        .temperature = hocket__opt_number(L, 1, "temperature", NAN),
-        .top_p = hocket__opt_number(L, 1, "top_p", NAN),
-        .top_k = hocket__opt_int(L, 1, "top_k", -1, 0, INT32_MAX),
-        .max_tokens = hocket__opt_int(L, 1, "max_tokens", -1, 1, INT32_MAX),
-        .seed = hocket__opt_int(L, 1, "seed", -1, 0, INT64_MAX),
-        .stop = text(L, "stop"),
-        .reasoning = word(L, "reasoning"),
-        .schema = text(L, "schema"),
-        .schema_name = word(L, "schema_name"),
-        .extra = text(L, "extra"),
-    };
-}
+static const struct hocket__opt rows[] = {
+    { ROW(TEXT, "system", system) },
+    { ROW(TEXT, "tools", tools) },
+    { ROW(TEXT, "server_tools", server_tools) },
+    { ROW(WORD, "tool_choice", tool_choice) },
+    { ROW(NOT, "parallel", no_parallel_calls) },
+    { ROW(BOOL, "stream", stream) },
+    { ROW(NUMBER, "temperature", temperature) },
+    { ROW(NUMBER, "top_p", top_p) },
+    { HOCKET__OPT_INT("top_k", struct hocket__lua_request, net.top_k, 0, INT32_MAX) },
+    { HOCKET__OPT_INT("max_tokens", struct hocket__lua_request, net.max_tokens, 1, INT32_MAX) },
+    { HOCKET__OPT_INT("seed", struct hocket__lua_request, net.seed, 0, INT64_MAX) },
+    { ROW(TEXT, "stop", stop) },
+    { ROW(WORD, "reasoning", reasoning) },
+    { ROW(TEXT, "schema", schema) },
+    { ROW(WORD, "schema_name", schema_name) },
+    { ROW(TEXT, "extra", extra) },
+    { HOCKET__OPT_SECONDS("connect_timeout", struct hocket__lua_request, connect_ms) },
+    { HOCKET__OPT_SECONDS("first_timeout", struct hocket__lua_request, first_ms) },
+    { HOCKET__OPT_SECONDS("idle_timeout", struct hocket__lua_request, idle_ms) },
+    { HOCKET__OPT_SECONDS("max_wait", struct hocket__lua_request, max_wait_ms) },
+    { HOCKET__OPT_OWN("timeout") },
+    { HOCKET__OPT_OWN("retries") },
+    { NULL },
+};
 
 /* A copy of the table, which keeps the texts that the request points to. */
 static void push_copy(lua_State *L, int idx)
@@ -75,26 +61,29 @@ static void push_copy(lua_State *L, int idx)
 /* request(fields, deltas?) -> request, timeout?, retries: what of it Lua keeps to itself */
 static int l_request(lua_State *L)
 {
-    static const char *const names[] = { "system", "tools", "tool_choice", "parallel", "stream",
-        "temperature", "top_p", "top_k", "max_tokens", "seed", "stop", "reasoning", "schema",
-        "schema_name", "extra", "server_tools", "connect_timeout", "first_timeout", "idle_timeout",
-        "timeout", "retries", "max_wait", NULL };
     static const struct hocket__retry_policy *const usual = &hocket__retry_default;
     bool deltas = lua_toboolean(L, 2);
     luaL_checktype(L, 1, LUA_TTABLE);
-    hocket__opt_only(L, 1, names);
     push_copy(L, 1);
     lua_replace(L, 1);
     struct hocket__lua_request *r = hocket__new_object(L, sizeof(*r), 2, REQUEST);
     *r = (struct hocket__lua_request){
-        .net = read_request(L),
-        .connect_ms = option_ms(L, "connect_timeout"),
-        .first_ms = option_ms(L, "first_timeout"),
-        .idle_ms = option_ms(L, "idle_timeout"),
-        .max_wait_ms = hocket__seconds_to_ms(
-            hocket__opt_number(L, 1, "max_wait", (double) usual->max_wait_ms / 1000)),
+        .net = { .stream = true,
+            .temperature = NAN,
+            .top_p = NAN,
+            .top_k = -1,
+            .max_tokens = -1,
+            .seed = -1,
+            .system = { "", 0 },
+            .tools = { "", 0 },
+            .server_tools = { "", 0 },
+            .stop = { "", 0 },
+            .schema = { "", 0 },
+            .extra = { "", 0 } },
+        .max_wait_ms = (int) usual->max_wait_ms,
         .deltas = deltas,
     };
+    hocket__opt_read(L, 1, rows, r);
     hocket__prepared_init(&r->prepared, hocket__runtime(L)->alloc);
     r->net.prepared = &r->prepared;
     luaL_setmetatable(L, REQUEST);

@@ -122,10 +122,9 @@ static int finish(lua_State *L, int status, lua_KContext ctx)
     return hocket__await(L, -1, abandon, u, 0, finish);
 }
 
-static struct process *new_process(lua_State *L, struct hocket__runtime *rt)
+static struct process *new_process(
+    lua_State *L, struct hocket__runtime *rt, size_t head, size_t tail)
 {
-    size_t head = (size_t) hocket__opt_int(L, 1, "head", 1 << 20, 0, INT64_C(1) << 30);
-    size_t tail = (size_t) hocket__opt_int(L, 1, "tail", 1 << 16, 1, INT64_C(1) << 30);
     struct process *u = lua_newuserdatauv(L, sizeof(*u), 0);
     *u = (struct process){ .rt = rt, .closer = { .close = on_runtime_close } };
     hocket__list_init(&u->closer.link);
@@ -135,20 +134,19 @@ static struct process *new_process(lua_State *L, struct hocket__runtime *rt)
     return u;
 }
 
-static int64_t timeout_ms(lua_State *L)
+static int64_t timeout_ms(double s)
 {
-    double s = hocket__opt_number(L, 1, "timeout", 0);
     return s <= 0 ? -1 : s > 1e9 ? INT64_C(1000000000000) : (int64_t) (s * 1000 + 0.5);
 }
 
-static struct hocket__taker *opt_proxy(lua_State *L)
+static struct hocket__taker *opt_proxy(lua_State *L, bool network)
 {
     if (lua_getfield(L, 1, "proxy") == LUA_TNIL)
         return NULL;
     struct hocket__taker *t = luaL_testudata(L, -1, HOCKET__PROXY_META);
     if (!t)
         luaL_error(L, "bad option 'proxy' (one of hocket.internal.core.proxy expected)");
-    if (hocket__opt_bool(L, 1, "network", false))
+    if (network)
         luaL_error(L, "bad option 'proxy' (beside 'network' nothing goes through it)");
     return t;
 }
@@ -156,33 +154,36 @@ static struct hocket__taker *opt_proxy(lua_State *L)
 /* run{argv=, cwd=, sandbox=, …} -> {code | signal, stdout, stderr, …} | nil, error */
 static int l_run(lua_State *L)
 {
-    static const char *const names[] = { HOCKET__PROGRAM_OPTIONS, "input", "timeout", "head",
-        "tail", "proxy", NULL };
+    static const struct hocket__opt rows[] = { HOCKET__PROGRAM_ROWS,
+        HOCKET__PROGRAM_ROW(TEXT, "input", spec.input),
+        HOCKET__PROGRAM_ROW(NUMBER, "timeout", timeout),
+        { HOCKET__OPT_INT("head", struct hocket__program_asked, head, 0, INT64_C(1) << 30) },
+        { HOCKET__OPT_INT("tail", struct hocket__program_asked, tail, 1, INT64_C(1) << 30) },
+        { HOCKET__OPT_OWN("proxy") }, { NULL } };
     struct hocket__runtime *rt = hocket__runtime(L);
-    struct hocket__process_spec spec;
+    struct hocket__program_asked asked = { .head = 1 << 20, .tail = 1 << 16 };
+    struct hocket__process_spec *spec = &asked.spec;
     struct hocket_error err;
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
-    hocket__opt_only(L, 1, names);
+    hocket__program_read(L, rt, rows, &asked);
     uint64_t fiber = hocket__fiber_current(L)->id;
-    int64_t timeout = timeout_ms(L);
-    struct process *u = new_process(L, rt);
+    struct process *u = new_process(L, rt, asked.head, asked.tail);
     hocket__need_stack(L, 16);
-    if (hocket__program_read(L, rt, &spec, &err) < 0)
+    if (hocket__program_check(L, &asked, &err) < 0)
         return hocket__fail(L, &err);
-    spec.input = hocket__opt_str(L, 1, "input");
-    u->proxy = opt_proxy(L);
-    spec.launch.proxied = u->proxy != NULL;
+    u->proxy = opt_proxy(L, spec->launch.network);
+    spec->launch.proxied = u->proxy != NULL;
     lua_pushvalue(L, 2);
     u->self_ref = luaL_ref(L, LUA_REGISTRYINDEX);
     u->fiber = fiber;
-    if (hocket__process_start(rt->loop, rt->alloc, &spec, &handler, u, &u->process, &err) < 0) {
+    if (hocket__process_start(rt->loop, rt->alloc, spec, &handler, u, &u->process, &err) < 0) {
         luaL_unref(L, LUA_REGISTRYINDEX, u->self_ref);
         return hocket__fail(L, &err);
     }
     hocket__runtime_hold(rt, &u->closer);
     lua_settop(L, 2);
-    return hocket__await(L, timeout, abandon, u, 0, finish);
+    return hocket__await(L, timeout_ms(asked.timeout), abandon, u, 0, finish);
 }
 
 /* launcher() -> path, LD_LIBRARY_PATH | nil. A link such as /proc/self/exe is followed: a sandbox has

@@ -417,19 +417,18 @@ static struct talk *new_talk(lua_State *L, struct hocket__runtime *rt)
 
 int hocket__program_open(lua_State *L)
 {
-    static const char *const names[] = { HOCKET__PROGRAM_OPTIONS, NULL };
+    static const struct hocket__opt rows[] = { HOCKET__PROGRAM_ROWS, { NULL } };
     struct hocket__runtime *rt = hocket__runtime(L);
-    struct hocket__process_spec spec;
+    struct hocket__program_asked asked = { .spec = { .talks = true } };
     struct hocket_error err;
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
-    hocket__opt_only(L, 1, names);
+    hocket__program_read(L, rt, rows, &asked);
     struct talk *t = new_talk(L, rt);
     hocket__need_stack(L, 16);
-    if (hocket__program_read(L, rt, &spec, &err) < 0)
+    if (hocket__program_check(L, &asked, &err) < 0)
         return hocket__fail(L, &err);
-    spec.talks = true;
-    if (hocket__process_start(rt->loop, rt->alloc, &spec, &handler, t, &t->process, &err) < 0)
+    if (hocket__process_start(rt->loop, rt->alloc, &asked.spec, &handler, t, &t->process, &err) < 0)
         return hocket__fail(L, &err);
     hocket__runtime_hold(rt, &t->closer);
     lua_settop(L, 2);

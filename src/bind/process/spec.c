@@ -40,47 +40,35 @@ static const char *const *opt_list(lua_State *L, const char *name)
     return list;
 }
 
-static void read_limits(lua_State *L, struct hocket__launch_limits *m)
+static enum hocket__sandbox level_of(lua_State *L, const char *name)
 {
-    const int64_t most = INT64_C(1) << 50;
-    m->cpu_s = hocket__opt_int(L, 1, "cpu", 0, 0, most);
-    m->memory = hocket__opt_int(L, 1, "memory", 0, 0, most);
-    m->file_bytes = hocket__opt_int(L, 1, "file_size", 0, 0, most);
-    m->written = hocket__opt_int(L, 1, "written", 0, 0, most);
-    m->open_files = hocket__opt_int(L, 1, "open_files", 0, 0, most);
-    m->processes = hocket__opt_int(L, 1, "processes", 0, 0, most);
-    m->grace_ms = (int64_t) (hocket__opt_number(L, 1, "grace", 2) * 1000);
-}
-
-static enum hocket__sandbox read_level(lua_State *L)
-{
-    struct hocket__str name = hocket__opt_str(L, 1, "sandbox");
-    int level = name.p ? hocket__sandbox_from_name(name.p) : -1;
+    int level = name ? hocket__sandbox_from_name(name) : -1;
     if (level < 0)
         luaL_error(L, "bad option 'sandbox' (\"bubblewrap\", \"landlock\" or \"limits\" expected)");
     return (enum hocket__sandbox) level;
 }
 
-int hocket__program_read(lua_State *L, struct hocket__runtime *rt,
-    struct hocket__process_spec *spec, struct hocket_error *err)
+void hocket__program_read(lua_State *L, struct hocket__runtime *rt, const struct hocket__opt rows[],
+    struct hocket__program_asked *asked)
+{
+    asked->spec.launchers = &rt->launchers;
+    asked->spec.launcher = rt->launcher;
+    asked->grace = 2;
+    hocket__opt_read(L, 1, rows, asked);
+    asked->spec.launch.limits.grace_ms = (int64_t) (asked->grace * 1000);
+}
+
+int hocket__program_check(
+    lua_State *L, struct hocket__program_asked *asked, struct hocket_error *err)
 {
     static const char *const none[] = { NULL };
-    *spec = (struct hocket__process_spec){ .launchers = &rt->launchers };
-    struct hocket__launch *l = &spec->launch;
-    spec->launcher = hocket__opt_str(L, 1, "launcher").p;
-    if (!spec->launcher)
-        spec->launcher = rt->launcher;
+    struct hocket__launch *l = &asked->spec.launch;
     l->argv = opt_list(L, "argv");
     l->env = opt_list(L, "env");
     l->readable = opt_list(L, "readable");
     l->writable = opt_list(L, "writable");
     l->guarded = opt_list(L, "guarded");
-    l->protect = hocket__opt_str(L, 1, "protect").p;
-    l->cwd = hocket__opt_str(L, 1, "cwd").p;
-    l->sandbox = read_level(L);
-    l->network = hocket__opt_bool(L, 1, "network", false);
-    l->sockets = hocket__opt_bool(L, 1, "sockets", false);
-    hocket__opt_bool(L, 1, "idempotent", false); /* for runs that are kept: base/once.lua */
+    l->sandbox = level_of(L, asked->sandbox);
     if (!l->argv || !l->argv[0])
         luaL_error(L, "bad option 'argv' (a program and its arguments expected)");
     if (l->protect && l->protect[0] != '/')
@@ -89,11 +77,11 @@ int hocket__program_read(lua_State *L, struct hocket__runtime *rt,
         luaL_error(L, "bad option 'cwd' (an absolute path expected)");
     if (!l->env)
         l->env = none;
-    read_limits(L, &l->limits);
-    return spec->launcher ? 0
-                          : hocket__error(err, HOCKET_EUNSUPPORTED,
-                              "programs cannot be started here: the embedding program has named "
-                              "no launcher (hocket_options.launcher)");
+    return asked->spec.launcher
+               ? 0
+               : hocket__error(err, HOCKET_EUNSUPPORTED,
+                   "programs cannot be started here: the embedding program has named "
+                   "no launcher (hocket_options.launcher)");
 }
 
 /* ---- Its end --------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "bind/store/store_impl.h"
 
 #include "os/self.h"
+#include "bind/options.h"
 #include "bind/util.h"
 
 static int give_version(lua_State *L, int status, lua_KContext at)
@@ -38,13 +39,18 @@ static int ask_put(lua_State *L, struct hocket__store_ask *a, const struct hocke
 int hocket__l_store_item_put(lua_State *L)
 {
     struct hocket__store_run run;
+    static const struct hocket__opt rows[] = {
+        { HOCKET__OPT_TEXT("kind", struct hocket__store_item, kind) },
+        { HOCKET__OPT_TEXT("id", struct hocket__store_item, id) },
+        { HOCKET__OPT_TEXT("json", struct hocket__store_item, json) },
+        { HOCKET__OPT_INT("due_ms", struct hocket__store_item, due_ms, 0, INT64_MAX) },
+        { HOCKET__OPT_TEXT("generation", struct hocket__store_item, generation) },
+        { NULL },
+    };
+    struct hocket__store_item item = { .due_ms = 0 };
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
-    struct hocket__store_item item = { .kind = hocket__opt_str(L, 1, "kind"),
-        .id = hocket__opt_str(L, 1, "id"),
-        .json = hocket__opt_str(L, 1, "json"),
-        .due_ms = hocket__opt_int(L, 1, "due_ms", 0, 0, INT64_MAX),
-        .generation = hocket__opt_str(L, 1, "generation") };
+    hocket__opt_fields(L, 1, rows, &item);
     luaL_argcheck(
         L, item.kind.n > 0 && item.id.n > 0 && item.json.n > 0, 1, "an item has kind, id and json");
     bool has_run = lua_getfield(L, 1, "run") == LUA_TTABLE;

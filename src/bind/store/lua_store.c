@@ -10,6 +10,7 @@
 #include "bind/fiber/fiber.h"
 #include "bind/open.h"
 #include "bind/store/store.h"
+#include "bind/options.h"
 #include "bind/util.h"
 #include "os/self.h"
 
@@ -268,26 +269,29 @@ static unsigned read_states(lua_State *L, int idx)
 /* runs{states=, before=, parent=, caller=, pool=, project=, limit=} -> list, more: newest first */
 static int l_runs(lua_State *L)
 {
-    static const char *const names[] = { "states", "before", "parent", "caller", "pool", "project",
-        "limit", NULL };
+    static const struct hocket__opt rows[] = {
+        { HOCKET__OPT_OWN("states") },
+        { HOCKET__OPT_TEXT("before", struct hocket__store_filter, before) },
+        { HOCKET__OPT_TEXT("parent", struct hocket__store_filter, parent) },
+        { HOCKET__OPT_TEXT("caller", struct hocket__store_filter, caller) },
+        { HOCKET__OPT_TEXT("pool", struct hocket__store_filter, pool) },
+        { HOCKET__OPT_TEXT("project", struct hocket__store_filter, project) },
+        { HOCKET__OPT_INT("limit", struct hocket__store_filter, limit, 1, HOCKET__STORE_PAGE) },
+        { NULL },
+    };
+    struct hocket__store_filter filter = { .limit = HOCKET__STORE_PAGE };
     lua_settop(L, 1);
     if (lua_isnil(L, 1)) {
         lua_newtable(L);
         lua_replace(L, 1);
     }
     luaL_checktype(L, 1, LUA_TTABLE);
-    hocket__opt_only(L, 1, names);
-    struct hocket__store_filter filter = { .states = read_states(L, 1),
-        .before = hocket__opt_str(L, 1, "before"),
-        .parent = hocket__opt_str(L, 1, "parent"),
-        .caller = hocket__opt_str(L, 1, "caller"),
-        .pool = hocket__opt_str(L, 1, "pool"),
-        .project = hocket__opt_str(L, 1, "project") };
+    hocket__opt_read(L, 1, rows, &filter);
+    filter.states = read_states(L, 1);
     struct hocket__store_ask *a = hocket__store_ask_push(L);
     if (!a)
         return 2;
-    a->limit = (size_t) hocket__opt_int(L, 1, "limit", HOCKET__STORE_PAGE, 1, HOCKET__STORE_PAGE);
-    filter.limit = a->limit + 1; /* one more says that there is more */
+    a->limit = filter.limit++; /* one more says that there is more */
     struct hocket__store_reply reply = hocket__store_ask_reply(a);
     return hocket__store_ask_wait(
         L, a, hocket__store_runs(a->s, &filter, &reply, &a->call), -1, hocket__store_give_list);
@@ -422,28 +426,31 @@ static int l_care(lua_State *L)
         L, a, hocket__store_care(a->s, &care, &reply, &a->call), -1, hocket__store_give_list);
 }
 
-static int64_t amount(lua_State *L, const char *name)
-{
-    return hocket__opt_int(L, 1, name, 0, -(INT64_C(1) << 42), INT64_C(1) << 42);
-}
-
 /* draw{name=, want=, capacity=, least=, owing=, forced=, leak=, leak_ms=, holder=, lease_ms=, spent=, again=, block_ms=} ->
  * {granted, level, retry_ms, blocked_ms, holders, hungry, held}: see hocket__store_draw */
 static int l_draw(lua_State *L)
 {
-    struct hocket__store_draw d = { .name = hocket__opt_str(L, 1, "name"),
-        .want = amount(L, "want"),
-        .least = amount(L, "least"),
-        .owing = hocket__opt_bool(L, 1, "owing", false),
-        .forced = hocket__opt_bool(L, 1, "forced", false),
-        .capacity = amount(L, "capacity"),
-        .leak = amount(L, "leak"),
-        .leak_ms = amount(L, "leak_ms"),
-        .holder = hocket__opt_str(L, 1, "holder"),
-        .lease_ms = amount(L, "lease_ms"),
-        .spent = amount(L, "spent"),
-        .again = hocket__opt_bool(L, 1, "again", false),
-        .block_ms = amount(L, "block_ms") };
+#define ROW(kind, field) HOCKET__OPT_##kind(#field, struct hocket__store_draw, field)
+#define AMOUNT(field)                                                                              \
+    HOCKET__OPT_INT(#field, struct hocket__store_draw, field, -(INT64_C(1) << 42), INT64_C(1) << 42)
+    static const struct hocket__opt rows[] = {
+        { ROW(TEXT, name) },
+        { AMOUNT(want) },
+        { AMOUNT(least) },
+        { ROW(BOOL, owing) },
+        { ROW(BOOL, forced) },
+        { AMOUNT(capacity) },
+        { AMOUNT(leak) },
+        { AMOUNT(leak_ms) },
+        { ROW(TEXT, holder) },
+        { AMOUNT(lease_ms) },
+        { AMOUNT(spent) },
+        { ROW(BOOL, again) },
+        { AMOUNT(block_ms) },
+        { NULL },
+    };
+    struct hocket__store_draw d = { .want = 0 };
+    hocket__opt_fields(L, 1, rows, &d);
     struct hocket__store_ask *a = hocket__store_ask_push(L);
     if (!a)
         return 2;

@@ -1,6 +1,7 @@
 /* The part of hocket.internal.core.store that is about notes: what agents remember. */
 #include "bind/store/store_impl.h"
 
+#include "bind/options.h"
 #include "bind/util.h"
 
 void hocket__store_push_note(lua_State *L, const struct hocket__store_note *n)
@@ -66,22 +67,23 @@ int hocket__l_store_note_del(lua_State *L)
 /* notes{memory=, id=, query=, vector=, from=, limit=} -> list, more */
 int hocket__l_store_notes(lua_State *L)
 {
-    static const char *const names[] = { "memory", "id", "query", "vector", "from", "limit", NULL };
+    static const struct hocket__opt rows[] = {
+        { HOCKET__OPT_TEXT("memory", struct hocket__store_note_query, memory) },
+        { HOCKET__OPT_TEXT("id", struct hocket__store_note_query, id) },
+        { HOCKET__OPT_TEXT("query", struct hocket__store_note_query, query) },
+        { HOCKET__OPT_TEXT("vector", struct hocket__store_note_query, vector) },
+        { HOCKET__OPT_INT("from", struct hocket__store_note_query, from, 0, INT64_C(1) << 40) },
+        { HOCKET__OPT_INT("limit", struct hocket__store_note_query, limit, 1, HOCKET__STORE_PAGE) },
+        { NULL },
+    };
+    struct hocket__store_note_query q = { .limit = HOCKET__STORE_PAGE };
     lua_settop(L, 1);
     luaL_checktype(L, 1, LUA_TTABLE);
-    hocket__opt_only(L, 1, names);
-    struct hocket__store_note_query q = { .memory = hocket__opt_str(L, 1, "memory"),
-        .id = hocket__opt_str(L, 1, "id"),
-        .query = hocket__opt_str(L, 1, "query"),
-        .vector = hocket__opt_str(L, 1, "vector"),
-        .from = (uint64_t) hocket__opt_int(L, 1, "from", 0, 0, INT64_C(1) << 40) };
-    size_t limit =
-        (size_t) hocket__opt_int(L, 1, "limit", HOCKET__STORE_PAGE, 1, HOCKET__STORE_PAGE);
+    hocket__opt_read(L, 1, rows, &q);
     struct hocket__store_ask *a = hocket__store_ask_push(L);
     if (!a)
         return 2;
-    a->limit = limit;
-    q.limit = limit + 1; /* one more says that there is more */
+    a->limit = q.limit++; /* one more says that there is more */
     struct hocket__store_reply reply = hocket__store_ask_reply(a);
     return hocket__store_ask_wait(
         L, a, hocket__store_notes(a->s, &q, &reply, &a->call), -1, hocket__store_give_list);

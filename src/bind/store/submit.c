@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash/hash.h"
+#include "bind/options.h"
 #include "bind/util.h"
 #include "core/run_id.h"
 
@@ -64,18 +65,22 @@ static void make_id(lua_State *L, struct hocket__store_run *run)
 
 void hocket__store_read_job(lua_State *L, int idx, struct hocket__store_run *run)
 {
-    *run = (struct hocket__store_run){ .target = hocket__opt_str(L, idx, "target"),
-        .input = hocket__opt_str(L, idx, "input"),
-        .options = hocket__opt_str(L, idx, "options"),
-        .generation = hocket__opt_str(L, idx, "generation"),
-        .pool = hocket__opt_str(L, idx, "pool"),
-        .project = hocket__opt_str(L, idx, "project"),
-        .due_ms = hocket__opt_int(L, idx, "due_ms", 0, 0, INT64_MAX),
-        .version = HOCKET__STR(HOCKET_VERSION),
+    static const struct hocket__opt rows[] = {
+        { HOCKET__OPT_TEXT("target", struct hocket__store_run, target) },
+        { HOCKET__OPT_TEXT("input", struct hocket__store_run, input) },
+        { HOCKET__OPT_TEXT("options", struct hocket__store_run, options) },
+        { HOCKET__OPT_TEXT("generation", struct hocket__store_run, generation) },
+        { HOCKET__OPT_TEXT("pool", struct hocket__store_run, pool) },
+        { HOCKET__OPT_TEXT("project", struct hocket__store_run, project) },
+        { HOCKET__OPT_INT("due_ms", struct hocket__store_run, due_ms, 0, INT64_MAX) },
+        { NULL },
+    };
+    *run = (struct hocket__store_run){ .version = HOCKET__STR(HOCKET_VERSION),
         .state = HOCKET__STORE_QUEUED,
         .cost = -1,
         .tokens = -1,
         .created_ms = hocket__wall_ms() };
+    hocket__opt_fields(L, idx, rows, run);
     luaL_argcheck(L, run->target.n > 0 && run->pool.n > 0, 1, "a run has a target and a pool");
     read_id(L, idx, "id", run->id);
     read_id(L, idx, "caller", run->caller);

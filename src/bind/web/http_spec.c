@@ -23,34 +23,23 @@ static size_t read_headers(lua_State *L, struct hocket__http_header *list)
     return n;
 }
 
-int hocket__http_ms(lua_State *L, const char *name, double otherwise)
-{
-    double s = hocket__opt_number(L, 1, name, otherwise);
-    return s <= 0 ? 0 : s > 1e6 ? 1000000000 : (int) (s * 1000 + 0.5);
-}
-
 void hocket__http_read(
-    lua_State *L, struct hocket__http_spec *spec, struct hocket__http_header *headers)
+    lua_State *L, const struct hocket__opt rows[], struct hocket__http_asked *asked)
 {
+    struct hocket__http_spec *spec = &asked->spec;
     int top = lua_gettop(L);
-    bool public = hocket__opt_bool(L, 1, "public", false);
-    struct hocket__str url = hocket__opt_str(L, 1, "url"), method = hocket__opt_str(L, 1, "method"),
-                       body = hocket__opt_str(L, 1, "body");
-    luaL_argcheck(L, url.p, 1, "option 'url' is missing");
-    hocket__opt_bool(L, 1, "idempotent", false); /* for runs that are kept: base/once.lua */
-    *spec = (struct hocket__http_spec){
-        .method = method.p ? method.p
-                  : body.p ? "POST"
-                           : "GET",
-        .url = url.p,
-        .headers = headers,
-        .n_headers = read_headers(L, headers),
-        .pool = public ? "public" : "script",
-        .proxy = public ? "" : NULL, /* a proxy would connect to what may not be connected to */
-        .allow_address = public ? hocket__address_is_public : NULL,
-        .connect_ms = hocket__http_ms(L, "connect_timeout", 10),
-        .max_redirects = (int) hocket__opt_int(L, 1, "redirects", 0, 0, 20),
-    };
+    spec->connect_ms = 10000;
+    hocket__opt_read(L, 1, rows, asked);
+    luaL_argcheck(L, spec->url, 1, "option 'url' is missing");
+    if (!spec->method)
+        spec->method = asked->body.p ? "POST" : "GET";
+    spec->headers = asked->headers;
+    spec->n_headers = read_headers(L, asked->headers);
+    spec->pool = asked->is_public ? "public" : "script";
+    if (asked->is_public) {
+        spec->proxy = ""; /* a proxy would connect to what may not be connected to */
+        spec->allow_address = hocket__address_is_public;
+    }
     lua_settop(L, top);
 }
 

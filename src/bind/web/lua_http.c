@@ -118,29 +118,29 @@ static int finish(lua_State *L, int status, lua_KContext ctx)
  *   -> {status, headers, body} | nil, error */
 static int l_request(lua_State *L)
 {
-    static const char *const names[] = { HOCKET__HTTP_OPTIONS, "timeout", "max_body", NULL };
+    static const struct hocket__opt rows[] = { HOCKET__HTTP_ROWS,
+        { HOCKET__OPT_INT(
+            "max_body", struct hocket__http_asked, spec.max_body, 0, INT64_C(1) << 40) },
+        { NULL } };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
-    struct hocket__http_header headers[HOCKET__MAX_HEADERS];
-    struct hocket__http_spec spec;
+    struct hocket__http_asked asked = {
+        .spec = { .total_ms = 60000, .max_body = 32 << 20, .label = { .to = HOCKET__STR("http") } },
+    };
+    struct hocket__http_spec *spec = &asked.spec;
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
-    hocket__opt_only(L, 1, names);
+    hocket__http_read(L, rows, &asked);
     hocket__fiber_current(L);
-    hocket__http_read(L, &spec, headers);
-    spec.total_ms = hocket__http_ms(L, "timeout", 60);
-    spec.max_body = (size_t) hocket__opt_int(L, 1, "max_body", 32 << 20, 0, INT64_C(1) << 40);
-    struct hocket__str body = hocket__opt_str(L, 1, "body");
-    struct request *q = new_request(L, rt, spec.max_body + 1);
+    struct request *q = new_request(L, rt, spec->max_body + 1);
     struct hocket__buf sent; /* what is asked has nothing to do with max_body */
     hocket__buf_init(&sent, rt->alloc, 0);
-    if (body.p && hocket__buf_addstr(&sent, body) < 0) {
+    if (asked.body.p && hocket__buf_addstr(&sent, asked.body) < 0) {
         hocket__buf_deinit(&sent);
         return hocket__raise_nomem(L);
     }
-    spec.body = body.p ? &sent : NULL;
-    spec.label.to = HOCKET__STR("http");
-    int64_t id = q->transport->ops->start(q->transport, &spec, &handler, q, &err);
+    spec->body = asked.body.p ? &sent : NULL;
+    int64_t id = q->transport->ops->start(q->transport, spec, &handler, q, &err);
     hocket__buf_deinit(&sent);
     if (id < 0)
         return hocket__fail(L, &err);

@@ -8,6 +8,7 @@
 #include "bind/open.h"
 
 #include "bind/fiber/fiber.h"
+#include "bind/options.h"
 #include "bind/taker.h"
 #include "bind/util.h"
 #include "net/address.h"
@@ -117,30 +118,37 @@ static void take(struct hocket__taker *t, int fd)
 /* new{questions=, head=, connect=} -> proxy | nil, error */
 static int l_new(lua_State *L)
 {
-    static const char *const names[] = { "questions", "head", "connect", "connections", NULL };
+    struct asked {
+        struct hocket__proxy_options o;
+        bool questions;
+    };
+    static const struct hocket__opt rows[] = {
+        { HOCKET__OPT_BOOL("questions", struct asked, questions) },
+        { HOCKET__OPT_SECONDS("head", struct asked, o.head_ms) },
+        { HOCKET__OPT_SECONDS("connect", struct asked, o.connect_ms) },
+        { HOCKET__OPT_INT("connections", struct asked, o.max_connections, 1, 65536) },
+        { NULL },
+    };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
-    hocket__opt_only(L, 1, names);
-    struct hocket__proxy_options o = {
-        .alloc = rt->alloc,
-        .loop = rt->loop,
-        .is_public = hocket__address_is_public,
-        .max_connections = (size_t) hocket__opt_int(L, 1, "connections", 0, 1, 65536),
-        .head_ms = (int) (hocket__opt_number(L, 1, "head", 0) * 1000),
-        .connect_ms = (int) (hocket__opt_number(L, 1, "connect", 0) * 1000),
-        .handler = { .on_refused = on_refused },
-    };
-    if (hocket__opt_bool(L, 1, "questions", false))
-        o.handler.on_question = on_question;
+    struct asked asked = { .o = {
+                               .alloc = rt->alloc,
+                               .loop = rt->loop,
+                               .is_public = hocket__address_is_public,
+                               .handler = { .on_refused = on_refused },
+                           } };
+    hocket__opt_read(L, 1, rows, &asked);
+    if (asked.questions)
+        asked.o.handler.on_question = on_question;
     struct proxy *p = hocket__new_object(L, sizeof(*p), 0, META);
     *p = (struct proxy){ .taker = { take }, .rt = rt, .closer = { .close = on_runtime_close } };
-    o.ud = p;
+    asked.o.ud = p;
     hocket__list_init(&p->news);
     hocket__list_init(&p->closer.link);
     luaL_setmetatable(L, META);
     lua_pushvalue(L, -1);
     p->self_ref = luaL_ref(L, LUA_REGISTRYINDEX);
-    if (hocket__proxy_new(&o, &p->proxy, &err) < 0) {
+    if (hocket__proxy_new(&asked.o, &p->proxy, &err) < 0) {
         luaL_unref(L, LUA_REGISTRYINDEX, p->self_ref);
         return hocket__fail(L, &err);
     }

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "bind/open.h"
+#include "bind/options.h"
 
 struct hocket__lua_server *hocket__check_server(lua_State *L)
 {
@@ -53,6 +54,31 @@ static int64_t wall_seconds(void)
     return time(NULL);
 }
 
+struct asked {
+    struct hocket__server_options o;
+    int fd;
+    bool tells_gone;
+};
+
+#define ROW(kind, name, field) HOCKET__OPT_##kind(name, struct asked, field)
+#define AMOUNT(name, field)    HOCKET__OPT_INT(name, struct asked, field, 1, INT64_MAX)
+
+static const struct hocket__opt rows[] = {
+    { HOCKET__OPT_INT("port", struct asked, o.port, 0, 65535) },
+    { ROW(WORD, "address", o.address) },
+    { HOCKET__OPT_INT("fd", struct asked, fd, 0, INT_MAX - 1) },
+    { ROW(WORD, "tls_cert", o.cert) },
+    { ROW(WORD, "tls_key", o.key_file) },
+    { ROW(BOOL, "tells_gone", tells_gone) },
+    { AMOUNT("max_body", o.max_body) },
+    { AMOUNT("max_header", o.max_header) },
+    { AMOUNT("max_queue", o.max_queue) },
+    { AMOUNT("max_connections", o.max_connections) },
+    { ROW(SECONDS, "idle", o.idle_ms) },
+    { ROW(TEXT, "key", o.key) },
+    { NULL },
+};
+
 /* new{port=, address=, fd=, tls_cert=, tls_key=, tells_gone=, max_body=, max_header=, max_queue=, max_connections=, idle=} -> server | nil, error.
  * fd: a socket that listens already, in place of address and port; it is the server's from then on. tls_cert, tls_key:
  * files in PEM, for TLS. tells_gone: accept
@@ -60,12 +86,16 @@ static int64_t wall_seconds(void)
  * it a body has 64 KiB at most. The limits are bytes, and seconds of idle (serve/server.h has what they are otherwise). */
 static int l_new(lua_State *L)
 {
-    static const char *const names[] = { "port", "address", "fd", "tls_cert", "tls_key",
-        "tells_gone", "max_body", "max_header", "max_queue", "max_connections", "idle", "key",
-        NULL };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
-    hocket__opt_only(L, 1, names);
+    struct asked asked = { .fd = -1,
+        .o = { .alloc = rt->alloc,
+            .loop = rt->loop,
+            .max_connections = 16384,
+            .clock = wall_seconds,
+            .log_cb = rt->log_cb ? hocket__runtime_log_text : NULL,
+            .log_ud = rt } };
+    hocket__opt_read(L, 1, rows, &asked);
     struct hocket__lua_server *s = hocket__new_object(L, sizeof(*s), 0, HOCKET__SERVER_META);
     *s = (struct hocket__lua_server){ .rt = rt, .closer = { .close = on_runtime_close } };
     hocket__list_init(&s->queue);
@@ -74,27 +104,10 @@ static int l_new(lua_State *L)
     luaL_setmetatable(L, HOCKET__SERVER_META);
     lua_pushvalue(L, -1);
     s->self_ref = luaL_ref(L, LUA_REGISTRYINDEX);
-    struct hocket__server_options o = {
-        .alloc = rt->alloc,
-        .loop = rt->loop,
-        .address = hocket__opt_str(L, 1, "address").p,
-        .port = (int) hocket__opt_int(L, 1, "port", 0, 0, 65535),
-        .fd = (int) hocket__opt_int(L, 1, "fd", -1, 0, INT_MAX) + 1,
-        .cert = hocket__opt_str(L, 1, "tls_cert").p,
-        .key_file = hocket__opt_str(L, 1, "tls_key").p,
-        .max_body = (size_t) hocket__opt_int(L, 1, "max_body", 0, 1, INT64_MAX),
-        .max_header = (size_t) hocket__opt_int(L, 1, "max_header", 0, 1, INT64_MAX),
-        .max_queue = (size_t) hocket__opt_int(L, 1, "max_queue", 0, 1, INT64_MAX),
-        .max_connections = (size_t) hocket__opt_int(L, 1, "max_connections", 16384, 1, INT64_MAX),
-        .clock = wall_seconds,
-        .key = hocket__opt_str(L, 1, "key"),
-        .idle_ms = (int) (hocket__opt_number(L, 1, "idle", 0) * 1000),
-        .handler = &hocket__server_handlers[hocket__opt_bool(L, 1, "tells_gone", false)],
-        .ud = s,
-        .log_cb = rt->log_cb ? hocket__runtime_log_text : NULL,
-        .log_ud = rt,
-    };
-    if (hocket__server_new(&o, &s->server, &err) < 0) {
+    asked.o.fd = asked.fd + 1;
+    asked.o.handler = &hocket__server_handlers[asked.tells_gone];
+    asked.o.ud = s;
+    if (hocket__server_new(&asked.o, &s->server, &err) < 0) {
         luaL_unref(L, LUA_REGISTRYINDEX, s->self_ref);
         return hocket__fail(L, &err);
     }

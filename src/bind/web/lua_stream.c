@@ -143,24 +143,22 @@ static int opened(lua_State *L, int status, lua_KContext ctx)
 
 int hocket__http_open(lua_State *L)
 {
-    static const char *const names[] = { HOCKET__HTTP_OPTIONS, "timeout", "idle_timeout", NULL };
+    static const struct hocket__opt rows[] = { HOCKET__HTTP_ROWS,
+        HOCKET__HTTP_ROW(SECONDS, "idle_timeout", idle_ms), { NULL } };
     struct hocket__runtime *rt = hocket__runtime(L);
-    struct hocket__http_header headers[HOCKET__MAX_HEADERS];
-    struct hocket__http_spec spec;
+    struct hocket__http_asked asked = { .idle_ms = 0 };
+    struct hocket__http_spec *spec = &asked.spec;
     struct hocket_error err;
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
-    hocket__opt_only(L, 1, names);
+    hocket__http_read(L, rows, &asked);
     hocket__fiber_current(L);
-    hocket__http_read(L, &spec, headers);
-    spec.total_ms = hocket__http_ms(L, "timeout", 0);
-    spec.idle_ms = spec.first_ms = hocket__http_ms(L, "idle_timeout", 0);
+    spec->idle_ms = spec->first_ms = asked.idle_ms;
     struct stream *s = new_stream(L, rt);
-    struct hocket__str body = hocket__opt_str(L, 1, "body");
-    if (body.p && hocket__buf_addstr(&s->out, body) < 0)
+    if (asked.body.p && hocket__buf_addstr(&s->out, asked.body) < 0)
         return hocket__raise_nomem(L);
-    spec.body = body.p ? &s->out : NULL;
-    int64_t id = rt->direct.ops->start(&rt->direct, &spec, &handler, s, &err);
+    spec->body = asked.body.p ? &s->out : NULL;
+    int64_t id = rt->direct.ops->start(&rt->direct, spec, &handler, s, &err);
     if (id < 0)
         return hocket__fail(L, &err);
     s->id = id;
