@@ -4,6 +4,7 @@
 #include "store/row.h"
 
 #include "base/pack.h"
+#include "store/columns.h"
 
 /* A row is its kind, the length of what follows, and its fields in order: so that a later version may
  * add some at the end. */
@@ -41,37 +42,26 @@ bool hocket__store_is_id(struct hocket__str id)
 
 /* ---- Writing ---------------------------------------------------------------------------- */
 
+#define PACK(KIND, member, ...) PACK_##KIND(r->member);
+#define PACK_ID(v)              hocket__pack_str(b, hocket__cstr(v))
+#define PACK_ID_OR_NULL(v)      PACK_ID(v)
+#define PACK_PARENT(v)          PACK_ID(v)
+#define PACK_NUM(v)             hocket__pack_num(b, v)
+#define PACK_INT(v)             hocket__pack_int(b, v)
+#define PACK_COUNT(v)           hocket__pack_int(b, v)
+#define PACK_OWNER_INT(v)       hocket__pack_int(b, v)
+#define PACK_TEXT(v)            hocket__pack_str(b, v)
+#define PACK_LONG(v)            hocket__pack_str(b, v)
+#define PACK_TEXT_OR_NULL(v)    hocket__pack_str(b, v)
+#define PACK_OWNER_TEXT(v)      hocket__pack_str(b, v)
+#define PACK_SEED(v)            hocket__buf_add(b, (const char *) (v), sizeof(v))
+#define PACK_STATE(v)           hocket__pack_num(b, v)
+#define PACK_FLAG(v)            hocket__pack_num(b, v)
+#define PACK_SMALL(v)           hocket__pack_num(b, v)
+
 static void pack_run(struct hocket__buf *b, const struct hocket__store_run *r)
 {
-    hocket__pack_str(b, hocket__cstr(r->id));
-    hocket__pack_str(b, hocket__cstr(r->parent));
-    hocket__pack_num(b, r->at_n);
-    hocket__pack_num(b, r->at_seq);
-    hocket__pack_str(b, r->target);
-    hocket__pack_str(b, r->input);
-    hocket__pack_str(b, r->options);
-    hocket__pack_str(b, r->generation);
-    hocket__pack_str(b, r->waiting_for);
-    hocket__pack_str(b, r->version);
-    hocket__buf_add(b, (const char *) r->seed, sizeof(r->seed));
-    hocket__pack_num(b, r->state);
-    hocket__pack_num(b, r->simulated);
-    hocket__pack_int(b, r->cost);
-    hocket__pack_int(b, r->tokens);
-    hocket__pack_int(b, r->created_ms);
-    hocket__pack_int(b, r->updated_ms);
-    hocket__pack_num(b, r->last_n);
-    hocket__pack_num(b, r->last_seq);
-    hocket__pack_num(b, r->fence);
-    hocket__pack_int(b, r->owner.pid);
-    hocket__pack_str(b, r->owner.host);
-    hocket__pack_int(b, r->owner.since_ms);
-    hocket__pack_int(b, r->owner.lease_ms);
-    hocket__pack_str(b, r->pool);
-    hocket__pack_int(b, r->due_ms);
-    hocket__pack_str(b, hocket__cstr(r->caller));
-    hocket__pack_str(b, r->project);
-    hocket__pack_num(b, r->attempts);
+    HOCKET__RUN_COLUMNS(HOCKET__RUN_MEMBER, PACK)
 }
 
 static void pack_entry(struct hocket__buf *b, const struct hocket__store_entry *e)
@@ -202,50 +192,52 @@ static void unpack_id(struct hocket__packed *in, char out[HOCKET__STORE_ID + 1])
         memcpy(out, id.p, id.n);
 }
 
-/* Not in what was exported before there were workers. */
-static void unpack_queue(struct hocket__packed *in, struct hocket__store_run *r)
+static enum hocket__store_state unpack_state(struct hocket__packed *in)
 {
-    if (in->p == in->end)
-        return;
-    r->pool = hocket__unpack_str(in);
-    r->due_ms = hocket__unpack_int(in);
-    unpack_id(in, r->caller);
-    r->project = hocket__unpack_str(in);
-    uint64_t attempts = hocket__unpack_num(in);
-    r->attempts = (uint32_t) attempts;
-    in->bad |= attempts > UINT32_MAX;
+    uint64_t state = hocket__unpack_num(in);
+    in->bad |= state >= HOCKET__STORE_STATE_COUNT;
+    return (enum hocket__store_state) state;
 }
+
+static uint32_t unpack_small(struct hocket__packed *in)
+{
+    uint64_t v = hocket__unpack_num(in);
+    in->bad |= v > UINT32_MAX;
+    return (uint32_t) v;
+}
+
+static void unpack_seed(struct hocket__packed *in, uint8_t out[HOCKET__STORE_SEED])
+{
+    struct hocket__str seed = hocket__unpack_bytes(in, HOCKET__STORE_SEED);
+    memcpy(out, seed.p, seed.n);
+}
+
+/* A row ends where a version of the tables did: what is new in a later one is not in what an older hocket wrote. */
+#define UNPACK(KIND, member, column, since)                                                        \
+    if (since > 1 && since > version && in->p == in->end)                                          \
+        return;                                                                                    \
+    version = since > version ? since : version;                                                   \
+    UNPACK_##KIND(r->member);
+#define UNPACK_ID(v)           unpack_id(in, v)
+#define UNPACK_ID_OR_NULL(v)   UNPACK_ID(v)
+#define UNPACK_PARENT(v)       UNPACK_ID(v)
+#define UNPACK_NUM(v)          v = hocket__unpack_num(in)
+#define UNPACK_INT(v)          v = hocket__unpack_int(in)
+#define UNPACK_COUNT(v)        UNPACK_INT(v)
+#define UNPACK_OWNER_INT(v)    UNPACK_INT(v)
+#define UNPACK_TEXT(v)         v = hocket__unpack_str(in)
+#define UNPACK_LONG(v)         UNPACK_TEXT(v)
+#define UNPACK_TEXT_OR_NULL(v) UNPACK_TEXT(v)
+#define UNPACK_OWNER_TEXT(v)   UNPACK_TEXT(v)
+#define UNPACK_SEED(v)         unpack_seed(in, v)
+#define UNPACK_STATE(v)        v = unpack_state(in)
+#define UNPACK_FLAG(v)         v = hocket__unpack_num(in) != 0
+#define UNPACK_SMALL(v)        v = unpack_small(in)
 
 static void unpack_run(struct hocket__packed *in, struct hocket__store_run *r)
 {
-    unpack_id(in, r->id);
-    unpack_id(in, r->parent);
-    r->at_n = hocket__unpack_num(in);
-    r->at_seq = hocket__unpack_num(in);
-    r->target = hocket__unpack_str(in);
-    r->input = hocket__unpack_str(in);
-    r->options = hocket__unpack_str(in);
-    r->generation = hocket__unpack_str(in);
-    r->waiting_for = hocket__unpack_str(in);
-    r->version = hocket__unpack_str(in);
-    struct hocket__str seed = hocket__unpack_bytes(in, sizeof(r->seed));
-    memcpy(r->seed, seed.p, seed.n);
-    uint64_t state = hocket__unpack_num(in);
-    r->state = (enum hocket__store_state) state;
-    in->bad |= state >= HOCKET__STORE_STATE_COUNT;
-    r->simulated = hocket__unpack_num(in) != 0;
-    r->cost = hocket__unpack_int(in);
-    r->tokens = hocket__unpack_int(in);
-    r->created_ms = hocket__unpack_int(in);
-    r->updated_ms = hocket__unpack_int(in);
-    r->last_n = hocket__unpack_num(in);
-    r->last_seq = hocket__unpack_num(in);
-    r->fence = hocket__unpack_num(in);
-    r->owner.pid = hocket__unpack_int(in);
-    r->owner.host = hocket__unpack_str(in);
-    r->owner.since_ms = hocket__unpack_int(in);
-    r->owner.lease_ms = hocket__unpack_int(in);
-    unpack_queue(in, r);
+    int version = 0;
+    HOCKET__RUN_COLUMNS(HOCKET__RUN_MEMBER, UNPACK)
 }
 
 static void unpack_entry(struct hocket__packed *in, struct hocket__store_entry *e)
@@ -372,4 +364,14 @@ int hocket__store_unpack(struct hocket__str *in, struct hocket__store_row *row)
     /* Moved when the row made sense: who fails stands where it was. */
     *in = hocket__str(in->p + 5 + n, in->n - 5 - n);
     return 1;
+}
+
+#define MERGE(KIND, member, column, SET)                                                           \
+    if (set & HOCKET__STORE_SET_##SET)                                                             \
+        to->member = from->member;
+
+void hocket__store_merge(
+    struct hocket__store_run *to, unsigned set, const struct hocket__store_run *from)
+{
+    HOCKET__RUN_COLUMNS(HOCKET__RUN_UPDATE, MERGE)
 }

@@ -40,6 +40,7 @@ struct hocket__store_owner {
     int64_t since_ms, lease_ms; /* wall clock: when it was claimed, when the claim runs out */
 };
 
+/* Each member is a row of columns.h as well. */
 struct hocket__store_run {
     char id[HOCKET__STORE_ID + 1];     /* of hocket__run_id */
     char parent[HOCKET__STORE_ID + 1]; /* of a fork; "": none */
@@ -67,6 +68,18 @@ struct hocket__store_run {
         attempts; /* the store's: so often in a row a worker was lost with it, at the same place */
     struct hocket__store_owner owner; /* the store's */
 };
+
+enum { /* bits of what an update sets, as columns.h has them */
+    HOCKET__STORE_SET_STATE = 1,
+    HOCKET__STORE_SET_WAITING_FOR = 2,
+    HOCKET__STORE_SET_USAGE = 4, /* cost, tokens, simulated */
+    HOCKET__STORE_SET_GENERATION = 8,
+    HOCKET__STORE_SET_OPTIONS = 16,
+    HOCKET__STORE_SET_QUEUE = 32, /* pool, due_ms */
+};
+/* Those of the members that `set` names. */
+void hocket__store_merge(
+    struct hocket__store_run *to, unsigned set, const struct hocket__store_run *from);
 
 /* One entry of a run's log: what came from outside, and where. The store keeps it and looks at n
  * alone, which begins at 1 (in a fork at at_n + 1) and has no gaps. */

@@ -99,14 +99,6 @@ bool hocket__store_is_full(const struct hocket__store *s);
 int hocket__store_put(struct hocket__store *s, const struct hocket__store_run *run,
     struct hocket__store_claim *claim);
 
-enum { /* bits of `set` */
-    HOCKET__STORE_SET_STATE = 1,
-    HOCKET__STORE_SET_WAITING_FOR = 2,
-    HOCKET__STORE_SET_USAGE = 4, /* cost, tokens, simulated */
-    HOCKET__STORE_SET_GENERATION = 8,
-    HOCKET__STORE_SET_OPTIONS = 16,
-    HOCKET__STORE_SET_QUEUE = 32, /* pool, due_ms */
-};
 /* Those of the fields of *run that `set` names. EINVAL: a pool's name has a comma. When a run with a caller ends, that is
  * said to the caller in the same moment: a message "ended ID", the signal "run ID". */
 int hocket__store_update(struct hocket__store *s, const struct hocket__store_claim *claim,

@@ -60,21 +60,10 @@ static int update(
     struct hocket__store_row row;
     const struct hocket__store_run *from = &c->row.run;
     hocket__memory_unpack(r->row, &row);
+    hocket__store_merge(&row.run, c->set, from);
     if (c->set & HOCKET__STORE_SET_STATE)
         m->hint |= (r->state = from->state) == HOCKET__STORE_QUEUED;
-    if (c->set & HOCKET__STORE_SET_WAITING_FOR)
-        row.run.waiting_for = from->waiting_for;
-    if (c->set & HOCKET__STORE_SET_GENERATION)
-        row.run.generation = from->generation;
-    if (c->set & HOCKET__STORE_SET_OPTIONS)
-        row.run.options = from->options;
-    if (c->set & HOCKET__STORE_SET_USAGE) {
-        row.run.cost = from->cost;
-        row.run.tokens = from->tokens;
-        row.run.simulated = from->simulated;
-    }
     if (c->set & HOCKET__STORE_SET_QUEUE) {
-        row.run.pool = from->pool;
         r->due_ms = from->due_ms;
         r->pooled = from->pool.n > 0;
     }
