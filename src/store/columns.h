@@ -10,7 +10,7 @@
  *   KIND         how the member is written and read: the rows below, sql/runs.c and row.c have a macro for each
  *   since        the version of the tables in which it is new (0, 1, 2)
  *   SET          by which HOCKET__STORE_SET_… an update changes it; NONE: by none
- *   declaration  its type in the terms of sql/dialect.h, and its constraints
+ *   declaration  its type in the terms of dialect.h, and its constraints
  *
  * The order is that of the tables and of the bytes of a row: a new column comes last. The key `no` stands before all of them. */
 #pragma once

@@ -47,6 +47,7 @@ enum hocket__store_call_kind {
     HOCKET__STORE_ITEMS,
     HOCKET__STORE_DRAW, /* key: name; parent: holder; json: the bytes of a draw */
     HOCKET__STORE_CARE, /* states: what; at_ms: age; key: worker; parent: reader */
+    HOCKET__STORE_CALLS
 };
 
 struct hocket__store_call {

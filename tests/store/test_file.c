@@ -1,7 +1,7 @@
 /* The file of the SQLite store: where it may be, what may stand in it, who may have its runs, how long. */
 #include "store/fixture.h"
-#include "store/keeper/keeper.h"
 #include "os/store_place.h"
+#include "store/queue.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/sqlite.h"
 

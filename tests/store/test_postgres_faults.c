@@ -637,6 +637,35 @@ static void what_takes_long_is_waited_for(void **state)
     pg_end(other);
 }
 
+/* The table is made of store/columns.h: as it has always been. */
+static void the_table_of_runs_is_as_ever(void **state)
+{
+    struct fixture *f = *state;
+    fixture_open(f);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(
+        pg_count(
+            "SELECT 1 FROM (SELECT string_agg(column_name || ' ' || data_type"
+            " || CASE WHEN collation_name IS NOT NULL THEN ' C' ELSE '' END"
+            " || CASE WHEN is_nullable = 'NO' THEN ' not null' ELSE '' END"
+            " || coalesce(' ' || column_default, ''), ', ' ORDER BY ordinal_position) AS columns"
+            " FROM information_schema.columns WHERE table_schema = current_schema()"
+            " AND table_name = 'runs') t WHERE columns = '"
+            "no bigint not null, id text C not null, parent bigint, at_n bigint not null 0, "
+            "at_seq bigint not null 0, target text not null, input text not null, "
+            "options text not null, generation text C, waiting_for text, version text not null, "
+            "seed bytea not null, state text C not null, simulated integer not null 0, "
+            "cost bigint, tokens bigint, created_ms bigint not null, updated_ms bigint not null, "
+            "last_n bigint not null 0, last_seq bigint not null 0, removed integer not null 0, "
+            "fence bigint not null 0, owner_pid bigint not null 0, owner_host text, "
+            "owner_place text, owner_start bigint, owner_store bigint, owner_since_ms bigint, "
+            "lease_ms bigint, pool text C, due_ms bigint not null 0, caller text C, "
+            "project text, attempts bigint not null 0, taken_n bigint not null 0, "
+            "news bigint not null 0, writes bigint not null 0"
+            "'"),
+        1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, pg_setup, pg_teardown)
@@ -659,6 +688,7 @@ int main(void)
         TEST(files_stay_for_who_comes),
         TEST(schemas_of_others_are_refused),
         TEST(tables_are_made_once),
+        TEST(the_table_of_runs_is_as_ever),
         TEST(checking_finds_what_is_missing),
         TEST(what_takes_long_is_waited_for),
     };

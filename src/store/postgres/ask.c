@@ -7,54 +7,6 @@
 #define GAP_MIN_MS  50
 #define GAP_MAX_MS  2000
 
-static int stats(struct hocket__pg_keeper *k, struct hocket__store_call *c)
-{
-    struct hocket__pg *d = &k->db;
-    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_STATS };
-    hocket__pg_new(d);
-    int rc = hocket__pg_query(d, PG_STATS,
-        "SELECT (SELECT count(*) FROM runs WHERE removed = 0),"
-        " (SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class WHERE relkind = 'r'"
-        " AND relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'runs'::regclass))");
-    if (rc < 0)
-        return rc;
-    row.stats = (struct hocket__store_stats){ (uint64_t) hocket__pg_int_of(d, 0, 0),
-        (uint64_t) hocket__pg_int_of(d, 0, 1), k->base.commits, k->base.syncs, k->base.pending };
-    return hocket__store_pack(&c->rows, &row);
-}
-
-/* ---- Answers -------------------------------------------------------------------------------------------- */
-
-static int answer(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool again)
-{
-    switch (c->kind) {
-    case HOCKET__STORE_FIND: return hocket__pg_find(k, c);
-    case HOCKET__STORE_TAKE: return hocket__pg_take(k, c);
-    case HOCKET__STORE_TAKE_NEXT: return hocket__pg_take_next(k, c, again);
-    case HOCKET__STORE_SPOKEN: return hocket__pg_spoken(k, c);
-    case HOCKET__STORE_POOLS: return hocket__pg_pools(k, c);
-    case HOCKET__STORE_BLOCKED: return hocket__pg_blocked(k, c);
-    case HOCKET__STORE_RUNS: return hocket__pg_runs(k, c);
-    case HOCKET__STORE_ENTRIES:
-    case HOCKET__STORE_RECORDS: return hocket__pg_log(k, c);
-    case HOCKET__STORE_FILES: return hocket__pg_files(k, c);
-    case HOCKET__STORE_MESSAGES: return hocket__pg_messages(k, c);
-    case HOCKET__STORE_MESSAGE: return hocket__pg_message(k, c, again);
-    case HOCKET__STORE_SUBMIT: return hocket__pg_submit(k, c, again);
-    case HOCKET__STORE_REMOVE: return hocket__pg_remove_named(k, c, again);
-    case HOCKET__STORE_STATS: return stats(k, c);
-    case HOCKET__STORE_ITEM_PUT: return hocket__pg_item_put(k, c, again);
-    case HOCKET__STORE_ITEM_DEL: return hocket__pg_item_del(k, c, again);
-    case HOCKET__STORE_ITEMS: return hocket__pg_items(k, c);
-    case HOCKET__STORE_CARE: return hocket__pg_care(k, c);
-    case HOCKET__STORE_NOTE_PUT: return hocket__pg_note_put(k, c);
-    case HOCKET__STORE_NOTE_DEL: return hocket__pg_note_del(k, c, again);
-    case HOCKET__STORE_NOTES: return hocket__pg_notes(k, c);
-    case HOCKET__STORE_DRAW: return hocket__pg_draw(k, c, again);
-    }
-    return 0;
-}
-
 /* Who hears that it is done relies on it. */
 static bool is_acknowledged(const struct hocket__store_call *c)
 {
@@ -80,10 +32,13 @@ static int attempt(struct hocket__pg_keeper *k, struct hocket__store_call *c, bo
     int rc = hocket__pg_connect(&k->db);
     if (rc == 0 && atomic_load(&c->given_up)) /* while it was connected */
         return c->status = hocket__error(&c->error, HOCKET_ECLOSED, "it was given up"), 0;
-    if (rc == 0)
-        rc = answer(k, c, again);
-    return rc == 0 && again && c->status == 0 && is_acknowledged(c) ? hocket__pg_until_replicated(k)
-                                                                    : rc;
+    if (rc == 0) {
+        k->base.again = again;
+        rc = hocket__sql_answer(&k->base, c);
+    };
+    return rc == 0 && again && c->status == 0 && is_acknowledged(c)
+               ? hocket__pg_until_replicated(&k->base)
+               : rc;
 }
 
 /* Where a reading stands: what an attempt that failed may have moved on. The rest of a call is the loop's. */

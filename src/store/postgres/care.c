@@ -2,64 +2,14 @@
 #include "store/postgres/postgres_impl.h"
 #include "store/postgres/schema.h"
 
-/* What must hold between the tables; each gives a text for each row that is wrong. */
-static const char *const rules[] = {
-    ("SELECT 'run ' || r.id || ' has entries up to ' || coalesce(max(e.n), 0) || ' and says ' || "
-     "r.last_n"
-     " FROM runs r LEFT JOIN entries e ON e.run = r.no WHERE r.removed = 0 GROUP BY r.no"
-     " HAVING greatest(coalesce(max(e.n), 0), r.at_n) <> r.last_n LIMIT 20"),
-    ("SELECT 'run ' || r.id || ' lacks entries' FROM runs r WHERE r.removed = 0 AND r.last_n - "
-     "r.at_n <>"
-     " (SELECT count(*) FROM entries WHERE run = r.no) LIMIT 20"),
-    ("SELECT 'there are entries of no run: ' || count(*) FROM entries e"
-     " WHERE NOT EXISTS (SELECT 1 FROM runs WHERE no = e.run) HAVING count(*) > 0"),
-};
-
-/* How the server is set, where that takes away from what is promised. */
-static const char settings[] =
-    "SELECT name || ' is ' || setting || ': ' || CASE name"
-    " WHEN 'fsync' THEN 'a loss of power may damage the database'"
-    " WHEN 'full_page_writes' THEN 'a loss of power may damage the database'"
-    " ELSE 'what was acknowledged last may be lost with the server' END"
-    " FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND "
-    "setting = 'off'"
-    " ORDER BY name";
-
-static int check_rule(
-    struct hocket__pg *d, struct hocket__store_call *c, const char *name, const char *sql)
+static int check(struct hocket__keeper *k, struct hocket__store_call *c)
 {
-    hocket__pg_new(d);
-    int rc = hocket__pg_query(d, PG_ONCE, sql);
-    for (int i = 0; rc == 0 && i < hocket__pg_rows(d); i++) {
-        hocket__pg_begin_row(d, i);
-        struct hocket__str text = hocket__pg_text_of(d, i, 0);
-        hocket__store_say(c, name, "%.*s", (int) text.n, text.p);
-    }
-    return rc;
-}
-
-static int check(struct hocket__pg *d, struct hocket__store_call *c)
-{
-    int rc = hocket__pg_be_patient(d);
+    static const unsigned rules[] = { HOCKET__SQL_CHECK_ENDS, HOCKET__SQL_CHECK_GAPS,
+        HOCKET__SQL_CHECK_STRAY };
+    int rc = hocket__pg_be_patient(&hocket__pg_of(k)->db);
     for (size_t i = 0; rc == 0 && i < sizeof(rules) / sizeof(rules[0]); i++)
-        rc = check_rule(d, c, "problem", rules[i]);
-    return rc == 0 ? check_rule(d, c, "warning", settings) : rc;
-}
-
-/* Texts that nobody has, left by two that let go of one at once. */
-static int drop_texts(struct hocket__pg *d)
-{
-    hocket__pg_new(d);
-    return hocket__pg_query(d, PG_ONCE,
-        "DELETE FROM texts t WHERE NOT EXISTS (SELECT 1 FROM entries WHERE text = t.no)"
-        " AND NOT EXISTS (SELECT 1 FROM files WHERE text = t.no)");
-}
-
-static int64_t count(struct hocket__pg *d, int *rc)
-{
-    hocket__pg_new(d);
-    *rc = hocket__pg_query(d, PG_ONCE, "SELECT count(*) FROM runs WHERE removed = 0");
-    return *rc == 0 ? hocket__pg_int_of(d, 0, 0) : 0;
+        rc = hocket__sql_check(k, c, "problem", rules[i]);
+    return rc == 0 ? hocket__sql_check(k, c, "warning", PG_SETTINGS) : rc;
 }
 
 /* Those who do not own the tables do without the last step, as the server has it. */
@@ -71,17 +21,18 @@ static int vacuum(struct hocket__pg_keeper *k, struct hocket__store_call *c)
     int64_t runs = 0, left = 0;
     int rc = hocket__pg_be_patient(d);
     if (rc == 0)
-        runs = count(d, &rc);
+        runs = hocket__sql_count_runs(&k->base, &rc);
     if (rc == 0)
         rc = hocket__pg_sweep_all(k, c->at_ms);
+    hocket__sql_new(&k->base, PG_DROP_TEXTS);
     if (rc == 0)
-        rc = drop_texts(d);
+        rc = hocket__sql_run(&k->base);
     for (size_t i = 0; rc == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
         char sql[64] = "VACUUM (ANALYZE) ";
         rc = hocket__pg_script(d, strcat(sql, tables[i]));
     }
     if (rc == 0)
-        left = count(d, &rc);
+        left = hocket__sql_count_runs(&k->base, &rc);
     if (rc == 0)
         hocket__store_say(c, "removed", "%lld", (long long) (runs - left));
     return rc;
@@ -145,10 +96,11 @@ static int grant(struct hocket__pg *d, struct hocket__store_call *c)
     return rc;
 }
 
-static int info(struct hocket__pg *d, struct hocket__store_call *c)
+static int info(struct hocket__keeper *k, struct hocket__store_call *c)
 {
+    const struct hocket__pg *d = &hocket__pg_of(k)->db;
     int rc;
-    int64_t runs = count(d, &rc);
+    int64_t runs = hocket__sql_count_runs(k, &rc);
     hocket__store_say(c, "kind", "postgres");
     hocket__store_say(c, "place", "%s", d->shown.data);
     hocket__store_say(c, "schema", "%s", d->schema);
@@ -160,8 +112,8 @@ static int info(struct hocket__pg *d, struct hocket__store_call *c)
 static int answer(struct hocket__pg_keeper *k, struct hocket__store_call *c)
 {
     switch ((enum hocket__store_care) c->states) {
-    case HOCKET__STORE_INFO: return info(&k->db, c);
-    case HOCKET__STORE_CHECK: return check(&k->db, c);
+    case HOCKET__STORE_INFO: return info(&k->base, c);
+    case HOCKET__STORE_CHECK: return check(&k->base, c);
     case HOCKET__STORE_VACUUM: return vacuum(k, c);
     case HOCKET__STORE_GRANT: return grant(&k->db, c);
     }
@@ -169,8 +121,9 @@ static int answer(struct hocket__pg_keeper *k, struct hocket__store_call *c)
 }
 
 /* The connection's settings were changed for this: the next one has its own again. */
-int hocket__pg_care(struct hocket__pg_keeper *k, struct hocket__store_call *c)
+int hocket__pg_care(struct hocket__keeper *base, struct hocket__store_call *c)
 {
+    struct hocket__pg_keeper *k = hocket__pg_of(base);
     int rc = answer(k, c);
     if (c->states == HOCKET__STORE_CHECK || c->states == HOCKET__STORE_VACUUM)
         k->db.lost = true;

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-enum { HOCKET__PG_PARAMS = 32, HOCKET__PG_STATEMENTS = 100 };
+enum { HOCKET__PG_PARAMS = 32, HOCKET__PG_STATEMENTS = 160 };
 
 struct hocket__pg {
     const struct hocket__libpq *lib;

@@ -11,7 +11,6 @@
 #define REFUSED_MS  2000  /* and one that is not there */
 #define OPEN_GAP_MS 100
 #define MAX_KEY     600 /* bytes; two of them, each escaped, are below the 2,704 of an index's row */
-#define CHECK_CLOCK "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 /* Our own wall clock is not asked: it may be wrong, and be put right. */
 int64_t hocket__pg_now(const struct hocket__pg_keeper *k)
@@ -21,10 +20,11 @@ int64_t hocket__pg_now(const struct hocket__pg_keeper *k)
 
 static int read_clock(struct hocket__pg_keeper *k)
 {
-    hocket__pg_new(&k->db);
-    int rc = hocket__pg_query(&k->db, PG_ONCE, CHECK_CLOCK);
+    int rc;
+    hocket__sql_new(&k->base, PG_CLOCK);
+    int64_t now = hocket__sql_number(&k->base, &rc);
     if (rc == 0)
-        k->clock = hocket__pg_int_of(&k->db, 0, 0) - hocket__boot_ms();
+        k->clock = now - hocket__boot_ms();
     return rc;
 }
 
@@ -112,7 +112,7 @@ static int listen_to_others(struct hocket__pg_keeper *k)
         return 0;
     snprintf(sql, sizeof(sql), "LISTEN \"%s\"", k->db.schema);
     hocket__pg_new(&k->db);
-    int rc = hocket__pg_query(&k->db, PG_ONCE, sql);
+    int rc = hocket__pg_query(&k->db, 0, sql);
     k->db.listening = rc == 0;
     return rc;
 }
@@ -125,12 +125,12 @@ static int look(struct hocket__keeper *base)
     int rc = hocket__pg_connect(&k->db);
     if (rc == 0)
         rc = listen_to_others(k);
-    hocket__pg_new(&k->db);
+    hocket__sql_new(base, PG_SNAPSHOT);
     if (rc == 0)
-        rc = hocket__pg_query(&k->db, PG_SNAPSHOT, "SELECT left(pg_current_snapshot()::text, 60)");
+        rc = hocket__sql_step(base);
     if (rc < 0)
         return rc;
-    struct hocket__str now = hocket__pg_bytes_of(&k->db, 0, 0);
+    struct hocket__str now = hocket__sql_bytes_of(base, 0);
     bool changed = k->heard || k->db.notified || !hocket__str_eq(now, hocket__cstr(k->snapshot));
     k->heard = k->db.notified = false;
     snprintf(k->snapshot, sizeof(k->snapshot), "%.*s", (int) now.n, now.p);
@@ -155,9 +155,9 @@ static void hint(struct hocket__keeper *base)
     struct hocket__pg_keeper *k = hocket__pg_of(base);
     if (!k->db.conn || k->db.lost)
         return;
-    hocket__pg_new(&k->db);
-    hocket__pg_text(&k->db, hocket__cstr(k->db.schema));
-    hocket__pg_query(&k->db, PG_NOTIFY, "SELECT pg_notify($1, '')");
+    hocket__sql_new(base, PG_NOTIFY);
+    hocket__sql_text(base, hocket__cstr(k->db.schema));
+    hocket__sql_run(base);
 }
 
 static void wake(struct hocket__keeper *base)
@@ -179,7 +179,7 @@ static int renew(struct hocket__keeper *base)
     int rc = hocket__pg_connect(&k->db);
     if (rc == 0)
         rc = read_clock(k);
-    return rc == 0 ? hocket__pg_renew(k) : rc;
+    return rc == 0 ? hocket__pg_renew(base) : rc;
 }
 
 static void close_database(struct hocket__keeper *base)
@@ -191,6 +191,7 @@ static void free_keeper(struct hocket__keeper *base)
 {
     struct hocket__pg_keeper *k = hocket__pg_of(base);
     hocket__pg_deinit(&k->db);
+    hocket__buf_deinit(&k->text);
     hocket__free(&hocket__malloc, k, sizeof(*k));
 }
 
@@ -221,6 +222,8 @@ int hocket__store_postgres_open(
     if (!k)
         return hocket__error_nomem(err);
     k->base.ops = &ops;
+    k->base.sql = &hocket__pg_sql;
+    hocket__buf_init(&k->text, &hocket__malloc, 0);
     k->base.error = &k->db.error;
     k->db.lib = lib;
     k->db.closing = &k->base.closing;

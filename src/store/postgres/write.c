@@ -18,25 +18,21 @@
 /* ---- What the rows say -------------------------------------------------------------------------- */
 
 /* `seed`: of one that is to be put; else empty. */
-static int send_load(
-    struct hocket__pg_keeper *k, struct hocket__claimed *c, struct hocket__str seed)
+static int send_load(struct hocket__keeper *k, struct hocket__claimed *c, struct hocket__str seed)
 {
-    hocket__pg_new(&k->db);
-    hocket__pg_text(&k->db, hocket__cstr(c->id));
-    hocket__pg_int(&k->db, k->base.self.store);
-    hocket__pg_int(&k->db, k->base.self.pid);
-    hocket__pg_bytes(&k->db, seed);
-    return hocket__pg_send(&k->db, PG_LOAD,
-        "SELECT no, CASE WHEN owner_store = $2 AND owner_pid = $3 THEN fence ELSE 0 END, last_n,"
-        " last_seq, updated_ms, (caller IS NOT NULL)::int::bigint, writes,"
-        " (seed = $4)::int::bigint FROM runs WHERE id = $1 FOR UPDATE");
+    hocket__sql_new(k, PG_LOAD);
+    hocket__sql_text(k, hocket__cstr(c->id));
+    hocket__sql_int(k, k->self.store);
+    hocket__sql_int(k, k->self.pid);
+    hocket__sql_bytes(k, seed);
+    return hocket__sql_send(k);
 }
 
-static int send_number(struct hocket__pg_keeper *k, const struct hocket__store_run *r)
+static int send_number(struct hocket__keeper *k, const struct hocket__store_run *r)
 {
-    hocket__pg_new(&k->db);
-    hocket__pg_text(&k->db, hocket__cstr(r->parent));
-    return hocket__pg_send(&k->db, PG_NUMBER, HOCKET__PG_NUMBER);
+    hocket__sql_new(k, PG_NUMBER);
+    hocket__sql_text(k, hocket__cstr(r->parent));
+    return hocket__sql_send(k);
 }
 
 static struct hocket__str seed_of(const struct hocket__store_run *r)
@@ -58,9 +54,9 @@ static int gather(struct hocket__pg_keeper *k, struct hocket__str work)
         if (!hocket__keeper_touch(&k->base, c))
             continue;
         c->is_new = cmd.kind == HOCKET__STORE_PUT;
-        rc = send_load(k, c, c->is_new ? seed_of(&cmd.row.run) : HOCKET__STR(""));
+        rc = send_load(&k->base, c, c->is_new ? seed_of(&cmd.row.run) : HOCKET__STR(""));
         if (rc == 0 && c->is_new)
-            rc = send_number(k, &cmd.row.run);
+            rc = send_number(&k->base, &cmd.row.run);
     }
     return rc;
 }
@@ -105,8 +101,8 @@ static int read_rows(struct hocket__pg_keeper *k, bool begun)
 static int load(struct hocket__pg_keeper *k, struct hocket__str work, bool begun)
 {
     struct hocket__pg *d = &k->db;
-    hocket__pg_new(d);
-    int rc = begun ? 0 : hocket__pg_send(d, PG_BEGIN, "BEGIN");
+    hocket__sql_new(&k->base, PG_BEGIN);
+    int rc = begun ? 0 : hocket__sql_send(&k->base);
     if (rc == 0)
         rc = gather(k, work);
     if (rc == 0)
@@ -135,13 +131,15 @@ static int apply_all(struct hocket__pg_keeper *k, struct hocket__str work, bool 
     int rc = 0;
     while (rc == 0 && hocket__store_command_next(&work, &cmd)) {
         set_clock(k, &cmd);
-        rc = hocket__pg_apply(k, &cmd);
+        rc = cmd.kind == HOCKET__STORE_FILE
+                 ? hocket__sql_put_file(&k->base, &cmd.row.file)
+                 : hocket__sql_apply(&k->base, hocket__claims_get(&k->base, cmd.id), &cmd);
     }
     if (rc == 0)
-        rc = hocket__pg_apply_rows(k);
-    hocket__pg_new(&k->db);
+        rc = hocket__sql_apply_rows(&k->base);
+    hocket__sql_new(&k->base, PG_COMMIT);
     if (rc == 0 && begun)
-        rc = hocket__pg_send(&k->db, PG_COMMIT, "COMMIT");
+        rc = hocket__sql_send(&k->base);
     if (rc == 0)
         rc = hocket__pg_sync(&k->db);
     return rc < 0 ? rc : hocket__pg_end(&k->db);
@@ -242,34 +240,27 @@ static int write_read(struct hocket__pg_keeper *k, struct hocket__str work, bool
 
 /* ---- What nobody knows --------------------------------------------------------------------------------- */
 
-/* One that was removed before it was asked for is another: somebody may read a run in again that he has as a file. */
-int hocket__pg_is_put(struct hocket__pg_keeper *k, const struct hocket__store_run *r)
+int hocket__pg_is_put(struct hocket__keeper *k, const struct hocket__store_run *r)
 {
-    struct hocket__pg *d = &k->db;
-    hocket__pg_new(d);
-    hocket__pg_text(d, hocket__cstr(r->id));
-    hocket__pg_bytes(d, seed_of(r));
-    hocket__pg_int(d, k->asked_ms - CLOCK_MS);
-    int rc = hocket__pg_query(d, PG_ONCE,
-        "SELECT 1 FROM runs WHERE seed = $2 AND (id = $1 OR (updated_ms >= $3"
-        " AND id >= '" HOCKET__PG_REMOVED "' || $1 || ' '"
-        " AND id < '" HOCKET__PG_REMOVED "' || $1 || '!'))");
-    return rc < 0 ? rc : hocket__pg_rows(d) > 0;
+    int rc;
+    hocket__sql_new(k, PG_IS_PUT);
+    hocket__sql_text(k, hocket__cstr(r->id));
+    hocket__sql_bytes(k, seed_of(r));
+    hocket__sql_int(k, hocket__pg_of(k)->asked_ms - CLOCK_MS);
+    int64_t there = hocket__sql_number(k, &rc);
+    return rc < 0 ? rc : there != 0;
 }
 
 /* Whether it has changed this run's row. If it has let go of it, and another has it already, nobody can say, and it is
  * refused as one that is lost. */
-static int is_changed(struct hocket__pg_keeper *k, const struct hocket__claimed *c)
+static int is_changed(struct hocket__keeper *k, const struct hocket__claimed *c)
 {
-    struct hocket__pg *d = &k->db;
-    hocket__pg_new(d);
-    hocket__pg_text(d, hocket__cstr(c->id));
-    int rc =
-        hocket__pg_query(d, PG_ONCE, "SELECT fence, writes FROM runs WHERE id = $1 FOR UPDATE");
-    return rc < 0
-               ? rc
-               : hocket__pg_rows(d) == 1 && hocket__pg_int_of(d, 0, 0) == (int64_t) c->doubt.fence
-                     && hocket__pg_int_of(d, 0, 1) == c->doubt.writes;
+    hocket__sql_new(k, PG_IS_CHANGED);
+    hocket__sql_text(k, hocket__cstr(c->id));
+    int rc = hocket__sql_step(k);
+    return rc == 1 ? hocket__sql_int_of(k, 0) == (int64_t) c->doubt.fence
+                         && hocket__sql_int_of(k, 1) == c->doubt.writes
+                   : rc;
 }
 
 static int is_there(struct hocket__pg_keeper *k, const struct hocket__store_command *cmd)
@@ -277,17 +268,16 @@ static int is_there(struct hocket__pg_keeper *k, const struct hocket__store_comm
     struct hocket__claimed *c =
         cmd->kind == HOCKET__STORE_FILE ? NULL : hocket__claims_get(&k->base, cmd->id);
     if (c && cmd->kind == HOCKET__STORE_PUT)
-        return c->doubt.is_new ? hocket__pg_is_put(k, &cmd->row.run) : 0;
-    return c && c->doubt.fence ? is_changed(k, c) : 0;
+        return c->doubt.is_new ? hocket__pg_is_put(&k->base, &cmd->row.run) : 0;
+    return c && c->doubt.fence ? is_changed(&k->base, c) : 0;
 }
 
 /* What was committed while nobody waited for the standby any more may not have got there. What is committed after it has,
  * once it is answered. */
-int hocket__pg_until_replicated(struct hocket__pg_keeper *k)
+int hocket__pg_until_replicated(struct hocket__keeper *k)
 {
-    hocket__pg_new(&k->db);
-    return hocket__pg_query(
-        &k->db, PG_ONCE, "SELECT pg_logical_emit_message(true, 'hocket', '') IS NULL");
+    hocket__sql_new(k, PG_REPLICATED);
+    return hocket__sql_run(k);
 }
 
 /* As if its answer had come. */
@@ -313,7 +303,7 @@ static int settle(struct hocket__pg_keeper *k, struct hocket__str work)
 {
     struct hocket__store_command cmd;
     char last[HOCKET__STORE_ID + 1] = "";
-    int rc = hocket__pg_begin(&k->db);
+    int rc = k->base.sql->begin(&k->base);
     for (struct hocket__str rest = work; rc == 0 && hocket__store_command_next(&rest, &cmd);) {
         if (strcmp(cmd.id, last) != 0)
             rc = is_there(k, &cmd);
@@ -322,7 +312,7 @@ static int settle(struct hocket__pg_keeper *k, struct hocket__str work)
     if (rc == 0)
         return 0;
     rc = hocket__pg_finish(&k->db, rc);
-    if (rc > 0 && (rc = hocket__pg_until_replicated(k)) == 0) {
+    if (rc > 0 && (rc = hocket__pg_until_replicated(&k->base)) == 0) {
         believe(k, work);
         return 1;
     }

@@ -31,19 +31,14 @@ const char *hocket__ahead_file(struct hocket__keeper *base)
 
 static int put_row(struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of, uint64_t to)
 {
-    struct hocket__db *d = &k->db;
     char name[32], value[512];
-    sqlite3_stmt *st = hocket__db_stmt(d, ST_AHEAD,
-        "INSERT INTO meta(name, value) VALUES(?1, ?2)"
-        " ON CONFLICT(name) DO UPDATE SET value = excluded.value");
-    if (!st)
-        return d->error.status;
+    hocket__sql_new(&k->base, ST_AHEAD_PUT);
     name_of(name, of->store);
     snprintf(value, sizeof(value), "%" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %s", to,
         hocket__sqlite_now(k), of->pid, of->start, of->place);
-    hocket__db_bind_text(d, st, 1, hocket__cstr(name));
-    hocket__db_bind_text(d, st, 2, hocket__cstr(value));
-    return hocket__db_run(d, st);
+    hocket__sql_text(&k->base, hocket__cstr(name));
+    hocket__sql_text(&k->base, hocket__cstr(value));
+    return hocket__sql_run(&k->base);
 }
 
 int hocket__ahead_note(struct hocket__sqlite_keeper *k)
@@ -58,12 +53,10 @@ int hocket__ahead_note(struct hocket__sqlite_keeper *k)
 static int del(struct hocket__sqlite_keeper *k, int64_t store)
 {
     char name[32];
-    sqlite3_stmt *st = hocket__db_stmt(&k->db, ST_AHEAD_DEL, "DELETE FROM meta WHERE name = ?1");
-    if (!st)
-        return k->db.error.status;
+    hocket__sql_new(&k->base, ST_AHEAD_DEL);
     name_of(name, store);
-    hocket__db_bind_text(&k->db, st, 1, hocket__cstr(name));
-    return hocket__db_run(&k->db, st);
+    hocket__sql_text(&k->base, hocket__cstr(name));
+    return hocket__sql_run(&k->base);
 }
 
 int hocket__ahead_forget(struct hocket__sqlite_keeper *k)
@@ -86,17 +79,14 @@ static bool read_value(struct hocket__str value, uint64_t *to, struct hocket__ah
 static int find(
     struct hocket__sqlite_keeper *k, int64_t store, uint64_t *to, struct hocket__ahead_of *of)
 {
-    struct hocket__db *d = &k->db;
     char name[32];
-    sqlite3_stmt *st = hocket__db_stmt(d, ST_AHEAD_FIND, "SELECT value FROM meta WHERE name = ?1");
-    if (!st)
-        return d->error.status;
+    hocket__sql_new(&k->base, ST_AHEAD_FIND);
     name_of(name, store);
-    hocket__db_bind_text(d, st, 1, hocket__cstr(name));
-    int rc = hocket__db_step(d, st);
+    hocket__sql_text(&k->base, hocket__cstr(name));
+    int rc = hocket__sql_step(&k->base);
     if (rc == 1)
-        rc = read_value(hocket__db_str(d, st, 0), to, of);
-    hocket__db_reset(d, st);
+        rc = read_value(hocket__sql_text_of(&k->base, 0), to, of);
+    hocket__sql_done(&k->base);
     of->store = store;
     return rc;
 }
@@ -108,15 +98,11 @@ static bool has_ended(const struct hocket__sqlite_keeper *k, const struct hocket
 
 static bool has_runs(struct hocket__sqlite_keeper *k, int64_t store)
 {
-    struct hocket__db *d = &k->db;
-    sqlite3_stmt *st = hocket__db_stmt(d, ST_AHEAD_HELD,
-        "SELECT 1 FROM runs WHERE owner_store = ?1 AND owner_pid <> 0 AND lease_ms >= ?2 LIMIT 1");
-    if (!st)
-        return true;
-    hocket__db_bind_int(d, st, 1, store);
-    hocket__db_bind_int(d, st, 2, hocket__sqlite_now(k));
-    int rc = hocket__db_step(d, st);
-    hocket__db_reset(d, st);
+    hocket__sql_new(&k->base, ST_AHEAD_HELD);
+    hocket__sql_int(&k->base, store);
+    hocket__sql_int(&k->base, hocket__sqlite_now(k));
+    int rc = hocket__sql_step(&k->base);
+    hocket__sql_done(&k->base);
     return rc != 0;
 }
 
@@ -143,15 +129,16 @@ static void be(struct hocket__self *self, const struct hocket__ahead_of *of)
 static int apply_as(struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of,
     struct hocket__str work, const char *only)
 {
-    struct hocket__sqlite_keeper other = { .base = { .ops = k->base.ops, .o = k->base.o },
-        .db = k->db };
+    struct hocket__sqlite_keeper other = {
+        .base = { .ops = k->base.ops, .sql = k->base.sql, .o = k->base.o }, .db = k->db
+    };
     be(&other.base.self, of);
     other.base.error = &other.db.error;
     hocket__list_init(&other.base.claims);
     hocket__list_init(&other.base.touched);
     hocket__map_init(&other.base.claimed, &hocket__malloc);
     hocket__keeper_begun(&other.base);
-    int rc = hocket__sqlite_apply(&other, work, only);
+    int rc = hocket__sqlite_apply(&other.base, work, only);
     k->db = other.db;
     hocket__claims_free(&other.base);
     return rc;
@@ -229,27 +216,34 @@ static bool is_own_name(struct hocket__str name, int64_t *store)
     return strcmp(own, text) == 0;
 }
 
-/* The next store behind this one whose file is left: 1, or 0, or a status. */
-static int next_left(struct hocket__sqlite_keeper *k, char after[32], int64_t *store)
+/* The next store behind this one that has a row: 1, or 0, or a status. */
+static int next_noted(
+    struct hocket__sqlite_keeper *k, char after[32], int64_t *store, struct hocket__ahead_of *of)
 {
-    struct hocket__db *d = &k->db;
-    struct hocket__ahead_of of;
     uint64_t to;
     int rc;
-    sqlite3_stmt *st = hocket__db_stmt(d, ST_AHEAD_NEXT,
-        "SELECT name, value FROM meta WHERE name > ?1 AND name < 'ahead g' ORDER BY name");
-    if (!st)
-        return d->error.status;
-    hocket__db_bind_text(d, st, 1, hocket__cstr(after));
-    while ((rc = hocket__db_step(d, st)) == 1) {
-        struct hocket__str name = hocket__db_str(d, st, 0);
+    bool is_one = false;
+    hocket__sql_new(&k->base, ST_AHEAD_NEXT);
+    hocket__sql_text(&k->base, hocket__cstr(after));
+    while (!is_one && (rc = hocket__sql_step(&k->base)) == 1) {
+        struct hocket__str name = hocket__sql_text_of(&k->base, 0);
         if (!is_own_name(name, store)) /* of a damaged file: others lead nowhere, or in a circle */
             continue;
-        snprintf(after, 32, "%.*s", (int) name.n, name.p);
-        if (read_value(hocket__db_str(d, st, 1), &to, &of) && is_left(k, &of))
-            break;
+        is_one = read_value(hocket__sql_text_of(&k->base, 1), &to, of);
+        if (is_one)
+            snprintf(after, 32, "%.*s", (int) name.n, name.p);
     }
-    hocket__db_reset(d, st);
+    hocket__sql_done(&k->base);
+    return rc;
+}
+
+/* The same of one whose file is left. */
+static int next_left(struct hocket__sqlite_keeper *k, char after[32], int64_t *store)
+{
+    struct hocket__ahead_of of;
+    int rc;
+    while ((rc = next_noted(k, after, store, &of)) == 1 && (of.store = *store, !is_left(k, &of)))
+        ;
     return rc;
 }
 

@@ -5,6 +5,8 @@
  * One connection, one thread: SQLite's own mutexes are off. */
 #include "store/sqlite/db.h"
 
+#include "store/texts.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -126,6 +128,8 @@ void hocket__db_close(struct hocket__db *d, bool untouched)
     if (d->db)
         d->lib->close_v2(d->db);
     d->db = NULL;
+    d->st = NULL;
+    hocket__buf_deinit(&d->text);
 }
 
 int hocket__db_exec(struct hocket__db *d, const char *sql)
@@ -133,108 +137,68 @@ int hocket__db_exec(struct hocket__db *d, const char *sql)
     return d->lib->exec(d->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : hocket__db_fail(d);
 }
 
-/* Prepared at its first use and kept: all statements have their slot for the life of the
- * connection. */
-sqlite3_stmt *hocket__db_stmt(struct hocket__db *d, unsigned slot, const char *sql)
+static const char *const texts[] = {
+#define S(NAME, ...) [HOCKET__SQL_##NAME] = __VA_ARGS__,
+#define ONCE
+#include "store/statements.h"
+#undef S
+#undef ONCE
+#define S(NAME, ...) [ST_##NAME] = __VA_ARGS__,
+#include "store/sqlite/statements.h"
+#undef S
+};
+
+static sqlite3_stmt *prepare(struct hocket__db *d, unsigned statement)
 {
-    sqlite3_stmt **st = &d->stmts[slot];
-    if (!*st
-        && d->lib->prepare_v3(d->db, sql, -1, SQLITE_PREPARE_PERSISTENT, st, NULL) != SQLITE_OK) {
+    sqlite3_stmt *st = NULL;
+    if (!d->text.a)
+        hocket__buf_init(&d->text, &hocket__malloc, 0);
+    hocket__buf_reset(&d->text);
+    hocket__sql_write(&d->text, texts[statement], '?');
+    if (d->text.status < 0)
+        hocket__error_nomem(&d->error);
+    else if (d->lib->prepare_v3(d->db, d->text.data, -1, SQLITE_PREPARE_PERSISTENT, &st, NULL)
+             != SQLITE_OK)
         hocket__db_fail(d);
-        *st = NULL;
-    }
-    return *st;
+    return st;
 }
 
-/* Binding fails out of memory alone, or for a text past SQLite's limit; a parameter that is not bound is
- * NULL, which the schema refuses where it matters. */
-void hocket__db_bind_int(struct hocket__db *d, sqlite3_stmt *st, int i, int64_t v)
+/* All statements have their slot for the life of the connection. */
+void hocket__db_new(struct hocket__db *d, unsigned statement)
 {
-    d->lib->bind_int64(st, i, v);
+    sqlite3_stmt **st = &d->stmts[statement];
+    d->bound = 0;
+    if (!*st)
+        *st = prepare(d, statement);
+    d->st = *st;
 }
 
-void hocket__db_bind_text(struct hocket__db *d, sqlite3_stmt *st, int i, struct hocket__str s)
+int hocket__db_step(struct hocket__db *d)
 {
-    d->lib->bind_text64(st, i, s.n > 0 ? s.p : "", s.n, SQLITE_STATIC, SQLITE_UTF8);
-}
-
-void hocket__db_bind_blob(struct hocket__db *d, sqlite3_stmt *st, int i, struct hocket__str s)
-{
-    d->lib->bind_blob64(st, i, s.n > 0 ? s.p : "", s.n, SQLITE_STATIC);
-}
-
-void hocket__db_bind_text_or_null(
-    struct hocket__db *d, sqlite3_stmt *st, int i, struct hocket__str s)
-{
-    if (s.n > 0)
-        hocket__db_bind_text(d, st, i, s);
-    else
-        d->lib->bind_null(st, i);
-}
-
-void hocket__db_bind_count(struct hocket__db *d, sqlite3_stmt *st, int i, int64_t v)
-{
-    if (v >= 0)
-        d->lib->bind_int64(st, i, v);
-    else
-        d->lib->bind_null(st, i);
-}
-
-int hocket__db_step(struct hocket__db *d, sqlite3_stmt *st)
-{
-    int rc = d->lib->step(st);
+    if (!d->st)
+        return d->error.status;
+    int rc = d->lib->step(d->st);
     if (rc == SQLITE_ROW)
         return 1;
     int status = rc == SQLITE_DONE ? 0 : hocket__db_fail(d);
-    d->lib->reset(st);
+    d->lib->reset(d->st);
     return status;
-}
-
-/* NULL is a statement that could not be prepared, so that callers pass on what hocket__db_stmt
- * gave. */
-int hocket__db_run(struct hocket__db *d, sqlite3_stmt *st)
-{
-    int rc;
-    if (!st)
-        return d->error.status;
-    while ((rc = hocket__db_step(d, st)) == 1)
-        ;
-    return rc;
-}
-
-void hocket__db_reset(struct hocket__db *d, sqlite3_stmt *st)
-{
-    d->lib->reset(st);
-}
-
-int64_t hocket__db_int(struct hocket__db *d, sqlite3_stmt *st, int column)
-{
-    return d->lib->column_int64(st, column);
-}
-
-int64_t hocket__db_count(struct hocket__db *d, sqlite3_stmt *st, int column)
-{
-    return d->lib->column_type(st, column) == SQLITE_NULL ? -1 : d->lib->column_int64(st, column);
-}
-
-struct hocket__str hocket__db_str(struct hocket__db *d, sqlite3_stmt *st, int column)
-{
-    const char *p = d->lib->column_blob(st, column);
-    return hocket__str(p ? p : "", p ? (size_t) d->lib->column_bytes(st, column) : 0);
 }
 
 int64_t hocket__db_ask(struct hocket__db *d, const char *sql, int *rc)
 {
-    sqlite3_stmt *st = NULL;
     int64_t value = 0;
-    if (d->lib->prepare_v3(d->db, sql, -1, 0, &st, NULL) != SQLITE_OK) {
+    d->bound = 0;
+    d->st = NULL;
+    if (d->lib->prepare_v3(d->db, sql, -1, 0, &d->st, NULL) != SQLITE_OK) {
         *rc = hocket__db_fail(d);
         return 0;
     }
-    *rc = hocket__db_step(d, st);
+    *rc = hocket__db_step(d);
     if (*rc == 1)
-        value = hocket__db_int(d, st, 0);
-    d->lib->finalize(st);
+        value = d->lib->column_int64(d->st, 0);
+    d->lib->finalize(d->st);
+    d->st = NULL;
     *rc = *rc < 0 ? *rc : 0;
     return value;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "store/sql/sql.h"
 #include "store/sqlite/lib.h"
 
 #include <stdbool.h>
@@ -9,11 +10,22 @@
 /* What may be tried again says so in `retryable`; without that the file is of no use: ENOMEM, EIO
  * (full, locked, a disk that fails), EPARSE (damaged). */
 
+enum hocket__sqlite_statement {
+    HOCKET__SQLITE_BEFORE = HOCKET__SQL_STATEMENTS - 1,
+#define S(NAME, ...) ST_##NAME,
+#include "store/sqlite/statements.h"
+#undef S
+    HOCKET__SQLITE_STATEMENTS
+};
+
 struct hocket__db {
     const struct hocket__sqlite *lib;
     sqlite3 *db;
     const char *path;
-    sqlite3_stmt *stmts[96];
+    sqlite3_stmt *stmts[HOCKET__SQLITE_STATEMENTS];
+    struct hocket__buf text; /* of the statement that is prepared */
+    sqlite3_stmt *st; /* the statement that is made or read; NULL: it could not be prepared */
+    int bound;        /* so many of its parameters are there */
     struct hocket_error error; /* of the last call that failed … */
     int code;                  /* … and SQLite's extended code for it */
 };
@@ -29,29 +41,10 @@ void hocket__db_close(struct hocket__db *d, bool untouched);
 /* Statements without results; several, separated by semicolons. */
 int hocket__db_exec(struct hocket__db *d, const char *sql);
 
-/* A prepared statement, made at its first use and reset; NULL: see d->error. `slot` is the caller's
- * number for this text. */
-sqlite3_stmt *hocket__db_stmt(struct hocket__db *d, unsigned slot, const char *sql);
-
-void hocket__db_bind_int(struct hocket__db *d, sqlite3_stmt *st, int i, int64_t v);
-void hocket__db_bind_text(struct hocket__db *d, sqlite3_stmt *st, int i, struct hocket__str s);
-void hocket__db_bind_blob(struct hocket__db *d, sqlite3_stmt *st, int i, struct hocket__str s);
-/* An empty text, or a number below 0, as NULL. */
-void hocket__db_bind_text_or_null(
-    struct hocket__db *d, sqlite3_stmt *st, int i, struct hocket__str s);
-void hocket__db_bind_count(struct hocket__db *d, sqlite3_stmt *st, int i, int64_t v);
-
+/* Begins a statement, prepared at its first use; what is wrong with it the first step says. */
+void hocket__db_new(struct hocket__db *d, unsigned statement);
 /* 1: a row; 0: done, and reset; negative: failed, and reset. */
-int hocket__db_step(struct hocket__db *d, sqlite3_stmt *st);
-/* Steps to the end: 0, or negative. */
-int hocket__db_run(struct hocket__db *d, sqlite3_stmt *st);
-/* Ends a statement that had rows left. */
-void hocket__db_reset(struct hocket__db *d, sqlite3_stmt *st);
-int64_t hocket__db_int(struct hocket__db *d, sqlite3_stmt *st, int column);
-/* -1 for NULL. */
-int64_t hocket__db_count(struct hocket__db *d, sqlite3_stmt *st, int column);
-/* Valid until the next step. */
-struct hocket__str hocket__db_str(struct hocket__db *d, sqlite3_stmt *st, int column);
+int hocket__db_step(struct hocket__db *d);
 /* The one number that a text of SQL gives, such as a pragma; negative status in *rc. */
 int64_t hocket__db_ask(struct hocket__db *d, const char *sql, int *rc);
 

@@ -3,6 +3,7 @@
  *
  * Whoever asks often finds nothing: so the file is looked at before it is locked, and once more when it is. */
 #include "store/sqlite/sqlite_impl.h"
+#include "store/queue.h"
 
 /* The number of the next run that is due, or 0. */
 struct next {
@@ -28,31 +29,24 @@ static int begin_look(struct hocket__sqlite_keeper *k, struct hocket__str pools,
 static int next_of_pool(struct hocket__sqlite_keeper *k, const struct look *look,
     struct hocket__str pool, int64_t from_ms, int64_t until_ms, struct next *first)
 {
-    struct hocket__db *d = &k->db;
-    sqlite3_stmt *st = hocket__db_stmt(d, ST_NEXT,
-        "SELECT no, " HOCKET__QUEUE_AT
-        ", id, owner_pid <> 0, state = 'running' FROM runs WHERE pool = ?1 AND " HOCKET__QUEUE_OPEN
-        " AND " HOCKET__QUEUE_AT " BETWEEN ?2 AND ?3 AND (owner_pid = 0 OR lease_ms <= ?4)"
-        " AND NOT instr(?5, id) ORDER BY " HOCKET__QUEUE_AT ", id LIMIT 1");
-    if (!st)
-        return d->error.status;
-    hocket__db_bind_text(d, st, 1, pool);
-    hocket__db_bind_int(d, st, 2, from_ms);
-    hocket__db_bind_int(d, st, 3, until_ms);
-    hocket__db_bind_int(d, st, 4, hocket__leases_over(&k->base));
-    hocket__db_bind_text(d, st, 5, hocket__buf_str(&look->ours));
-    int rc = hocket__db_step(d, st);
-    int64_t at_ms = rc == 1 ? hocket__db_int(d, st, 1) : 0;
-    struct hocket__str id = rc == 1 ? hocket__db_str(d, st, 2) : HOCKET__STR("");
+    hocket__sql_new(&k->base, ST_NEXT);
+    hocket__sql_text(&k->base, pool);
+    hocket__sql_int(&k->base, from_ms);
+    hocket__sql_int(&k->base, until_ms);
+    hocket__sql_int(&k->base, hocket__leases_over(&k->base));
+    hocket__sql_text(&k->base, hocket__buf_str(&look->ours));
+    int rc = hocket__sql_step(&k->base);
+    int64_t at_ms = rc == 1 ? hocket__sql_int_of(&k->base, 1) : 0;
+    struct hocket__str id = rc == 1 ? hocket__sql_text_of(&k->base, 2) : HOCKET__STR("");
     if (id.n == HOCKET__STORE_ID
         && (!first->no || at_ms < first->at_ms
             || (at_ms == first->at_ms && memcmp(id.p, first->id, id.n) < 0))) {
-        *first = (struct next){ .no = hocket__db_int(d, st, 0), .at_ms = at_ms };
-        first->owned = hocket__db_int(d, st, 3) != 0;
-        first->lost = first->owned || hocket__db_int(d, st, 4) != 0;
+        *first = (struct next){ .no = hocket__sql_int_of(&k->base, 0), .at_ms = at_ms };
+        first->owned = hocket__sql_int_of(&k->base, 3) != 0;
+        first->lost = first->owned || hocket__sql_int_of(&k->base, 4) != 0;
         memcpy(first->id, id.p, id.n);
     }
-    hocket__db_reset(d, st);
+    hocket__sql_done(&k->base);
     return rc < 0 ? rc : 0;
 }
 
@@ -86,43 +80,32 @@ struct owner {
 static int gone_of_pool(struct hocket__sqlite_keeper *k, struct hocket__str pool, int64_t ahead_ms,
     struct owner *gone, int *n)
 {
-    struct hocket__db *d = &k->db;
     struct hocket__str place = hocket__cstr(k->base.self.place);
     int64_t now = hocket__sqlite_now(k);
-    sqlite3_stmt *st = hocket__db_stmt(d, ST_OWNERS,
-        "SELECT DISTINCT owner_pid, owner_start FROM runs WHERE pool = ?1 AND " HOCKET__QUEUE_OPEN
-        " AND " HOCKET__QUEUE_AT " > ?2 AND " HOCKET__QUEUE_AT " <= ?3"
-        " AND owner_pid <> 0 AND owner_place = ?4");
-    if (!st)
-        return d->error.status;
-    hocket__db_bind_text(d, st, 1, pool);
-    hocket__db_bind_int(d, st, 2, now);
-    hocket__db_bind_int(d, st, 3, now + ahead_ms);
-    hocket__db_bind_text(d, st, 4, place);
+    hocket__sql_new(&k->base, ST_OWNERS);
+    hocket__sql_text(&k->base, pool);
+    hocket__sql_int(&k->base, now);
+    hocket__sql_int(&k->base, now + ahead_ms);
+    hocket__sql_text(&k->base, place);
     int rc;
-    while ((rc = hocket__db_step(d, st)) == 1 && *n < MOST_OWNERS) {
-        struct owner o = { hocket__db_int(d, st, 0), hocket__db_int(d, st, 1) };
+    while ((rc = hocket__sql_step(&k->base)) == 1 && *n < MOST_OWNERS) {
+        struct owner o = { hocket__sql_int_of(&k->base, 0), hocket__sql_int_of(&k->base, 1) };
         if (hocket__self_sees_end(&k->base.self, place, o.pid, o.start))
             gone[(*n)++] = o;
     }
-    hocket__db_reset(d, st);
+    hocket__sql_done(&k->base);
     return rc < 0 ? rc : 0;
 }
 
 /* Its leases are over. */
 static int bury(struct hocket__sqlite_keeper *k, const struct owner *o)
 {
-    struct hocket__db *d = &k->db;
-    sqlite3_stmt *st = hocket__db_stmt(d, ST_BURY,
-        "UPDATE runs SET lease_ms = ?4 WHERE owner_pid = ?1 AND owner_start = ?2"
-        " AND owner_place = ?3 AND " HOCKET__QUEUE_OPEN);
-    if (!st)
-        return d->error.status;
-    hocket__db_bind_int(d, st, 1, o->pid);
-    hocket__db_bind_int(d, st, 2, o->start);
-    hocket__db_bind_text(d, st, 3, hocket__cstr(k->base.self.place));
-    hocket__db_bind_int(d, st, 4, HOCKET__QUEUE_BURIED);
-    return hocket__db_run(d, st);
+    hocket__sql_new(&k->base, ST_BURY);
+    hocket__sql_int(&k->base, o->pid);
+    hocket__sql_int(&k->base, o->start);
+    hocket__sql_text(&k->base, hocket__cstr(k->base.self.place));
+    hocket__sql_int(&k->base, HOCKET__QUEUE_BURIED);
+    return hocket__sql_run(&k->base);
 }
 
 /* Whether there were any: 1, 0. */
@@ -146,15 +129,10 @@ static int bury_all(struct hocket__sqlite_keeper *k, struct hocket__str pools)
 
 static int claim(struct hocket__sqlite_keeper *k, int64_t no)
 {
-    struct hocket__db *d = &k->db;
-    sqlite3_stmt *st = hocket__db_stmt(d, ST_TAKE_NEXT,
-        "UPDATE runs SET " HOCKET__QUEUE_TAKE ", owner_pid = ?2, owner_host = ?3, owner_place = ?4,"
-        " owner_start = ?5, owner_store = ?6, owner_since_ms = ?7, lease_ms = ?8 WHERE no = ?1");
-    if (!st)
-        return d->error.status;
-    hocket__db_bind_int(d, st, 1, no);
-    hocket__sqlite_bind(k, st, 2);
-    return hocket__db_run(d, st);
+    hocket__sql_new(&k->base, ST_TAKE_NEXT);
+    hocket__sql_int(&k->base, no);
+    hocket__sql_owner(&k->base);
+    return hocket__sql_run(&k->base);
 }
 
 /* What one transaction takes: nothing of it is known before that is there. */
@@ -167,21 +145,17 @@ struct taken {
 static int give(
     struct hocket__sqlite_keeper *k, struct hocket__store_call *call, int64_t no, uint64_t *fence)
 {
-    struct hocket__db *d = &k->db;
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
-    sqlite3_stmt *st = hocket__db_stmt(
-        d, ST_TAKEN, "SELECT " HOCKET__RUN_COLUMNS HOCKET__RUN_FROM " WHERE r.no = ?");
-    if (!st)
-        return d->error.status;
-    hocket__db_bind_int(d, st, 1, no);
-    int rc = hocket__db_step(d, st);
+    hocket__sql_new(&k->base, HOCKET__SQL_TAKEN);
+    hocket__sql_int(&k->base, no);
+    int rc = hocket__sql_step(&k->base);
     if (rc == 1) {
-        hocket__row_run(d, st, &row.run);
+        hocket__sql_read_run(&k->base, &row.run);
         *fence = row.run.fence;
         if (hocket__store_pack(&call->rows, &row) < 0)
-            rc = hocket__error_nomem(&d->error);
+            rc = hocket__error_nomem(k->base.error);
     }
-    hocket__db_reset(d, st);
+    hocket__sql_done(&k->base);
     return rc < 0 ? rc : 0;
 }
 
@@ -190,20 +164,15 @@ static int give(
 /* For about as long as nobody buries an owner (hocket__leases_reach): the others go on meanwhile. Why stands in its row, where no question does. */
 static int put_off(struct hocket__sqlite_keeper *k, int64_t no, const struct hocket_error *why)
 {
-    struct hocket__db *d = &k->db;
     struct hocket__buf words;
     hocket__leases_no_farther(&k->base);
-    sqlite3_stmt *st = hocket__db_stmt(d, ST_PUT_OFF,
-        "UPDATE runs SET lease_ms = ?2,"
-        " waiting_for = iif(state = 'running', ?3, waiting_for) WHERE no = ?1");
-    if (!st)
-        return d->error.status;
+    hocket__sql_new(&k->base, ST_PUT_OFF);
     hocket__buf_init(&words, &hocket__malloc, 0);
     hocket__store_write_why(&words, why);
-    hocket__db_bind_int(d, st, 1, no);
-    hocket__db_bind_int(d, st, 2, hocket__sqlite_now(k) + 2 * k->base.o.lease_ms);
-    hocket__db_bind_text_or_null(d, st, 3, hocket__buf_str(&words));
-    int rc = hocket__db_run(d, st);
+    hocket__sql_int(&k->base, no);
+    hocket__sql_int(&k->base, hocket__sqlite_now(k) + 2 * k->base.o.lease_ms);
+    hocket__sql_text_or_null(&k->base, hocket__buf_str(&words));
+    int rc = hocket__sql_run(&k->base);
     hocket__buf_deinit(&words);
     return rc;
 }
@@ -211,13 +180,9 @@ static int put_off(struct hocket__sqlite_keeper *k, int64_t no, const struct hoc
 /* One that had ended by what was written now has nobody any more, or it would be written again by the next who looks. */
 static int settle(struct hocket__sqlite_keeper *k, int64_t no)
 {
-    struct hocket__db *d = &k->db;
-    sqlite3_stmt *st = hocket__db_stmt(d, ST_SETTLE,
-        "UPDATE runs SET owner_pid = 0 WHERE no = ? AND NOT (" HOCKET__QUEUE_OPEN ")");
-    if (!st)
-        return d->error.status;
-    hocket__db_bind_int(d, st, 1, no);
-    return hocket__db_run(d, st);
+    hocket__sql_new(&k->base, ST_SETTLE);
+    hocket__sql_int(&k->base, no);
+    return hocket__sql_run(&k->base);
 }
 
 /* Whether it will fail again, though the database as a whole is well: for want of the file, or by what stands in it. */
@@ -314,8 +279,9 @@ static int look_and_take(
     return rc;
 }
 
-int hocket__sqlite_take_next(struct hocket__sqlite_keeper *k, struct hocket__store_call *call)
+int hocket__sqlite_take_next(struct hocket__keeper *base, struct hocket__store_call *call)
 {
+    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
     struct look look;
     int rc = k->looks ? hocket__sqlite_deny(k) : hocket__leases_renew(&k->base);
     if (rc < 0) /* a worker hears also where nothing is due */
@@ -329,32 +295,25 @@ int hocket__sqlite_take_next(struct hocket__sqlite_keeper *k, struct hocket__sto
 
 /* ---- Who was spoken to ------------------------------------------------------------------------------ */
 
-static int give_spoken(struct hocket__sqlite_keeper *k, struct hocket__store_call *call,
-    const struct hocket__claimed *c)
+static int give_spoken(
+    struct hocket__keeper *k, struct hocket__store_call *call, const struct hocket__claimed *c)
 {
-    struct hocket__db *d = &k->db;
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
-    sqlite3_stmt *st = hocket__db_stmt(d, ST_SPOKEN,
-        "SELECT fence FROM runs r WHERE id = ?"
-        " AND EXISTS (SELECT 1 FROM messages m WHERE m.run = r.no AND m.json IS NOT NULL)");
-    if (!st)
-        return d->error.status;
-    hocket__db_bind_text(d, st, 1, hocket__cstr(c->id));
-    int rc = hocket__db_step(d, st);
-    if (rc == 1 && (uint64_t) hocket__db_int(d, st, 0) == c->fence) {
-        memcpy(row.run.id, c->id, sizeof(c->id));
-        row.run.fence = c->fence;
-        hocket__store_pack(&call->rows, &row);
-    }
-    hocket__db_reset(d, st);
-    return rc < 0 ? rc : 0;
+    int rc;
+    hocket__sql_new(k, ST_SPOKEN);
+    hocket__sql_text(k, hocket__cstr(c->id));
+    row.run.fence = (uint64_t) hocket__sql_number(k, &rc);
+    if (rc < 0 || row.run.fence != c->fence)
+        return rc;
+    memcpy(row.run.id, c->id, sizeof(c->id));
+    hocket__store_pack(&call->rows, &row);
+    return 0;
 }
 
-int hocket__sqlite_spoken(struct hocket__sqlite_keeper *k, struct hocket__store_call *call)
+int hocket__sqlite_spoken(struct hocket__keeper *k, struct hocket__store_call *call)
 {
     int rc = 0;
-    for (struct hocket__list *l = k->base.claims.next; rc == 0 && l != &k->base.claims;
-         l = l->next) {
+    for (struct hocket__list *l = k->claims.next; rc == 0 && l != &k->claims; l = l->next) {
         struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);
         if (hocket__claims_is_ours(c))
             rc = give_spoken(k, call, c);

@@ -7,7 +7,7 @@
  * change of the tables is a new row in `migrations`; nothing that stands there is ever edited. */
 #include "store/sqlite/schema.h"
 
-#include "store/keeper/keeper.h"
+#include "store/texts.h"
 
 #include <stdio.h>
 
@@ -45,44 +45,8 @@
 /* Numbers of runs, for what belongs to them, are short; entries and records have both parts of their
  * key in one, since a table is ordered by such a key alone, without an index beside it:
  * run << 32 | n. Columns that are made of it are for people, and take no room. */
-static const char schema[] =
-    "CREATE TABLE runs("
-    " no INTEGER PRIMARY KEY,"
-    " id TEXT NOT NULL UNIQUE,"
-    " parent INTEGER REFERENCES runs(no)," /* of a fork */
-    " at_n INTEGER NOT NULL DEFAULT 0,"
-    " at_seq INTEGER NOT NULL DEFAULT 0,"
-    " target TEXT NOT NULL,"
-    " input TEXT NOT NULL,"
-    " options TEXT NOT NULL,"
-    " generation TEXT,"
-    " waiting_for TEXT,"
-    " version TEXT NOT NULL,"
-    " seed BLOB NOT NULL,"
-    " state TEXT NOT NULL,"
-    " simulated INTEGER NOT NULL DEFAULT 0,"
-    " cost INTEGER," /* nano-dollars; NULL: not known */
-    " tokens INTEGER,"
-    " created_ms INTEGER NOT NULL,"
-    " updated_ms INTEGER NOT NULL,"
-    " last_n INTEGER NOT NULL DEFAULT 0,"
-    " last_seq INTEGER NOT NULL DEFAULT 0,"
-    " removed INTEGER NOT NULL DEFAULT 0," /* forks may still read through it */
-    " fence INTEGER NOT NULL DEFAULT 0,"
-    " owner_pid INTEGER NOT NULL DEFAULT 0," /* 0: nobody has it */
-    " owner_host TEXT,"
-    " owner_place TEXT," /* machine, boot and namespace in which owner_pid means something */
-    " owner_start INTEGER,"
-    " owner_store INTEGER," /* which of the process's stores */
-    " owner_since_ms INTEGER,"
-    " lease_ms INTEGER,"
-    " pool TEXT,"                         /* whose workers may take it */
-    " due_ms INTEGER NOT NULL DEFAULT 0," /* and not before */
-    " caller TEXT,"                       /* whose call it is */
-    " project TEXT,"
-    " attempts INTEGER NOT NULL DEFAULT 0," /* workers that were lost with it, at entry taken_n */
-    " taken_n INTEGER NOT NULL DEFAULT 0,"
-    " news INTEGER NOT NULL DEFAULT 0);" /* a message came since it was claimed */
+static const char schema[] = HOCKET__RUN_TABLE
+    ");"
     "CREATE INDEX runs_updated ON runs(updated_ms);"
     "CREATE INDEX runs_parent ON runs(parent) WHERE parent IS NOT NULL;"
     "CREATE INDEX runs_generation ON runs(generation) WHERE generation IS NOT NULL;"
@@ -145,26 +109,19 @@ static const char schema[] =
 static const char *const migrations[] = {
     /* 0, before the first release: no forks of records, no mark of simulated runs, and messages were
      * called inbox and went away when they were taken. */
-    "ALTER TABLE runs ADD COLUMN at_seq INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE runs ADD COLUMN simulated INTEGER NOT NULL DEFAULT 0;"
-    "CREATE TABLE messages("
-    " no INTEGER PRIMARY KEY,"
-    " run INTEGER NOT NULL REFERENCES runs(no),"
-    " id TEXT NOT NULL,"
-    " at_ms INTEGER NOT NULL,"
-    " json TEXT,"
-    " UNIQUE(run, id));"
-    "INSERT INTO messages(run, id, at_ms, json) SELECT run, id, 0, value FROM inbox;"
-    "DROP TABLE inbox;",
+    HOCKET__RUN_COLUMNS(HOCKET__RUN_ADD,
+        1) "CREATE TABLE messages("
+           " no INTEGER PRIMARY KEY,"
+           " run INTEGER NOT NULL REFERENCES runs(no),"
+           " id TEXT NOT NULL,"
+           " at_ms INTEGER NOT NULL,"
+           " json TEXT,"
+           " UNIQUE(run, id));"
+           "INSERT INTO messages(run, id, at_ms, json) SELECT run, id, 0, value FROM inbox;"
+           "DROP TABLE inbox;",
 
     /* 1, before there were workers. */
-    "ALTER TABLE runs ADD COLUMN pool TEXT;"
-    "ALTER TABLE runs ADD COLUMN due_ms INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE runs ADD COLUMN caller TEXT;"
-    "ALTER TABLE runs ADD COLUMN project TEXT;"
-    "ALTER TABLE runs ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE runs ADD COLUMN taken_n INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE runs ADD COLUMN news INTEGER NOT NULL DEFAULT 0;" QUEUE_TABLES,
+    HOCKET__RUN_COLUMNS(HOCKET__RUN_ADD, 2) QUEUE_TABLES,
 };
 
 _Static_assert(sizeof(migrations) / sizeof(migrations[0]) == HOCKET__STORE_VERSION,
@@ -265,12 +222,13 @@ static int check(struct hocket__db *d)
     int rc = check_size(d);
     if (rc < 0 || hocket__fs_stat(d->path, &st) < 0 || st.st_size > 8 * 1024 * 1024)
         return rc;
-    sqlite3_stmt *stmt = NULL;
-    if (d->lib->prepare_v3(d->db, "PRAGMA quick_check(1)", -1, 0, &stmt, NULL) != SQLITE_OK)
+    if (d->lib->prepare_v3(d->db, "PRAGMA quick_check(1)", -1, 0, &d->st, NULL) != SQLITE_OK)
         return hocket__db_fail(d);
-    rc = hocket__db_step(d, stmt);
-    bool ok = rc == 1 && hocket__str_is(hocket__db_str(d, stmt, 0), "ok");
-    d->lib->finalize(stmt);
+    rc = hocket__db_step(d);
+    const char *said = rc == 1 ? (const char *) d->lib->column_blob(d->st, 0) : NULL;
+    bool ok = said && d->lib->column_bytes(d->st, 0) == 2 && memcmp(said, "ok", 2) == 0;
+    d->lib->finalize(d->st);
+    d->st = NULL;
     return rc < 0 ? rc
            : ok   ? 0
                   : refuse(d, HOCKET_EPARSE,

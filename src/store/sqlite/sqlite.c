@@ -93,6 +93,12 @@ static int64_t now(const struct hocket__keeper *base)
     return hocket__store_wall_ms(&base->o);
 }
 
+static int answer(struct hocket__keeper *base, struct hocket__store_call *c)
+{
+    int rc = hocket__sqlite_there(hocket__sqlite_of(base));
+    return rc < 0 ? rc : hocket__sql_answer(base, c);
+}
+
 static void close_file(struct hocket__keeper *base)
 {
     struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
@@ -111,7 +117,7 @@ static const struct hocket__keeper_ops ops = {
     .name = "sqlite",
     .open = open_file,
     .write = write_work,
-    .answer = hocket__sqlite_answer,
+    .answer = answer,
     .now = now,
     .renew = hocket__sqlite_renew,
     .release = hocket__sqlite_release,
@@ -131,6 +137,7 @@ int hocket__store_sqlite_open(
     if (!k)
         return hocket__error_nomem(err);
     k->base.ops = &ops;
+    k->base.sql = &hocket__sqlite_sql;
     k->base.error = &k->db.error;
     hocket__buf_init(&k->path, &hocket__malloc, 0);
     hocket__buf_init(&k->ahead, &hocket__malloc, 0);

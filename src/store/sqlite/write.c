@@ -1,6 +1,11 @@
 /* Transactions, and what they take to be on the disk. */
 #include "store/sqlite/sqlite_impl.h"
 
+int64_t hocket__sqlite_now(const struct hocket__sqlite_keeper *k)
+{
+    return hocket__store_wall_ms(&k->base.o);
+}
+
 /* ---- Transactions -------------------------------------------------------------------------- */
 
 int hocket__sqlite_deny(struct hocket__sqlite_keeper *k)
@@ -19,14 +24,17 @@ int hocket__sqlite_begin(struct hocket__sqlite_keeper *k)
 {
     if (k->looks)
         return hocket__sqlite_deny(k);
-    return hocket__db_run(&k->db, hocket__db_stmt(&k->db, ST_BEGIN, "BEGIN IMMEDIATE"));
+    hocket__sql_new(&k->base, ST_BEGIN);
+    return hocket__sql_run(&k->base);
 }
 
 /* The first error is the one to tell: the ROLLBACK may bring one of its own. */
 int hocket__sqlite_end(struct hocket__sqlite_keeper *k, int status)
 {
-    if (status == 0)
-        status = hocket__db_run(&k->db, hocket__db_stmt(&k->db, ST_COMMIT, "COMMIT"));
+    if (status == 0) {
+        hocket__sql_new(&k->base, ST_COMMIT);
+        status = hocket__sql_run(&k->base);
+    }
     if (status == 0) {
         k->base.commits++;
         k->unsynced++;
@@ -75,16 +83,15 @@ static bool is_sync_failure(int code)
     return code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC;
 }
 
-/* A sync of what was written before goes with any change. */
-static int sync_row(struct hocket__sqlite_keeper *k)
+static int sync_row(struct hocket__keeper *k)
 {
-    return hocket__db_run(&k->db,
-        hocket__db_stmt(&k->db, ST_SYNC, "UPDATE meta SET value = value + 1 WHERE name = 'syncs'"));
+    hocket__sql_new(k, ST_SYNC);
+    return hocket__sql_run(k);
 }
 
 static int apply_all(struct hocket__sqlite_keeper *k, struct hocket__str work)
 {
-    int rc = hocket__sqlite_apply(k, work, NULL);
+    int rc = hocket__sqlite_apply(&k->base, work, NULL);
     return rc == 0 && k->base.ahead_to ? hocket__ahead_note(k) : rc;
 }
 
@@ -98,7 +105,7 @@ static int write_once(struct hocket__sqlite_keeper *k, struct hocket__str work, 
     hocket__keeper_begun(&k->base);
     rc = hocket__sqlite_begin(k);
     if (rc == 0)
-        rc = work.n > 0 ? apply_all(k, work) : sync_row(k);
+        rc = work.n > 0 ? apply_all(k, work) : sync_row(&k->base);
     return hocket__sqlite_end(k, rc);
 }
 
@@ -124,8 +131,8 @@ int hocket__sqlite_write(struct hocket__sqlite_keeper *k, struct hocket__str wor
 
 /* ---- Questions that write ---------------------------------------------------------------------- */
 
-static int change_once(struct hocket__sqlite_keeper *k, struct hocket__store_call *c,
-    int (*body)(struct hocket__sqlite_keeper *k, struct hocket__store_call *c))
+static int change_once(
+    struct hocket__sqlite_keeper *k, struct hocket__store_call *c, hocket__sql_answer_cb body)
 {
     int rc = write_anew(k);
     if (rc == 0)
@@ -134,14 +141,17 @@ static int change_once(struct hocket__sqlite_keeper *k, struct hocket__store_cal
         rc = hocket__sqlite_begin(k);
     if (rc < 0)
         return rc;
-    return hocket__sqlite_end(k, body(k, c));
+    rc = body(&k->base, c);
+    int ended = hocket__sqlite_end(k, rc == 0 ? c->status : rc);
+    return rc == 0 && c->status < 0 ? 0 : ended;
 }
 
 /* One transaction, and not a second one that is synced: that could fail by itself, and what was done would be told as failed. What was
  * refused has written nothing, and so synced nothing. */
-int hocket__sqlite_change(struct hocket__sqlite_keeper *k, struct hocket__store_call *c,
-    int (*body)(struct hocket__sqlite_keeper *k, struct hocket__store_call *c))
+int hocket__sqlite_change(
+    struct hocket__keeper *base, struct hocket__store_call *c, hocket__sql_answer_cb body)
 {
+    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
     int rc = change_once(k, c, body);
     if (rc < 0) {
         k->sync_failed |= is_sync_failure(k->db.code);

@@ -1,0 +1,101 @@
+/* Limits for all who use the database: what there is of one is read and held, what it gives is decided (store/draw.h), and that is written.
+ * Nobody waits for a disk: what a crash takes of it is a moment's. */
+#include "store/draw.h"
+#include "store/sql/sql.h"
+
+static int send_level(
+    struct hocket__keeper *k, struct hocket__str name, const struct hocket__store_level *l)
+{
+    hocket__sql_new(k, HOCKET__SQL_LIMIT_PUT);
+    hocket__sql_text(k, name);
+    hocket__sql_int(k, hocket__store_draw_parts(l));
+    hocket__sql_int(k, l->at_ms);
+    hocket__sql_int(k, l->blocked_ms);
+    return hocket__sql_send(k);
+}
+
+/* One that has nothing is put where others are to hear of it; what is over of others goes as well. */
+static int send_lease(
+    struct hocket__keeper *k, const struct hocket__store_draw *draw, int64_t n, int64_t now_ms)
+{
+    hocket__sql_new(k, HOCKET__SQL_LEASE_DEL);
+    hocket__sql_text(k, draw->name);
+    hocket__sql_text(k, draw->holder);
+    hocket__sql_int(k, now_ms);
+    int rc = hocket__sql_send(k);
+    if (rc < 0 || !hocket__store_draw_stays(draw, n))
+        return rc;
+    hocket__sql_new(k, HOCKET__SQL_LEASE_PUT);
+    hocket__sql_text(k, draw->name);
+    hocket__sql_text(k, draw->holder);
+    hocket__sql_int(k, n);
+    hocket__sql_int(k, draw->want);
+    hocket__sql_int(k, now_ms + draw->lease_ms);
+    return hocket__sql_send(k);
+}
+
+static int send_sweep(struct hocket__keeper *k, int64_t now_ms)
+{
+    hocket__sql_new(k, HOCKET__SQL_LIMIT_SWEEP);
+    hocket__sql_int(k, now_ms - HOCKET__STORE_DRAW_OLD_MS);
+    return hocket__sql_send(k);
+}
+
+static int write_all(struct hocket__keeper *k, const struct hocket__store_draw *draw,
+    const struct hocket__store_level *level, bool is_new, int64_t n, int64_t now_ms)
+{
+    int rc = send_level(k, draw->name, level);
+    if (rc == 0 && draw->holder.n > 0)
+        rc = send_lease(k, draw, n, now_ms);
+    if (rc == 0 && is_new)
+        rc = send_sweep(k, now_ms);
+    return rc < 0 ? rc : k->sql->flush(k);
+}
+
+void hocket__sql_read_level(struct hocket__keeper *k, struct hocket__store_level *level)
+{
+    *level =
+        (struct hocket__store_level){ (double) hocket__sql_int_of(k, 0) / HOCKET__STORE_DRAW_UNIT,
+            hocket__sql_int_of(k, 1), hocket__sql_int_of(k, 2) };
+}
+
+void hocket__sql_read_others(struct hocket__keeper *k, struct hocket__store_others *others)
+{
+    *others = (struct hocket__store_others){ hocket__sql_int_of(k, 0), hocket__sql_int_of(k, 1),
+        hocket__sql_int_of(k, 2), hocket__sql_int_of(k, 3) != 0 };
+}
+
+void hocket__sql_ask_others(
+    struct hocket__keeper *k, const struct hocket__store_draw *draw, int64_t now_ms)
+{
+    hocket__sql_new(k, HOCKET__SQL_LEASES);
+    hocket__sql_text(k, draw->name);
+    hocket__sql_text(k, draw->holder);
+    hocket__sql_int(k, now_ms);
+}
+
+/* An answer that was lost on its way was drawn all the same: what is drawn twice leaks, or its lease runs out; what a holder
+ * spends is spent once. */
+int hocket__sql_draw(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    struct hocket__store_draw draw = hocket__store_call_draw(c);
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_DRAWN };
+    struct hocket__store_level level = { 0 };
+    struct hocket__store_others others = { 0 };
+    int64_t now = k->ops->now(k);
+    draw.again |= k->again;
+    bool looks = hocket__store_draw_looks(&draw);
+    int rc = looks ? 0 : k->sql->begin_draw(k);
+    if (rc == 0)
+        rc = k->sql->read_limit(k, &draw, now, &level, &others);
+    bool is_new = level.at_ms == 0;
+    if (rc == 0) {
+        hocket__store_draw_decide(&draw, now, &others, &level, &row.drawn);
+        hocket__store_pack(&c->rows, &row);
+    }
+    if (looks)
+        return rc;
+    if (rc == 0)
+        rc = write_all(k, &draw, &level, is_new, row.drawn.granted, now);
+    return k->sql->end(k, rc);
+}

@@ -1,0 +1,119 @@
+/* Reading notes, which outlive runs. What is searched for comes from models: it is taken apart into words, no character of which is an
+ * operator. */
+#include "store/sql/sql.h"
+
+enum { AT_ONCE = 500 };
+
+int hocket__sql_note_room(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    hocket__sql_new(k, HOCKET__SQL_NOTE_SUM);
+    hocket__sql_text(k, c->key);
+    hocket__sql_text(k, c->message_id);
+    int rc = hocket__sql_step(k);
+    if (rc != 1)
+        return rc;
+    c->status = hocket__store_note_room(
+        c, (uint64_t) hocket__sql_int_of(k, 0), (uint64_t) hocket__sql_int_of(k, 1));
+    hocket__sql_done(k);
+    return 0;
+}
+
+static void give(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_NOTE };
+    row.note = (struct hocket__store_note){ .memory = hocket__sql_text_of(k, 0),
+        .id = hocket__sql_text_of(k, 1),
+        .text = hocket__sql_text_of(k, 2),
+        .meta = hocket__sql_text_of(k, 3),
+        .labels = (uint64_t) hocket__sql_int_of(k, 4),
+        .created_ms = hocket__sql_int_of(k, 5),
+        .updated_ms = hocket__sql_int_of(k, 6),
+        .notes = (uint64_t) hocket__sql_int_of(k, 7),
+        .bytes = (uint64_t) hocket__sql_int_of(k, 8) };
+    hocket__store_pack(&c->rows, &row);
+    c->from++;
+}
+
+/* The rows of a statement whose first two parameters are texts; the other two say which part of them. */
+static int give_all(struct hocket__keeper *k, struct hocket__store_call *c, unsigned statement,
+    struct hocket__str second)
+{
+    int64_t most = hocket__sql_most(k, c, AT_ONCE);
+    hocket__sql_new(k, statement);
+    hocket__sql_text(k, c->key);
+    hocket__sql_text(k, second);
+    hocket__sql_int(k, most);
+    hocket__sql_int(k, (int64_t) c->from);
+    return hocket__sql_give(k, c, give, most, -1);
+}
+
+/* Where no word is found the text may be in the middle of one. */
+static int search(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    struct hocket__buf words;
+    hocket__buf_init(&words, &hocket__malloc, 0);
+    k->sql->add_query(&words, c->parent);
+    int rc = words.status < 0 ? hocket__error_nomem(k->error) : 0;
+    if (rc == 0 && words.len > 0 && !c->states)
+        rc = give_all(k, c, HOCKET__SQL_NOTE_SEARCH, hocket__buf_str(&words));
+    c->states |= rc == 0 && c->rows.len == 0 && c->from == 0; /* also for the pieces to come */
+    if (rc == 0 && c->states)
+        rc = give_all(k, c, HOCKET__SQL_NOTE_PART, c->parent);
+    hocket__buf_deinit(&words);
+    return rc;
+}
+
+static int compare_all(
+    struct hocket__keeper *k, struct hocket__store_call *c, struct hocket__store_near *nearest)
+{
+    int64_t before = INT64_MAX;
+    for (int rows = AT_ONCE, rc; rows == AT_ONCE;) {
+        hocket__sql_new(k, HOCKET__SQL_NOTE_VECTORS);
+        hocket__sql_text(k, c->key);
+        hocket__sql_int(k, before);
+        hocket__sql_int(k, AT_ONCE);
+        for (rows = 0; (rc = hocket__sql_step(k)) == 1; rows++) {
+            before = hocket__sql_int_of(k, 0);
+            hocket__store_compare(nearest, hocket__sql_bytes_of(k, 1), c->vector, before);
+        }
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* All in one piece: there are few. */
+static int list_near(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    struct hocket__store_near nearest = { .n = 0 };
+    int rc = compare_all(k, c, &nearest);
+    size_t first = c->from;
+    for (size_t i = first; rc == 0 && i < nearest.n && (c->limit == 0 || i < first + c->limit);
+         i++) {
+        hocket__sql_new(k, HOCKET__SQL_NOTE_NO);
+        hocket__sql_int(k, nearest.best[i].what);
+        rc = hocket__sql_step(k);
+        if (rc == 1) {
+            give(k, c);
+            hocket__sql_done(k);
+            rc = 0;
+        }
+    }
+    return rc;
+}
+
+int hocket__sql_notes(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    int rc = k->sql->has_notes ? k->sql->has_notes(k) : 1;
+    if (rc <= 0)
+        return rc;
+    if (c->key.n == 0)
+        return give_all(k, c, HOCKET__SQL_NOTE_MEMORIES, HOCKET__STR(""));
+    if (c->message_id.n > 0)
+        return give_all(k, c, HOCKET__SQL_NOTE_GET, c->message_id);
+    if (c->vector.n > 0)
+        return list_near(k, c);
+    if (c->parent.n > 0)
+        return search(k, c);
+    return give_all(k, c, HOCKET__SQL_NOTE_LIST, HOCKET__STR(""));
+}

@@ -1,0 +1,301 @@
+/* Runs: one of them, lists, who has it, and an end to one. */
+#include "store/sql/sql.h"
+#include "store/texts.h"
+
+/* ---- Rows ------------------------------------------------------------------------------------- */
+
+static void copy_id(struct hocket__str from, char to[HOCKET__STORE_ID + 1])
+{
+    if (from.n == HOCKET__STORE_ID)
+        memcpy(to, from.p, from.n);
+}
+
+/* One that was removed still says what it was called. */
+static void copy_parent(struct hocket__str from, char to[HOCKET__STORE_ID + 1])
+{
+    size_t skip = sizeof(HOCKET__REMOVED) - 1;
+    if (from.n > skip + HOCKET__STORE_ID && memcmp(from.p, HOCKET__REMOVED, skip) == 0)
+        from = hocket__str(from.p + skip, HOCKET__STORE_ID);
+    copy_id(from, to);
+}
+
+static void copy_seed(struct hocket__str from, uint8_t to[HOCKET__STORE_SEED])
+{
+    if (from.n == HOCKET__STORE_SEED)
+        memcpy(to, from.p, from.n);
+}
+
+static enum hocket__store_state state_of(struct hocket__str word)
+{
+    enum hocket__store_state state = hocket__store_state_of(word);
+    return state == HOCKET__STORE_STATE_COUNT ? HOCKET__STORE_FAILED : state;
+}
+
+/* What the row says of an owner counts where there is one. */
+#define READ(KIND, member, column, ...) READ_##KIND(r->member, HOCKET__COLUMN_##column);
+#define READ_ID(v, i)                   copy_id(hocket__sql_text_of(k, i), v)
+#define READ_ID_OR_NULL(v, i)           READ_ID(v, i)
+#define READ_PARENT(v, i)               copy_parent(hocket__sql_text_of(k, i), v)
+#define READ_NUM(v, i)                  v = (uint64_t) hocket__sql_int_of(k, i)
+#define READ_INT(v, i)                  v = hocket__sql_int_of(k, i)
+#define READ_COUNT(v, i)                v = hocket__sql_count_of(k, i)
+#define READ_SMALL(v, i)                v = (uint32_t) hocket__sql_int_of(k, i)
+#define READ_FLAG(v, i)                 v = hocket__sql_int_of(k, i) != 0
+#define READ_TEXT(v, i)                 v = hocket__sql_text_of(k, i)
+#define READ_LONG(v, i)                 READ_TEXT(v, i)
+#define READ_TEXT_OR_NULL(v, i)         READ_TEXT(v, i)
+#define READ_SEED(v, i)                 copy_seed(hocket__sql_bytes_of(k, i), v)
+#define READ_STATE(v, i)                v = state_of(hocket__sql_text_of(k, i))
+#define READ_OWNER_INT(v, i)            v = r->owner.pid ? hocket__sql_int_of(k, i) : 0
+#define READ_OWNER_TEXT(v, i)           v = r->owner.pid ? hocket__sql_text_of(k, i) : HOCKET__STR("")
+
+void hocket__sql_read_run(struct hocket__keeper *k, struct hocket__store_run *r)
+{
+    HOCKET__RUN_COLUMNS(HOCKET__RUN_MEMBER, READ)
+}
+
+void hocket__sql_give_run(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
+    hocket__sql_read_run(k, &row.run);
+    hocket__store_pack(&c->rows, &row);
+}
+
+bool hocket__sql_is_held(struct hocket__keeper *k)
+{
+    int64_t pid = hocket__sql_int_of(k, HOCKET__COLUMN_owner_pid);
+    return pid != 0 && hocket__sql_int_of(k, HOCKET__COLUMN_lease_ms) >= k->ops->now(k)
+           && !hocket__self_sees_end(&k->self, hocket__sql_text_of(k, HOCKET__COLUMN_owner_place),
+               pid, hocket__sql_int_of(k, HOCKET__COLUMN_owner_start));
+}
+
+int64_t hocket__sql_run_no(struct hocket__keeper *k, struct hocket__str id, int *rc)
+{
+    hocket__sql_new(k, HOCKET__SQL_RUN_NO);
+    hocket__sql_text(k, id);
+    return hocket__sql_number(k, rc);
+}
+
+/* ---- Lists ------------------------------------------------------------------------------------ */
+
+/* Who had it and has ended has it no more, whatever the row says. */
+static void give_known(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
+    hocket__sql_read_run(k, &row.run);
+    if (row.run.owner.pid != 0 && !hocket__sql_is_held(k))
+        row.run.owner = (struct hocket__store_owner){ 0 };
+    hocket__store_pack(&c->rows, &row);
+    copy_id(hocket__cstr(row.run.id), c->before);
+}
+
+/* Ids are of digits and capitals: what begins with a prefix lies before the prefix and a tilde. */
+int hocket__sql_find(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    char ids[2][HOCKET__STORE_ID + 1] = { "", "" };
+    int n = 0, rc;
+    hocket__sql_new(k, HOCKET__SQL_FIND);
+    hocket__sql_text(k, c->key);
+    for (; (rc = hocket__sql_step(k)) == 1; n++) {
+        if (n == 0)
+            give_known(k, c);
+        copy_id(hocket__sql_text_of(k, HOCKET__COLUMN_id), ids[n]);
+    }
+    if (rc == 0 && n == 0)
+        c->status = hocket__store_not_found(c);
+    if (rc < 0 || n < 2)
+        return rc;
+    hocket__buf_reset(&c->rows);
+    c->status = hocket__store_ambiguous(c, ids[0], ids[1]);
+    return 0;
+}
+
+/* The states as a text in which their words are found. */
+static void add_states(struct hocket__keeper *k, unsigned states, char *words)
+{
+    words[0] = 0;
+    for (int s = 0; s < HOCKET__STORE_STATE_COUNT; s++)
+        if (states == 0 || (states >> s & 1))
+            strcat(strcat(words, " "), hocket__store_state_word((enum hocket__store_state) s));
+    strcat(words, " ");
+    hocket__sql_text(k, hocket__cstr(words));
+}
+
+enum { RUNS_AT_ONCE = 100 };
+
+int hocket__sql_list_runs(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    char words[128];
+    int64_t most = hocket__sql_most(k, c, RUNS_AT_ONCE);
+    hocket__sql_new(k, c->key.n > 0 ? HOCKET__SQL_RUNS_CALLED : HOCKET__SQL_RUNS);
+    hocket__sql_text(k, c->before[0] ? hocket__cstr(c->before) : HOCKET__STR(HOCKET__REMOVED));
+    add_states(k, c->states, words);
+    hocket__sql_int(k, c->updated_before_ms);
+    hocket__sql_text(k, c->parent);
+    hocket__sql_text(k, c->message_id);
+    hocket__sql_text(k, c->json);
+    hocket__sql_int(k, most);
+    if (c->key.n > 0)
+        hocket__sql_text(k, c->key);
+    return hocket__sql_give(k, c, give_known, most, HOCKET__COLUMNS);
+}
+
+int hocket__sql_blocked(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    hocket__sql_new(k, HOCKET__SQL_BLOCKED);
+    hocket__sql_int(k, (int64_t) c->limit);
+    int rc;
+    while ((rc = hocket__sql_step(k)) == 1)
+        hocket__sql_give_run(k, c);
+    return rc;
+}
+
+int hocket__sql_pools(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    int rc;
+    hocket__sql_new(k, HOCKET__SQL_POOLS);
+    hocket__sql_int(k, k->ops->now(k));
+    while ((rc = hocket__sql_step(k)) == 1) {
+        struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_POOL };
+        row.pool = (struct hocket__store_pool){ .pool = hocket__sql_text_of(k, 0),
+            .what = hocket__sql_text_of(k, 1),
+            .host = hocket__sql_text_of(k, 2),
+            .pid = hocket__sql_int_of(k, 3),
+            .n = hocket__sql_int_of(k, 4),
+            .since_ms = hocket__sql_int_of(k, 5) };
+        hocket__store_pack(&c->rows, &row);
+    }
+    return rc;
+}
+
+int64_t hocket__sql_count_runs(struct hocket__keeper *k, int *rc)
+{
+    hocket__sql_new(k, HOCKET__SQL_COUNT);
+    return hocket__sql_number(k, rc);
+}
+
+/* ---- Taking one ------------------------------------------------------------------------------- */
+
+void hocket__sql_owner(struct hocket__keeper *k)
+{
+    int64_t now = k->ops->now(k);
+    hocket__sql_int(k, k->self.pid);
+    hocket__sql_text(k, hocket__cstr(k->self.host));
+    hocket__sql_text(k, hocket__cstr(k->self.place));
+    hocket__sql_int(k, k->self.start);
+    hocket__sql_int(k, k->self.store);
+    hocket__sql_int(k, now);
+    hocket__sql_int(k, now + k->o.lease_ms);
+}
+
+static int claim(struct hocket__keeper *k, int64_t no)
+{
+    hocket__sql_new(k, HOCKET__SQL_TAKE);
+    hocket__sql_int(k, no);
+    hocket__sql_owner(k);
+    return hocket__sql_run(k);
+}
+
+/* As it is now. */
+static int give_taken(struct hocket__keeper *k, struct hocket__store_call *c, int64_t no, bool held)
+{
+    hocket__sql_new(k, HOCKET__SQL_TAKEN);
+    hocket__sql_int(k, no);
+    int rc = hocket__sql_step(k);
+    if (rc != 1)
+        return rc;
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
+    hocket__sql_read_run(k, &row.run);
+    hocket__store_pack(&c->rows, &row);
+    if (held)
+        c->status = hocket__store_has_it(c, &row.run.owner);
+    hocket__sql_done(k);
+    return 0;
+}
+
+/* What is found, and locked: its number; 0: it is not there, and that is said. */
+static int64_t find_one(struct hocket__keeper *k, struct hocket__store_call *c, int *rc)
+{
+    hocket__sql_new(k, HOCKET__SQL_RUN_OF);
+    hocket__sql_text(k, c->key);
+    *rc = hocket__sql_step(k);
+    if (*rc == 0)
+        c->status = hocket__store_not_found(c);
+    return *rc == 1 ? hocket__sql_int_of(k, HOCKET__COLUMN_no) : 0;
+}
+
+static int take(
+    struct hocket__keeper *k, struct hocket__store_call *call, const struct hocket__claimed *c)
+{
+    int rc;
+    int64_t no = find_one(k, call, &rc);
+    if (!no)
+        return rc;
+    bool held = hocket__claims_is_ours(c) || hocket__sql_is_held(k);
+    bool owned = hocket__sql_int_of(k, HOCKET__COLUMN_owner_pid) != 0;
+    if (k->sql->is_lost && k->sql->is_lost(k, c))
+        held = false;
+    hocket__sql_done(k);
+    rc = !held && owned && k->sql->recover ? k->sql->recover(k, c->id) : 0;
+    if (!held && rc >= 0)
+        rc = claim(k, no);
+    return rc < 0 ? rc : give_taken(k, call, no, held);
+}
+
+int hocket__sql_take(struct hocket__keeper *k, struct hocket__store_call *call)
+{
+    char id[HOCKET__STORE_ID + 1] = "";
+    copy_id(call->key, id);
+    int rc = hocket__leases_renew(k);
+    if (rc < 0)
+        return rc;
+    struct hocket__claimed *c = hocket__claims_need(k, id);
+    if (!c)
+        return hocket__error_nomem(k->error);
+    rc = k->sql->begin(k);
+    if (rc == 0)
+        rc = take(k, call, c);
+    rc = k->sql->end(k, rc);
+    hocket__claims_taken(k, c, rc < 0 ? 0 : hocket__claims_fence_of(call));
+    return rc;
+}
+
+/* ---- Removing one ----------------------------------------------------------------------------- */
+
+static int check_calls(struct hocket__keeper *k, struct hocket__store_call *c, int64_t no)
+{
+    hocket__sql_new(k, HOCKET__SQL_CALLS);
+    hocket__sql_int(k, no);
+    int rc = hocket__sql_step(k);
+    if (rc != 1)
+        return rc;
+    c->status = hocket__store_has_calls(c, hocket__sql_text_of(k, 0), hocket__sql_text_of(k, 1));
+    hocket__sql_done(k);
+    return 0;
+}
+
+/* Asked again it may be gone by what was asked first. */
+static int remove_one(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    int rc;
+    int64_t no = find_one(k, c, &rc);
+    if (!no) {
+        c->status = k->again ? 0 : c->status;
+        return rc;
+    }
+    struct hocket__store_run run = { .seed = { 0 } };
+    hocket__sql_read_run(k, &run);
+    if (hocket__sql_is_held(k))
+        c->status = hocket__store_has_it(c, &run.owner);
+    hocket__sql_done(k);
+    rc = c->status == 0 ? check_calls(k, c, no) : 0;
+    return rc < 0 || c->status < 0 ? rc : hocket__sql_remove_run(k, no, true);
+}
+
+int hocket__sql_remove(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    int rc = k->sql->begin(k);
+    if (rc == 0)
+        rc = remove_one(k, c);
+    return k->sql->end(k, rc);
+}

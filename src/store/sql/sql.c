@@ -1,0 +1,69 @@
+/* Reading, whatever the database is. */
+#include "store/sql/sql.h"
+
+#include <stdlib.h>
+
+int hocket__sql_run(struct hocket__keeper *k)
+{
+    int rc;
+    while ((rc = hocket__sql_step(k)) == 1)
+        ;
+    return rc;
+}
+
+int64_t hocket__sql_number(struct hocket__keeper *k, int *rc)
+{
+    *rc = hocket__sql_step(k);
+    int64_t v = *rc == 1 ? hocket__sql_int_of(k, 0) : 0;
+    if (*rc == 1)
+        hocket__sql_done(k);
+    *rc = *rc < 0 ? *rc : 0;
+    return v;
+}
+
+/* The last row may fill a piece to the byte: then the next one is empty. */
+int hocket__sql_give(struct hocket__keeper *k, struct hocket__store_call *c,
+    void (*give)(struct hocket__keeper *k, struct hocket__store_call *c), int64_t most, int all)
+{
+    int64_t rows = 0, there = 0;
+    int rc;
+    while ((rc = hocket__sql_step(k)) == 1) {
+        rows++;
+        there = !k->sql->streams && all >= 0 ? hocket__sql_int_of(k, all) : 0;
+        give(k, c);
+        bool is_last = c->limit > 0 && --c->limit == 0;
+        c->more = !is_last && c->rows.len >= HOCKET__STORE_PIECE;
+        if (is_last || c->more) {
+            hocket__sql_done(k);
+            return 0;
+        }
+    }
+    if (rc == 0 && !k->sql->streams)
+        c->more = rows > 0 && (there > rows || rows == most);
+    return rc;
+}
+
+int64_t hocket__sql_most(
+    const struct hocket__keeper *k, const struct hocket__store_call *c, int64_t at_once)
+{
+    if (k->sql->streams)
+        return c->limit > 0 ? (int64_t) c->limit : -1;
+    return c->limit > 0 && c->limit < (size_t) at_once ? (int64_t) c->limit : at_once;
+}
+
+/* `?` is the parameter behind the highest that stands before it. */
+void hocket__sql_write(struct hocket__buf *out, const char *text, char mark)
+{
+    int highest = 0;
+    for (const char *p = text; *p; p++) {
+        if (*p == '?') {
+            hocket__buf_addf(out, "%c%d", mark, ++highest);
+        } else if (*p == '$') {
+            int n = atoi(p + 1);
+            highest = n > highest ? n : highest;
+            hocket__buf_addc(out, mark);
+        } else {
+            hocket__buf_addc(out, *p);
+        }
+    }
+}

@@ -1,0 +1,263 @@
+/* The SQL of the store, for every database that speaks it: what a driver has to do, and what all of them then share.
+ *
+ *   new, int, text …   a statement and its parameters, in the order of their numbers
+ *   step               1: a row; 0: the end; or a status. Or run: to the end. Or send: done when what was sent is flushed
+ *   int_of, text_of …  of that row, until the next step
+ *   done               where rows may be left
+ *
+ * One statement at a time. SQLite does it when it is sent, and gives its rows one by one. PostgreSQL gathers what is sent into a
+ * pipeline, and has an answer as a whole. The texts stand in statements.h, the columns of `runs` in columns.h.
+ *
+ * Functions give 0 or a status, which is negative, with *k->error. */
+#pragma once
+
+#include "store/columns.h"
+#include "store/draw.h"
+#include "store/keeper/keeper.h"
+
+enum hocket__sql_statement {
+#define S(NAME, ...) HOCKET__SQL_##NAME,
+#define ONCE         HOCKET__SQL_ONCE, HOCKET__SQL_BEFORE_ONCE = HOCKET__SQL_ONCE - 1,
+#include "store/statements.h"
+#undef S
+#undef ONCE
+    HOCKET__SQL_STATEMENTS /* and from here on those of the driver */
+};
+
+/* ---- What a driver does ----------------------------------------------------------------------- */
+
+typedef int (*hocket__sql_answer_cb)(struct hocket__keeper *k, struct hocket__store_call *c);
+
+struct hocket__sql_ops {
+    /* A statement is done when it is sent, and its rows come one by one; else an answer comes as a whole, and its statement cuts it. */
+    bool streams;
+    void (*new_statement)(struct hocket__keeper *k, unsigned statement);
+    void (*put_int)(struct hocket__keeper *k, int64_t v);
+    void (*put_null)(struct hocket__keeper *k, bool is_number);
+    void (*put_text)(struct hocket__keeper *k, struct hocket__str s);
+    void (*put_bytes)(struct hocket__keeper *k, struct hocket__str s);
+    int (*step)(struct hocket__keeper *k);
+    void (*done)(struct hocket__keeper *k);
+    int (*send)(struct hocket__keeper *k);
+    int (*flush)(struct hocket__keeper *k); /* all that was sent is done, or some of it failed */
+    int64_t (*changed)(struct hocket__keeper *k); /* rows, by the last statement that was run */
+    bool (*is_null)(struct hocket__keeper *k, int column);
+    int64_t (*int_of)(struct hocket__keeper *k, int column); /* NULL: 0 */
+    struct hocket__str (*text_of)(struct hocket__keeper *k, int column);
+    struct hocket__str (*bytes_of)(struct hocket__keeper *k, int column);
+
+    /* Does what a question says as a transaction that is on the disk when it is there. What fails, or is refused (c->status), is not
+     * there. */
+    int (*change)(
+        struct hocket__keeper *k, struct hocket__store_call *c, hocket__sql_answer_cb body);
+    /* The same of what need not be on the disk yet. */
+    int (*begin)(struct hocket__keeper *k);
+    int (*end)(struct hocket__keeper *k, int status);
+
+    /* Finds the numbers of a run that is to be put and of its parent (0: none), in the transaction that there is. c->no is above 0 where
+     * there is such a run. `alone`: nothing of it was looked up before. */
+    int (*number)(struct hocket__keeper *k, struct hocket__claimed *c,
+        const struct hocket__store_run *r, bool alone, int64_t *parent);
+    int64_t (*inserted)(struct hocket__keeper *k, const struct hocket__claimed *c); /* its number */
+    /* Before a file is put: 1: it is there already. */
+    int (*begin_file)(struct hocket__keeper *k, const struct hocket__store_file *f);
+    /* Begins a transaction that draws; and reads what there is of a limit, and what others have of it where the draw has a holder, or
+     * looks only: then without a transaction. */
+    int (*begin_draw)(struct hocket__keeper *k);
+    int (*read_limit)(struct hocket__keeper *k, const struct hocket__store_draw *draw,
+        int64_t now_ms, struct hocket__store_level *level, struct hocket__store_others *others);
+    /* Before files of a generation are dropped. */
+    int (*begin_drop)(struct hocket__keeper *k, struct hocket__str generation);
+    /* NULL, or: whether this store does not know of its own claim, by which run `row` is had. */
+    bool (*is_lost)(struct hocket__keeper *k, const struct hocket__claimed *c);
+    /* NULL, or: writes what the one who had the run handed over, before it is taken. */
+    int (*recover)(struct hocket__keeper *k, const char *id);
+    /* Whether this very call, whose answer was lost, has put the run: 1, 0. */
+    int (*is_put)(struct hocket__keeper *k, const struct hocket__store_run *r);
+    /* NULL, or: whether notes can be there at all: 1, 0. */
+    int (*has_notes)(struct hocket__keeper *k);
+    /* Appends a query's words as the database's search takes them. */
+    void (*add_query)(struct hocket__buf *out, struct hocket__str query);
+    /* Of the questions that are answered in a way of its own; by their kinds. */
+    const hocket__sql_answer_cb *answers;
+    /* NULL, or: what is due is for others, as nothing can be written here: then c->status is set. */
+    bool (*is_for_others)(struct hocket__keeper *k, struct hocket__store_call *c);
+};
+
+static inline void hocket__sql_new(struct hocket__keeper *k, unsigned statement)
+{
+    k->sql->new_statement(k, statement);
+}
+
+static inline void hocket__sql_int(struct hocket__keeper *k, int64_t v)
+{
+    k->sql->put_int(k, v);
+}
+
+/* Below 0: NULL. */
+static inline void hocket__sql_count(struct hocket__keeper *k, int64_t v)
+{
+    if (v >= 0)
+        k->sql->put_int(k, v);
+    else
+        k->sql->put_null(k, true);
+}
+
+static inline void hocket__sql_text(struct hocket__keeper *k, struct hocket__str s)
+{
+    k->sql->put_text(k, s);
+}
+
+/* Empty: NULL. */
+static inline void hocket__sql_text_or_null(struct hocket__keeper *k, struct hocket__str s)
+{
+    if (s.n > 0)
+        k->sql->put_text(k, s);
+    else
+        k->sql->put_null(k, false);
+}
+
+static inline void hocket__sql_bytes(struct hocket__keeper *k, struct hocket__str s)
+{
+    k->sql->put_bytes(k, s);
+}
+
+static inline int hocket__sql_step(struct hocket__keeper *k)
+{
+    return k->sql->step(k);
+}
+
+static inline void hocket__sql_done(struct hocket__keeper *k)
+{
+    k->sql->done(k);
+}
+
+static inline int hocket__sql_send(struct hocket__keeper *k)
+{
+    return k->sql->send(k);
+}
+
+static inline int64_t hocket__sql_int_of(struct hocket__keeper *k, int column)
+{
+    return k->sql->int_of(k, column);
+}
+
+/* NULL: -1. */
+static inline int64_t hocket__sql_count_of(struct hocket__keeper *k, int column)
+{
+    return k->sql->is_null(k, column) ? -1 : k->sql->int_of(k, column);
+}
+
+static inline struct hocket__str hocket__sql_text_of(struct hocket__keeper *k, int column)
+{
+    return k->sql->text_of(k, column);
+}
+
+static inline struct hocket__str hocket__sql_bytes_of(struct hocket__keeper *k, int column)
+{
+    return k->sql->bytes_of(k, column);
+}
+
+/* Answers a question; a status of the database alone: the question's own is in the call. */
+int hocket__sql_answer(struct hocket__keeper *k, struct hocket__store_call *c);
+/* Says each text that the statement gives, but "ok". */
+int hocket__sql_check(
+    struct hocket__keeper *k, struct hocket__store_call *c, const char *name, unsigned statement);
+
+/* Steps to the end, and looks at no row. */
+int hocket__sql_run(struct hocket__keeper *k);
+/* The number that the first row begins with; 0: there is none, or *rc says why nobody knows. */
+int64_t hocket__sql_number(struct hocket__keeper *k, int *rc);
+
+/* Reads rows until the answer is full: `give` packs one, and moves the question behind it. Of an answer that came as a whole: `most` rows
+ * were asked for, and column `all` says how many there would be (-1: none does). */
+int hocket__sql_give(struct hocket__keeper *k, struct hocket__store_call *c,
+    void (*give)(struct hocket__keeper *k, struct hocket__store_call *c), int64_t most, int all);
+/* How many rows to ask for. */
+int64_t hocket__sql_most(
+    const struct hocket__keeper *k, const struct hocket__store_call *c, int64_t at_once);
+
+/* A statement as the driver's database takes it, with `mark` before the numbers of its parameters. */
+void hocket__sql_write(struct hocket__buf *out, const char *text, char mark);
+
+/* ---- Runs: runs.c ----------------------------------------------------------------------------- */
+
+/* The columns that hocket__sql_read_run reads. */
+enum hocket__run_column {
+    HOCKET__COLUMN_no,
+#define HOCKET__COLUMN(how, column, member, WHOSE, ...) HOCKET__COLUMN_OF_##WHOSE(column)
+#define HOCKET__COLUMN_OF_RUN(column)                   HOCKET__COLUMN_##column,
+#define HOCKET__COLUMN_OF_STORE(column)                 HOCKET__COLUMN_##column,
+#define HOCKET__COLUMN_OF_KEPT(column)                  HOCKET__COLUMN_##column,
+#define HOCKET__COLUMN_OF_HIDDEN(column)
+    HOCKET__RUN_COLUMNS(HOCKET__COLUMN, )
+#undef HOCKET__COLUMN
+        HOCKET__COLUMNS
+};
+
+void hocket__sql_read_run(struct hocket__keeper *k, struct hocket__store_run *run);
+/* Packs the run of this row; HOCKET_ENOMEM where it does not fit. */
+void hocket__sql_give_run(struct hocket__keeper *k, struct hocket__store_call *c);
+/* Whether whoever has the run of this row has it still. */
+bool hocket__sql_is_held(struct hocket__keeper *k);
+/* 0 without an error: there is none. */
+int64_t hocket__sql_run_no(struct hocket__keeper *k, struct hocket__str id, int *rc);
+
+/* These answer questions, as the others that take a call. */
+int hocket__sql_find(struct hocket__keeper *k, struct hocket__store_call *c);
+int hocket__sql_list_runs(struct hocket__keeper *k, struct hocket__store_call *c);
+int hocket__sql_take(struct hocket__keeper *k, struct hocket__store_call *c);
+int hocket__sql_remove(struct hocket__keeper *k, struct hocket__store_call *c);
+int hocket__sql_pools(struct hocket__keeper *k, struct hocket__store_call *c);
+int hocket__sql_blocked(struct hocket__keeper *k, struct hocket__store_call *c);
+/* How many there are that were not removed. */
+int64_t hocket__sql_count_runs(struct hocket__keeper *k, int *rc);
+
+/* ---- log.c ------------------------------------------------------------------------------------ */
+
+int hocket__sql_log(struct hocket__keeper *k, struct hocket__store_call *c);
+int hocket__sql_files(struct hocket__keeper *k, struct hocket__store_call *c);
+int hocket__sql_messages(struct hocket__keeper *k, struct hocket__store_call *c);
+int hocket__sql_message(struct hocket__keeper *k, struct hocket__store_call *c);
+
+/* ---- apply.c: commands, in a transaction that there is ---------------------------------------- */
+
+/* Does one command, of a run whose row is known (c; NULL: of a file); then what is said of the rows of the runs themselves. */
+int hocket__sql_apply(
+    struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_command *cmd);
+int hocket__sql_apply_rows(struct hocket__keeper *k);
+int hocket__sql_put_file(struct hocket__keeper *k, const struct hocket__store_file *f);
+/* Adds the seven owner columns. */
+void hocket__sql_owner(struct hocket__keeper *k);
+/* Puts what comes along with a question; *status: why its run cannot be put. */
+int hocket__sql_put_along(
+    struct hocket__keeper *k, const struct hocket__store_call *c, int *status);
+int hocket__sql_submit(struct hocket__keeper *k, struct hocket__store_call *c);
+
+/* ---- items.c, notes.c ------------------------------------------------------------------------- */
+
+int hocket__sql_change_item(struct hocket__keeper *k, struct hocket__store_call *c);
+int hocket__sql_items(struct hocket__keeper *k, struct hocket__store_call *c);
+int hocket__sql_notes(struct hocket__keeper *k, struct hocket__store_call *c);
+/* Whether the memory has room for the note beside the others: then c->status is 0. */
+int hocket__sql_note_room(struct hocket__keeper *k, struct hocket__store_call *c);
+
+/* ---- draw.c ----------------------------------------------------------------------------------- */
+
+int hocket__sql_draw(struct hocket__keeper *k, struct hocket__store_call *c);
+/* The row of a limit, and of what others have of it; and asks for that. */
+void hocket__sql_read_level(struct hocket__keeper *k, struct hocket__store_level *level);
+void hocket__sql_read_others(struct hocket__keeper *k, struct hocket__store_others *others);
+void hocket__sql_ask_others(
+    struct hocket__keeper *k, const struct hocket__store_draw *draw, int64_t now_ms);
+
+/* ---- sweep.c ---------------------------------------------------------------------------------- */
+
+/* Marks a run as removed, with what nobody else needs of it; its rows go in steps. `shared`: also files that many runs may have. */
+int hocket__sql_remove_run(struct hocket__keeper *k, int64_t no, bool shared);
+/* The number of a run that was removed and is to be purged, or 0. */
+int64_t hocket__sql_removed(struct hocket__keeper *k, int *rc);
+/* One step of it. */
+int hocket__sql_purge(struct hocket__keeper *k, int64_t no);
+/* Drops the files of those of these generations that no run has, and no item. */
+int hocket__sql_drop_files(struct hocket__keeper *k, struct hocket__str generations, bool shared);
