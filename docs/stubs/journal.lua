@@ -18,6 +18,11 @@ function journal:append(type, payload, agent, op) end
 ---@param code string
 function journal:close(code) end
 
+--- The accounts of its run: what code of a tool or a step does with them is in the log of a run that is kept.
+---@param accounts hocket.Accounts
+---@internal
+function journal:accounts(accounts) end
+
 --- Each record from now on has this `generation`.
 ---@param number integer
 function journal:generation(number) end

@@ -20,7 +20,6 @@ local effects = require "hocket.internal.base.effects"
 local memory = require "hocket.internal.base.memory"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
-local egress = require "hocket.internal.base.lazy" "hocket.internal.run.egress"
 local standing = require "hocket.internal.base.lazy" "hocket.internal.run.standing_approvals"
 local patience = require "hocket.internal.run.patience"
 local policy = require "hocket.internal.base.lazy" "hocket.internal.run.policy"
@@ -157,8 +156,7 @@ local function next_id(run, prefix)
   local open = 0
   for _ in pairs(run.questions) do open = open + 1 end
   if open >= MAX_OPEN then return failure("limit", "%d questions of this run wait for an answer already", open) end
-  run.asked = run.asked + 1
-  return prefix .. run.asked
+  return prefix .. run:log("number", "asked")
 end
 
 -- Gives a question its id, and puts it.
@@ -198,7 +196,7 @@ function ask.ask(questions, opts)
     return run:emit("question_asked", { id = question.id, kind = question.kind, questions = question.questions }, opts.agent, op)
   end, opts.timeout)
   if not answer then return nil, err end
-  egress.note(run, answer)
+  run:log("hosts", answer)
   run:emit("question_answered", { id = question.id, text = answer }, opts.agent, op)
   return answer
 end
@@ -213,11 +211,10 @@ end
 function ask.input(meanwhile)
   local run = runs.current() or error("there is no run here: input belongs to a run", 2)
   if not may_ask(run) then return failure("unsupported", "nobody is there to go on") end
-  run.inputs = (run.inputs or 0) + 1
-  local question = { id = "i" .. run.inputs, kind = "input", read = as_text, meanwhile = meanwhile }
+  local question = { id = "i" .. run:log("number", "inputs"), kind = "input", read = as_text, meanwhile = meanwhile }
   local text, err = ask_person(run, question, function() return run:emit("input_requested", { id = question.id }) end)
   if text then
-    egress.note(run, text)
+    run:log("hosts", text)
     run:emit("input_received", { id = question.id, text = text })
   end
   return text, err
@@ -343,7 +340,7 @@ end
 
 -- An "always" also answers what is open already and covered by it.
 local function allow_open(run, covered)
-  run.always[#run.always + 1] = covered
+  run:log("always", covered)
   for _, question in ipairs(run:open_questions()) do
     local about = question.about
     if about and not about.each and standing.covers(covered, about) and question.answer == nil and not question.declined then

@@ -73,6 +73,7 @@ end
 -- ---- Brokers ----------------------------------------------------------------------------------
 
 local dispatchers = setmetatable({}, { __mode = "k" })
+local leaders = setmetatable({}, { __mode = "k" }) -- by broker: the fiber that it ends with, where there is one
 
 --- Makes a broker of one's own.
 ---@param options? {max_running?: integer, max_jobs?: integer, max_depth?: integer} How many jobs run at once; have not ended (a million); stand inside of each other (64, at most 1000).
@@ -85,7 +86,8 @@ end
 
 -- Makes the dispatcher, or another one when memory was out for so long that even this one has ended.
 function Broker:revive()
-  local dispatcher = fiber.detach(dispatch, self)
+  local leader = leaders[self]
+  local dispatcher = leader and fiber.spawn_under(leader, dispatch, self) or fiber.detach(dispatch, self)
   self:led_by(dispatcher)
   dispatchers[self] = dispatcher
 end
@@ -100,6 +102,16 @@ end
 
 local shared
 
+-- One for the code of a tool or a step of a run that is kept, which ends with it. Its jobs have numbers of the run's own.
+local function broker_within(within)
+  local self, run = core.new(), within.run
+  if run.options.jobs then self:limit("all", nil, run.options.jobs) end
+  self:numbered_by(function(n) return run:log("jobs", n) end)
+  within.broker, leaders[self] = self, within.fiber
+  self:revive()
+  return self
+end
+
 --- The broker that all agents of this host share.
 ---@return hocket.Broker
 function broker.shared()
@@ -108,8 +120,17 @@ function broker.shared()
     here.broker = here.broker or broker.new()
     return here.broker
   end
+  local within = effects.within()
+  if within then return within.broker or broker_within(within) end
   shared = shared or broker.new()
   return shared
+end
+
+--- What stands in the place of a run's broker for the code that runs, which is not the run's.
+---@return hocket.Broker
+---@internal
+function Broker:own_here()
+  return effects.within() and broker.shared() or self
 end
 
 --- The job that the running fiber works for.

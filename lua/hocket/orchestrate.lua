@@ -285,7 +285,7 @@ function orchestrate.job(def, input, opts)
   if opts.board or opts.document then run:adopt(opts) end
   if opts.context then opts = checked_context(opts) end
   local step = setmetatable({
-    run = run, def = def, op = run:operation(), opts = opts, input = input, above = above, depth = depth, deepest = deepest,
+    run = run, def = def, op = run:operation(), opts = opts, input = input, above = above, depth = depth, deepest = deepest, within = context.within,
     allowed = permission.narrow(above and above.allowed, opts.allowed), via = run.observer and run.observer:here(),
   }, Step)
   local budget = budget_of(def, opts)

@@ -227,8 +227,8 @@ end
 
 -- A run that went on in another process may be bound by more than it was, and be allowed less (internal/run/policy.lua).
 local function renew(self, here)
-  here = here or effects.here()
-  if not here then return end -- of an effect, which is outside of the run: it was renewed before that began
+  here = here or effects.around()
+  if not here then return end
   local more, people = policy.bound(here), policy.people(here)
   if more == self.bound and people == self.people then return end
   self.own_layers = self.own_layers or self.layers

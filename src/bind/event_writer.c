@@ -15,11 +15,14 @@
 
 static const char META[] = "hocket.event_writer";
 
-/* User values: the journal, the job or nil. Without a finalizer, which would keep them, and all that
- * a job refers to, for one more cycle of the collector. */
+/* User values. Without a finalizer, which would keep them, and all that a job refers to, for one more
+ * cycle of the collector. */
+enum { JOURNAL = 1, JOB, OP, AGENT, VALUES = AGENT };
+
 struct writer {
     struct hocket__lua_journal *journal;
-    struct hocket__lua_job *job; /* that gets on with each event; NULL: none */
+    struct hocket__lua_job *job;  /* that gets on with each event; NULL: none */
+    struct hocket__str op, agent; /* its user values have them */
     size_t n, room;
     char author[]; /* n bytes: what all its records have between time and type */
 };
@@ -38,12 +41,12 @@ static struct hocket__str write_author(
 
 static struct writer *push_new(lua_State *L, struct hocket__lua_journal *j, size_t room)
 {
-    struct writer *t = hocket__new_object(L, sizeof(*t) + room, 2, META);
+    struct writer *t = hocket__new_object(L, sizeof(*t) + room, VALUES, META);
     *t = (struct writer){ .journal = j, .room = room };
     lua_rawgetp(L, LUA_REGISTRYINDEX, META);
     lua_setmetatable(L, -2);
     lua_pushvalue(L, 1);
-    lua_setiuservalue(L, -2, 1);
+    lua_setiuservalue(L, -2, JOURNAL);
     return t;
 }
 
@@ -74,8 +77,13 @@ static int l_writer(lua_State *L)
     t->job = job;
     t->n = author.n;
     memcpy(t->author, author.p, author.n);
-    lua_pushvalue(L, 4);
-    lua_setiuservalue(L, -2, 2);
+    t->op = op;
+    t->agent = agent;
+    static const int of_argument[] = { 0, 0, AGENT, OP, JOB };
+    for (int arg = 2; arg <= 4; arg++) {
+        lua_pushvalue(L, arg);
+        lua_setiuservalue(L, -2, of_argument[arg]);
+    }
     return 1;
 }
 
@@ -87,8 +95,7 @@ static struct hocket__buf *begin(
     if (who->job)
         hocket__job_touch(who->job);
     struct hocket__str author = hocket__str(who->author, who->n);
-    return hocket__journal_begin(
-        who->journal->journal, author, type, hocket__journal_now_ms(who->journal), err);
+    return hocket__journal_write(who->journal, &author, who->op, who->agent, type, err);
 }
 
 static void begin_record(struct hocket__event *t, lua_State *L, int arg, struct hocket__str type)
@@ -207,7 +214,7 @@ static int continued(lua_State *L, int status, lua_KContext results)
 int hocket__event_end(struct hocket__event *t, int results)
 {
     if (t->out)
-        hocket__journal_end(t->journal->journal, NULL);
+        hocket__journal_written(t->journal, NULL);
     else if (t->table)
         lua_callk(t->L, 2, 0, results, continued);
     return results;
@@ -259,7 +266,7 @@ static int l_write(lua_State *L)
         return hocket__fail(L, &err);
     for (int i = 3; i < last; i += 2)
         name = write_member(L, i, name, out);
-    int64_t seq = hocket__journal_end(who->journal->journal, &err);
+    int64_t seq = hocket__journal_written(who->journal, &err);
     if (seq < 0)
         return hocket__fail(L, &err);
     lua_pushinteger(L, seq);

@@ -9,10 +9,40 @@
 struct hocket__clock;
 
 struct hocket__lua_accounts {
+    const struct hocket_allocator *alloc;
     struct hocket__accounts *s;
     struct hocket__clock *clock;   /* of its times; NULL: the host's */
     struct hocket__list under_way; /* tallies */
+    bool logged; /* what code does with it that is not of the clock's run is in that one's log */
+    struct hocket__account_open *open; /* by what the log has of those: what is open still */
+    size_t n_open, cap_open;
 };
+
+/* What there is to end when whoever has opened it is gone. */
+struct hocket__account_open {
+    enum hocket__account_op op; /* that ends it: CLOSE or SETTLE */
+    uint64_t id;
+};
+
+/* change.c: whoever changes accounts does so here, or says so before. In a run that is kept the code of a tool or a step is not the
+ * run's, and a replay does not run it: its log has what that code did with the run's accounts.
+ *
+ * Before a change: the time that it has. */
+int64_t hocket__accounts_note(
+    struct hocket__lua_accounts *a, const struct hocket__account_change *c);
+/* Notes it and does it. Returns the account that was opened; 0: none. */
+uint64_t hocket__accounts_do(
+    struct hocket__lua_accounts *a, const struct hocket__account_change *c);
+/* A change that was noted had no memory: no replay could follow it, and the run ends. */
+void hocket__accounts_no_memory(struct hocket__lua_accounts *a);
+void hocket__accounts_close(struct hocket__lua_accounts *a, uint64_t id);
+void hocket__accounts_add(
+    struct hocket__lua_accounts *a, uint64_t id, const struct hocket__usage_sum *used);
+/* A replay has come to a change. */
+#define HOCKET__ACCOUNTS_NOTICE HOCKET__STR("accounts")
+void hocket__accounts_again(struct hocket__lua_accounts *a, struct hocket__str change);
+/* The replay is over: what is open still was opened by a process that is gone. */
+void hocket__accounts_left(struct hocket__lua_accounts *a);
 
 int hocket__open_account(lua_State *L);
 struct hocket__lua_accounts *hocket__check_accounts(lua_State *L, int arg);

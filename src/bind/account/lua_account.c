@@ -31,11 +31,6 @@ static struct hocket__accounts *check(lua_State *L)
     return hocket__check_accounts(L, 1)->s;
 }
 
-static int64_t now(lua_State *L)
-{
-    return hocket__clock_ms(hocket__check_accounts(L, 1)->clock);
-}
-
 static uint64_t id_at(lua_State *L, int arg)
 {
     return (uint64_t) luaL_checkinteger(L, arg);
@@ -48,8 +43,7 @@ static int l_new(lua_State *L)
     lua_Integer keep = luaL_optinteger(L, 1, KEEP);
     luaL_argcheck(L, keep > 0, 1, "at least 1 expected");
     struct hocket__lua_accounts *a = hocket__new_object(L, sizeof(*a), 0, META);
-    a->s = NULL;
-    a->clock = hocket__clock_here(rt);
+    *a = (struct hocket__lua_accounts){ .alloc = rt->alloc, .clock = hocket__clock_here(rt) };
     hocket__list_init(&a->under_way);
     luaL_setmetatable(L, META);
     if (hocket__accounts_new(rt->alloc, (size_t) keep, hocket__clock_ms(a->clock), &a->s) < 0)
@@ -62,7 +56,7 @@ static int l_close(lua_State *L)
 {
     if (id_at(L, 2) == HOCKET__ACCOUNT_ROOT)
         hocket__tallies_lost(hocket__check_accounts(L, 1));
-    hocket__account_close(check(L), id_at(L, 2), now(L));
+    hocket__accounts_close(hocket__check_accounts(L, 1), id_at(L, 2));
     return 0;
 }
 
@@ -89,7 +83,7 @@ static int64_t units(lua_State *L, int arg, double one)
 /* a:add(id, usage, cost?, seconds, calls = 1): one model call; usage as in a reply. 0 calls: what is paid for beside one */
 static int l_add(lua_State *L)
 {
-    struct hocket__accounts *s = check(L);
+    struct hocket__lua_accounts *a = hocket__check_accounts(L, 1);
     int64_t cost = units(L, 4, (double) HOCKET__DOLLAR);
     luaL_checktype(L, 3, LUA_TTABLE);
     struct hocket__usage_sum used = { .input = field(L, 3, "input"),
@@ -101,14 +95,14 @@ static int l_add(lua_State *L)
         .cost = cost,
         .unpriced = cost < 0,
         .ms = units(L, 5, 1000) };
-    hocket__account_add(s, id_at(L, 2), &used);
+    hocket__accounts_add(a, id_at(L, 2), &used);
     return 0;
 }
 
 /* a:count(id, counted?): what call:counted() gave; without it a call that used nothing */
 static int l_count(lua_State *L)
 {
-    struct hocket__accounts *s = check(L);
+    struct hocket__lua_accounts *a = hocket__check_accounts(L, 1);
     struct hocket__usage_sum used = { .calls = 1 };
     if (!lua_isnoneornil(L, 3)) {
         struct hocket__str text = hocket__check_str(L, 3);
@@ -116,7 +110,7 @@ static int l_count(lua_State *L)
         memcpy(&used, text.p, sizeof(used));
     }
     if (used.calls > 0)
-        hocket__account_add(s, id_at(L, 2), &used);
+        hocket__accounts_add(a, id_at(L, 2), &used);
     return 0;
 }
 
@@ -138,13 +132,13 @@ static int64_t beyond(int64_t was, int64_t is)
 /* a:raise(id, counted): adds what there is more in `counted`, of an earlier life of the run, than it has used in this one */
 static int l_raise(lua_State *L)
 {
-    struct hocket__accounts *s = check(L);
+    struct hocket__lua_accounts *a = hocket__check_accounts(L, 1);
     struct hocket__account_info info;
     struct hocket__usage_sum was;
     struct hocket__str text = hocket__check_str(L, 3);
     luaL_argcheck(L, text.n == sizeof(was), 3, "this is nothing that was counted");
     memcpy(&was, text.p, sizeof(was));
-    if (!hocket__account_get(s, id_at(L, 2), &info))
+    if (!hocket__account_get(a->s, id_at(L, 2), &info))
         return 0;
     const struct hocket__usage_sum *is = &info.total;
     struct hocket__usage_sum more = { .input = beyond(was.input, is->input),
@@ -157,7 +151,7 @@ static int l_raise(lua_State *L)
         .cost = beyond(was.cost, is->cost),
         .unpriced = beyond(was.unpriced, is->unpriced),
         .ms = beyond(was.ms, is->ms) };
-    hocket__account_add(s, id_at(L, 2), &more);
+    hocket__accounts_add(a, id_at(L, 2), &more);
     return 0;
 }
 
@@ -199,13 +193,15 @@ static int l_limit(lua_State *L)
     struct asked o = nothing;
     luaL_checktype(L, 3, LUA_TTABLE);
     hocket__opt_read(L, 3, rows, &o);
-    struct hocket__budget_spec spec = {
+    struct hocket__account_change c = { .op = HOCKET__ACCOUNT_LIMIT, .id = id_at(L, 2) };
+    c.limits = (struct hocket__budget_spec){
         .limit = { o.turns, o.tool_calls, o.tokens, limit_of(o.cost, (double) HOCKET__DOLLAR) },
         .time_ms = limit_of(o.seconds, 1000),
         .warn_permille = (int) (fmin(fmax(o.warn_at, 0), 1) * 1000),
         .reserve = o.reserve,
     };
-    int rc = hocket__budget_set(check(L), id_at(L, 2), &spec);
+    hocket__accounts_note(hocket__check_accounts(L, 1), &c);
+    int rc = hocket__budget_set(check(L), c.id, &c.limits);
     if (rc < 0) {
         hocket__error(&err, rc, "%s", hocket_status_text(rc));
         return hocket__fail(L, &err);
@@ -267,11 +263,15 @@ static int l_ask(lua_State *L)
 {
     static const char *const words[] = { "go", "wait", "last", "refused", "unpriced" };
     struct hocket__accounts *s = check(L);
-    struct hocket__budget_ask ask = { luaL_checkinteger(L, 3), luaL_optinteger(L, 4, -1),
+    struct hocket__account_change c = { .op = HOCKET__ACCOUNT_ASK, .id = id_at(L, 2) };
+    c.ask = (struct hocket__budget_ask){ luaL_checkinteger(L, 3), luaL_optinteger(L, 4, -1),
         price_at(L, 5), price_at(L, 6), lua_toboolean(L, 7) };
-    struct hocket__budget_answer a = hocket__budget_ask(s, id_at(L, 2), &ask, now(L));
-    if (a.verdict == HOCKET__BUDGET_NOMEM)
+    int64_t now = hocket__accounts_note(hocket__check_accounts(L, 1), &c);
+    struct hocket__budget_answer a = hocket__budget_ask(s, c.id, &c.ask, now);
+    if (a.verdict == HOCKET__BUDGET_NOMEM) {
+        hocket__accounts_no_memory(hocket__check_accounts(L, 1));
         return hocket__raise_nomem(L);
+    }
     lua_pushstring(L, words[a.verdict]);
     if (a.verdict != HOCKET__BUDGET_GO)
         return 1 + push_why(L, s, &a);
@@ -285,14 +285,18 @@ static int l_ask(lua_State *L)
 /* a:keep(id): the agent's first call comes after those of others */
 static int l_keep(lua_State *L)
 {
-    hocket__budget_keep(check(L), id_at(L, 2));
+    struct hocket__account_change c = { .op = HOCKET__ACCOUNT_KEEP, .id = id_at(L, 2) };
+    hocket__accounts_do(hocket__check_accounts(L, 1), &c);
     return 0;
 }
 
 /* a:settle(hold, goes_on) -> whether it was open */
 static int l_settle(lua_State *L)
 {
-    lua_pushboolean(L, hocket__budget_settle(check(L), id_at(L, 2), lua_toboolean(L, 3)));
+    struct hocket__account_change c = { .op = HOCKET__ACCOUNT_SETTLE, .id = id_at(L, 2) };
+    c.goes_on = lua_toboolean(L, 3);
+    hocket__accounts_note(hocket__check_accounts(L, 1), &c);
+    lua_pushboolean(L, hocket__budget_settle(check(L), c.id, c.goes_on));
     return 1;
 }
 
@@ -309,7 +313,7 @@ static int l_tools(lua_State *L)
     lua_pushboolean(L, may > 0 && hocket__budget_matters(s, id));
     int results = may < n ? 2 + push_why(L, s, &a) : 2;
     if (may > 0)
-        hocket__account_add(s, id, &used);
+        hocket__accounts_add(hocket__check_accounts(L, 1), id, &used);
     return results;
 }
 
@@ -318,7 +322,11 @@ static int l_warning(lua_State *L)
 {
     struct hocket__accounts *s = check(L);
     struct hocket__budget_answer a;
-    return hocket__budget_warning(s, id_at(L, 2), &a) ? push_why(L, s, &a) : 0;
+    struct hocket__account_change c = { .op = HOCKET__ACCOUNT_WARN, .id = id_at(L, 2) };
+    if (!hocket__budget_warning(s, c.id, &a))
+        return 0;
+    hocket__accounts_note(hocket__check_accounts(L, 1), &c);
+    return push_why(L, s, &a);
 }
 
 /* a:left(id, kind) -> what is left of the account's own limit, nil where there is none */
@@ -348,7 +356,8 @@ static int l_above(lua_State *L)
 /* a:time(id) -> seconds until the first limit on time; nil where there is none */
 static int l_time(lua_State *L)
 {
-    int64_t left = hocket__budget_time(check(L), id_at(L, 2), now(L));
+    int64_t now = hocket__clock_ms(hocket__check_accounts(L, 1)->clock);
+    int64_t left = hocket__budget_time(check(L), id_at(L, 2), now);
     if (left == HOCKET__NO_LIMIT)
         return 0;
     lua_pushnumber(L, (double) left / 1000);
@@ -396,6 +405,7 @@ static int l_gc(lua_State *L)
         return 0;
     hocket__tallies_lost(a);
     hocket__accounts_free(a->s);
+    hocket__free(a->alloc, a->open, a->cap_open * sizeof(*a->open));
     a->s = NULL;
     return 0;
 }

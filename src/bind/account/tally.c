@@ -45,7 +45,7 @@ void hocket__tally_end(struct hocket__tally *t, const struct hocket__usage_sum *
     if (t->apart)
         hocket__usage_sum_add(t->apart, used);
     else if (t->accounts)
-        hocket__account_add(t->accounts->s, t->id, used);
+        hocket__accounts_add(t->accounts, t->id, used);
     hocket__tally_drop(t);
 }
 

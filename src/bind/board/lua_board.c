@@ -27,7 +27,7 @@ int hocket__emit_to_journal(const char *type, struct hocket__str agent, struct h
     if (!j)
         return 0;
     struct hocket__record r = { .type = hocket__cstr(type), .agent = agent, .payload = payload };
-    int64_t seq = hocket__journal_append(j->journal, &r, hocket__journal_now_ms(j), err);
+    int64_t seq = hocket__journal_put(j, &r, err);
     return seq < 0 ? (int) seq : 0;
 }
 

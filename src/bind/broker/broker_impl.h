@@ -48,12 +48,13 @@ static inline int64_t hocket__broker_now(const struct hocket__lua_broker *b)
     return hocket__clock_work_ms(b->clock);
 }
 
-/* User values of a broker: its jobs by address, their homes by run, the function of their fibers. */
+/* User values of a broker: its jobs by address, their homes by run, the function of their fibers, the one that gives numbers. */
 enum {
     HOCKET__BROKER_JOBS = 1,
     HOCKET__BROKER_HOMES,
     HOCKET__BROKER_WORK,
-    HOCKET__BROKER_VALUES = HOCKET__BROKER_WORK
+    HOCKET__BROKER_NUMBERS,
+    HOCKET__BROKER_VALUES = HOCKET__BROKER_NUMBERS
 };
 
 /* What the jobs of one run at one broker have in common; each keeps it, and it keeps the rest. */

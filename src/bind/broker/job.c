@@ -200,10 +200,29 @@ static int l_log(lua_State *L)
 
 static uint64_t account_of(lua_State *L, struct hocket__lua_job *j);
 
+/* The account of the job in whose tool or step the one on top was submitted, at another broker: that of a run that is kept does not
+ * have what those do. */
+static uint64_t account_around(lua_State *L, const struct hocket__lua_job *j)
+{
+    int top = lua_gettop(L);
+    uint64_t account = ROOT;
+    hocket__need_stack(L, 12);
+    if (lua_getiuservalue(L, top, HOCKET__JOB_CONTEXT) == LUA_TTABLE
+        && lua_getfield(L, -1, "job") == LUA_TUSERDATA) {
+        struct hocket__lua_job *around = hocket__check_job(L, lua_gettop(L));
+        if (around->home->accounts == j->home->accounts)
+            account = account_of(L, around);
+    }
+    lua_settop(L, top);
+    return account;
+}
+
 /* The account that the one of the job on top stands below: its parent's, in the same run. */
 static uint64_t account_above(lua_State *L, const struct hocket__lua_job *j)
 {
     const struct hocket__lua_job *known = parent_of(j);
+    if (!known && !j->parent)
+        return account_around(L, j);
     if (!known || known->home != j->home)
         return ROOT;
     /* accounts above are opened first, and a job's own only under one that is open */
@@ -238,8 +257,8 @@ static uint64_t open_account(lua_State *L, int job, const struct hocket__lua_job
         names.agent = record->agent;
     if (lua_getiuservalue(L, job, HOCKET__JOB_TRIGGER) == LUA_TSTRING)
         names.trigger = hocket__check_str(L, -1);
-    uint64_t id = hocket__account_open(
-        j->home->accounts->s, above, &names, hocket__clock_ms(j->home->accounts->clock));
+    struct hocket__account_change c = { .op = HOCKET__ACCOUNT_OPEN, .id = above, .names = names };
+    uint64_t id = hocket__accounts_do(j->home->accounts, &c);
     return id ? id : (uint64_t) hocket__raise_nomem(L);
 }
 

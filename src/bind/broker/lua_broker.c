@@ -11,11 +11,36 @@
 
 static const char META[] = "hocket.broker";
 
+/* Whether the second argument, an id or a list of them, is a job's of this broker. */
+static bool is_of_job(lua_State *L, const struct hocket__lua_broker *b)
+{
+    hocket__need_stack(L, 8);
+    if (lua_istable(L, 2))
+        lua_rawgeti(L, 2, 1);
+    else
+        lua_pushinteger(L, lua_isinteger(L, 2) ? lua_tointeger(L, 2) : 0);
+    bool known = lua_isinteger(L, -1) && hocket__job_find(b, (uint64_t) lua_tointeger(L, -1));
+    lua_pop(L, 1);
+    return known;
+}
+
+/* Code of a tool or a step that has the broker of its run has one of its own in that one's place (effects.within). */
+static void replace_by_own(lua_State *L)
+{
+    lua_getfield(L, 1, "own_here");
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
+    lua_replace(L, 1);
+}
+
 struct hocket__lua_broker *hocket__check_broker(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_object(L, 1, META);
     hocket__runtime(L);
-    return b;
+    if (!hocket__clock_outside(b->clock) || is_of_job(L, b))
+        return b;
+    replace_by_own(L);
+    return hocket__check_object(L, 1, META);
 }
 
 static uint64_t seed(const struct hocket__runtime *rt)
@@ -188,6 +213,29 @@ static int l_numbers(lua_State *L)
     return 0;
 }
 
+/* b:take_ids(n) -> the first of n ids, which it gives to nobody else */
+static int l_take_ids(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    uint64_t first = 0;
+    lua_Integer n = luaL_checkinteger(L, 2);
+    luaL_argcheck(L, n >= 0 && n <= HOCKET__JOBS_MAX, 2, "0 to 1000 expected");
+    if (!b->store || b->store->ops->ids(b->store, (size_t) n, &first) < 0)
+        return hocket__raise_nomem(L);
+    lua_pushinteger(L, (lua_Integer) first);
+    return 1;
+}
+
+/* b:numbered_by(fn): fn(n) -> the first of n ids for jobs of its own, larger than all before */
+static int l_numbered_by(lua_State *L)
+{
+    hocket__check_broker(L);
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_settop(L, 2);
+    lua_setiuservalue(L, 1, HOCKET__BROKER_NUMBERS);
+    return 0;
+}
+
 /* ---- Limits -------------------------------------------------------------------------- */
 
 /* Under a limit of 0 nothing would start, and who waits for it would wait for ever. */
@@ -312,6 +360,8 @@ static const luaL_Reg methods[] = {
     { "job", l_job },
     { "limit", l_limit },
     { "numbers", l_numbers },
+    { "take_ids", l_take_ids },
+    { "numbered_by", l_numbered_by },
     { "submit", hocket__broker_l_submit },
     { "submit_all", hocket__broker_l_submit_all },
     { "led_by", hocket__broker_l_led_by },

@@ -203,9 +203,25 @@ static size_t read_all(lua_State *L, struct hocket__lua_broker *b, int idx, int 
     return n;
 }
 
+/* The next n jobs have numbers that somebody else gives, where it is so: what is raised leaves jobs that nobody submits. */
+static void take_numbers(lua_State *L, struct hocket__lua_broker *b, size_t n)
+{
+    uint64_t next;
+    hocket__need_stack(L, 4);
+    if (lua_getiuservalue(L, 1, HOCKET__BROKER_NUMBERS) == LUA_TFUNCTION) {
+        lua_pushinteger(L, (lua_Integer) n);
+        lua_call(L, 1, 1);
+        uint64_t first = (uint64_t) luaL_checkinteger(L, -1);
+        if (b->store->ops->ids(b->store, 0, &next) == 0 && next < first)
+            b->store->ops->ids(b->store, (size_t) (first - next), &next);
+    }
+    lua_pop(L, 1);
+}
+
 static int submit(lua_State *L, struct hocket__lua_broker *b, struct hocket__job_spec *specs,
     size_t n, uint64_t *ids, struct hocket_error *err)
 {
+    take_numbers(L, b, n);
     uint64_t run = hocket__run_here(L);
     for (size_t i = 0; i < n; i++)
         specs[i].run = run ? run : 1;

@@ -63,16 +63,15 @@ static void record(struct hocket__lua_broker *b, const struct hocket__lua_job *j
     const struct hocket__broker_event *e, struct hocket__str shown)
 {
     struct hocket_error err;
-    struct hocket__journal *journal = j->home->journal->journal;
     char type[32] = "task_";
     const char *word = hocket__broker_event_word(e->type);
     size_t n = strlen(word);
     memcpy(type + 5, word, n);
-    struct hocket__buf *out = hocket__journal_begin_as(journal, j->op, e->job->agent,
-        hocket__str(type, 5 + n), hocket__journal_now_ms(j->home->journal), &err);
+    struct hocket__buf *out = hocket__journal_write(
+        j->home->journal, NULL, j->op, e->job->agent, hocket__str(type, 5 + n), &err);
     if (out)
         write_members(out, e, shown);
-    if (!out || hocket__journal_end(journal, &err) < 0)
+    if (!out || hocket__journal_written(j->home->journal, &err) < 0)
         if (err.status == HOCKET_ENOMEM)
             hocket__runtime_log(b->rt, HOCKET_LOG_ERROR, "no memory for an event of task %llu",
                 (unsigned long long) e->job->id);
@@ -244,8 +243,7 @@ static void let_go(lua_State *L, int at, struct hocket__lua_broker *b, struct ho
     if (f && !(record && record->state == HOCKET__JOB_COMPLETED))
         hocket__fiber_cancel(f); /* which may end further jobs: they are in the list then */
     if (j->account)
-        hocket__account_close(
-            j->home->accounts->s, j->account, hocket__clock_ms(j->home->accounts->clock));
+        hocket__accounts_close(j->home->accounts, j->account);
     lua_settop(L, job - 1);
 }
 

@@ -47,12 +47,27 @@ static bool push_context(lua_State *L, int job)
     return agent;
 }
 
-/* The fiber that the job's fibers are children of: its own scope, else that of its run. */
+/* Pushes what the code of a tool or a step that has submitted the job shares with it (effects.within), and says whether there is any. */
+static bool push_within(lua_State *L, int job)
+{
+    return lua_getiuservalue(L, job, HOCKET__JOB_CONTEXT) == LUA_TTABLE
+           && lua_getfield(L, -1, "within") == LUA_TTABLE;
+}
+
+static void push_scope(lua_State *L, int job)
+{
+    if (lua_getiuservalue(L, job, HOCKET__JOB_SCOPE) == LUA_TUSERDATA)
+        return;
+    if (push_within(L, job))
+        lua_getfield(L, -1, "fiber");
+    else if (hocket__job_push_from_home(L, job, HOCKET__HOME_RUN) == LUA_TTABLE)
+        lua_getfield(L, -1, "scope");
+}
+
+/* The fiber that the job's fibers are children of: its own scope, else that of the tool or step, else that of its run. */
 static struct hocket__fiber *scope_of(lua_State *L, int job)
 {
-    if (lua_getiuservalue(L, job, HOCKET__JOB_SCOPE) != LUA_TUSERDATA
-        && hocket__job_push_from_home(L, job, HOCKET__HOME_RUN) == LUA_TTABLE)
-        lua_getfield(L, -1, "scope");
+    push_scope(L, job);
     struct hocket__fiber *f = hocket__fiber_test(L, -1);
     return f && f->state < HOCKET__CLOSING ? f : NULL;
 }

@@ -244,7 +244,10 @@ struct hocket__kept;
 struct hocket__kept_hooks {
     void (*tell)(void *ud, struct hocket__str name, struct hocket__str value);
     void (*live)(void *ud); /* the log is used up: from here on it is written; tell_ud */
-    void (*notice)(void *ud, struct hocket__str value);
+    void (*notice)(void *ud, struct hocket__str name, struct hocket__str value);
+    void (*left)(void *
+            ud); /* the log is used up, and no effect has begun again: what those of a process that is gone have left
+                               open ends here; notice_ud. NULL: nothing */
     /* Whether it has not told all again yet that its earlier lives told: behind the last entry of its log nothing came in
      * between then, and nothing does now. NULL: no. tell_ud */
     bool (*owes)(void *ud);
@@ -333,8 +336,9 @@ int hocket__kept_may_tell(const struct hocket__kept *k, struct hocket_error *err
 int hocket__kept_tell_begin(struct hocket__kept *k, struct hocket__str name,
     struct hocket__str value, struct hocket_error *err);
 void hocket__kept_tell_end(struct hocket__kept *k);
-/* Code puts an event into the run's journal. False: it must not, since the replay does. */
-bool hocket__kept_notice(struct hocket__kept *k, struct hocket__str value);
+/* Code that is not the run's, of a tool or a step, changes what is the run's: an event for its journal, or what `name` says. False:
+ * it must not, since the replay does. */
+bool hocket__kept_notice(struct hocket__kept *k, struct hocket__str name, struct hocket__str value);
 
 /* The runtime's allocator (`ud`: that). Where it has nothing for the code of a run that is kept, the log of that has failed. */
 void *hocket__kept_alloc(void *ud, void *p, size_t old_size, size_t new_size);
@@ -377,6 +381,12 @@ struct hocket__clock;
 /* NULL: the host's, which is hocket__deadlines_now. To be given back. */
 struct hocket__clock *hocket__clock_here(const struct hocket__runtime *rt);
 void hocket__clock_unref(struct hocket__clock *c); /* NULL is fine */
+/* That run; NULL: it is gone, or c is NULL. */
+struct hocket__kept *hocket__clock_run(const struct hocket__clock *c);
+/* The same where the code that runs is not of it; else NULL. */
+struct hocket__kept *hocket__clock_outside(const struct hocket__clock *c);
+/* The time of the last entry of the run's log. Not of the host's. */
+int64_t hocket__clock_log_ms(const struct hocket__clock *c);
 int64_t hocket__clock_ms(const struct hocket__clock *c);
 /* The same without the time for which the run waited for people alone: for time limits of what the object keeps. */
 int64_t hocket__clock_work_ms(const struct hocket__clock *c);

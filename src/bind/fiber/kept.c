@@ -301,12 +301,15 @@ void hocket__kept_tell_end(struct hocket__kept *k)
         hocket__kept_stepped(k);
 }
 
-bool hocket__kept_notice(struct hocket__kept *k, struct hocket__str value)
+bool hocket__kept_notice(struct hocket__kept *k, struct hocket__str name, struct hocket__str value)
 {
-    struct hocket__log_entry e = { .kind = HOCKET__LOG_NOTICE, .value = value };
+    struct hocket__log_entry e = { .kind = HOCKET__LOG_NOTICE, .name = name, .value = value };
     if (k->rt->kept == k)
         return true;
-    if (hocket__kept_is_free(k))
-        put(k, &e);
-    return hocket__kept_is_free(k);
+    if (!hocket__kept_is_free(k))
+        return false;
+    if (!hocket__kept_put(
+            k, &e)) /* it ends in its next step: whoever calls may be in the middle of something */
+        hocket__fiber_wake(k->rt, k->root);
+    return true;
 }

@@ -162,6 +162,22 @@ void hocket__clock_unref(struct hocket__clock *c)
         hocket__free(c->a, c, sizeof(*c));
 }
 
+struct hocket__kept *hocket__clock_run(const struct hocket__clock *c)
+{
+    return c ? c->kept : NULL;
+}
+
+struct hocket__kept *hocket__clock_outside(const struct hocket__clock *c)
+{
+    struct hocket__kept *k = hocket__clock_run(c);
+    return k && hocket__kept_here(k->rt) != k ? k : NULL;
+}
+
+int64_t hocket__clock_log_ms(const struct hocket__clock *c)
+{
+    return c->kept ? hocket__kept_ms(c->kept) : c->stopped_ms;
+}
+
 int64_t hocket__clock_ms(const struct hocket__clock *c)
 {
     if (!c)

@@ -67,7 +67,7 @@ static void apply_to_run(struct hocket__kept *k, const struct hocket__log_entry 
     else if (e->kind == HOCKET__LOG_TELL && k->hooks.tell)
         k->hooks.tell(k->hooks.tell_ud, e->name, e->value);
     else if (e->kind == HOCKET__LOG_NOTICE && k->hooks.notice)
-        k->hooks.notice(k->hooks.notice_ud, e->value);
+        k->hooks.notice(k->hooks.notice_ud, e->name, e->value);
 }
 
 static bool apply(struct hocket__kept *k, const struct hocket__log_entry *e)
@@ -108,6 +108,14 @@ static void let_go(struct hocket__fiber *f)
     hocket__effect_enter(f);
 }
 
+static void end_left(struct hocket__kept *k)
+{
+    k->rt->kept = NULL; /* the run itself does not do so */
+    if (k->hooks.left)
+        k->hooks.left(k->hooks.notice_ud);
+    k->rt->kept = k;
+}
+
 /* What was held back comes, in the order in which its fibers were made. Those that are made for effects are
  * none of its. */
 static void go_live(struct hocket__kept *k)
@@ -117,6 +125,7 @@ static void go_live(struct hocket__kept *k)
     hocket__kept_put_life(k);
     if (hocket__kept_forsaken(k)) /* nothing is begun that could not be written */
         return;
+    end_left(k);
     for (struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next)
         let_go(hocket__kept_fiber(l));
     hocket__work_clock_live(k->work);

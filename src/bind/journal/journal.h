@@ -2,6 +2,7 @@
  * (which delivers the events to C). */
 #pragma once
 
+#include "base/buf.h"
 #include "bind/runtime.h"
 #include "core/journal/journal.h"
 
@@ -12,8 +13,14 @@ struct hocket__lua_journal {
     void *ud;
     uint64_t *waiting; /* fibers in journal:wait */
     size_t n_waiting, cap_waiting;
-    struct hocket__kept *kept; /* held; NULL: its run is not kept */
+    struct hocket__kept *kept;             /* held; NULL: its run is not kept */
+    struct hocket__lua_accounts *accounts; /* the run's; NULL: not said */
+    struct hocket__str type, op,
+        agent;                  /* of a record in the making that goes through the log; borrowed */
+    struct hocket__buf members; /* … and the rest of it; unused: no record is in the making */
 };
+
+struct hocket__lua_accounts;
 
 /* The name of their metatable. */
 extern const char hocket__journal_name[];
@@ -31,6 +38,17 @@ void hocket__journal_keep(struct hocket__lua_journal *j, struct hocket__kept *k)
 void hocket__journal_wake(struct hocket__lua_journal *j);
 /* The same for who is outside of its run: what wakes those inside is in the log of one that is kept. */
 void hocket__journal_wake_others(struct hocket__lua_journal *j);
+/* Whether code runs that is not of its run: what that appends goes through the log. */
+bool hocket__journal_is_outside(const struct hocket__lua_journal *j);
+/* Appends a record, whoever does so: its number; 0: not now, the replay does; below 0 as hocket__journal_append. */
+int64_t hocket__journal_put(
+    struct hocket__lua_journal *j, const struct hocket__record *r, struct hocket_error *err);
+/* The same in place, as hocket__journal_begin and _end. `author`: what hocket__journal_author made of op and agent, or NULL. All are
+ * borrowed until the end. */
+struct hocket__buf *hocket__journal_write(struct hocket__lua_journal *j,
+    const struct hocket__str *author, struct hocket__str op, struct hocket__str agent,
+    struct hocket__str type, struct hocket_error *err);
+int64_t hocket__journal_written(struct hocket__lua_journal *j, struct hocket_error *err);
 /* What a record that is written now has for its time. */
 int64_t hocket__journal_now_ms(const struct hocket__lua_journal *j);
 

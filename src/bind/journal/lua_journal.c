@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/json/json.h"
+#include "bind/account/account.h"
 #include "bind/fiber/fiber.h"
 #include "bind/json/json.h"
 #include "bind/options.h"
@@ -57,8 +58,9 @@ static void on_wake(void *ud)
 struct hocket__lua_journal *hocket__journal_push(
     lua_State *L, struct hocket__runtime *rt, struct hocket__str run, size_t max_bytes)
 {
-    struct hocket__lua_journal *j = hocket__new_object(L, sizeof(*j), 0, hocket__journal_name);
+    struct hocket__lua_journal *j = hocket__new_object(L, sizeof(*j), 1, hocket__journal_name);
     *j = (struct hocket__lua_journal){ .rt = rt };
+    hocket__buf_init(&j->members, rt->alloc, 0);
     luaL_setmetatable(L, hocket__journal_name);
     struct hocket__journal_options o = hocket__journal_options_default();
     o.run = run;
@@ -132,10 +134,8 @@ static struct hocket__str take_line(struct hocket__str *rest)
     return line;
 }
 
-/* A replay has come to what somebody else put into the journal. */
-static void on_notice(void *ud, struct hocket__str value)
+static void append_again(struct hocket__lua_journal *j, struct hocket__str value)
 {
-    struct hocket__lua_journal *j = ud;
     struct hocket__record r;
     r.type = take_line(&value);
     r.op = take_line(&value);
@@ -145,10 +145,28 @@ static void on_notice(void *ud, struct hocket__str value)
         hocket__journal_append(j->journal, &r, hocket__journal_now_ms(j), NULL);
 }
 
+/* A replay has come to what somebody else put into the journal, or did with the accounts. */
+static void on_notice(void *ud, struct hocket__str name, struct hocket__str value)
+{
+    struct hocket__lua_journal *j = ud;
+    if (name.n == 0)
+        append_again(j, value);
+    else if (j->accounts && hocket__str_eq(name, HOCKET__ACCOUNTS_NOTICE))
+        hocket__accounts_again(j->accounts, value);
+}
+
+static void on_left(void *ud)
+{
+    struct hocket__lua_journal *j = ud;
+    if (j->accounts)
+        hocket__accounts_left(j->accounts);
+}
+
 void hocket__journal_keep(struct hocket__lua_journal *j, struct hocket__kept *k)
 {
     j->kept = k;
     hocket__kept_hooks(k)->notice = on_notice;
+    hocket__kept_hooks(k)->left = on_left;
     hocket__kept_hooks(k)->notice_ud = j;
 }
 
@@ -156,22 +174,79 @@ void hocket__journal_keep(struct hocket__lua_journal *j, struct hocket__kept *k)
 static bool note(struct hocket__lua_journal *j, const struct hocket__record *r)
 {
     struct hocket__buf b;
-    if (!j->kept || hocket__kept_here(j->rt) == j->kept)
+    if (!hocket__journal_is_outside(j))
         return true;
     hocket__buf_init(&b, j->rt->alloc, 0);
     write_notice(r, &b);
-    bool now = b.status < 0 || hocket__kept_notice(j->kept, hocket__buf_str(&b));
+    bool now = b.status < 0 || hocket__kept_notice(j->kept, HOCKET__STR(""), hocket__buf_str(&b));
     hocket__buf_deinit(&b);
     return now;
+}
+
+bool hocket__journal_is_outside(const struct hocket__lua_journal *j)
+{
+    return j->kept && hocket__kept_here(j->rt) != j->kept;
+}
+
+int64_t hocket__journal_put(
+    struct hocket__lua_journal *j, const struct hocket__record *r, struct hocket_error *err)
+{
+    if (!note(j, r))
+        return 0;
+    return hocket__journal_append(j->journal, r, hocket__journal_now_ms(j), err);
+}
+
+/* Members follow it with their commas; it goes when they are whole. */
+#define FIRST "{\"\":0"
+
+/* One that goes through the log is there as a whole before it has its number and its time. */
+static struct hocket__buf *begin_aside(struct hocket__lua_journal *j, struct hocket_error *err)
+{
+    hocket__buf_reset(&j->members);
+    hocket__buf_lit(&j->members, FIRST);
+    if (j->members.status < 0)
+        hocket__error_nomem(err);
+    return j->members.status < 0 ? NULL : &j->members;
+}
+
+struct hocket__buf *hocket__journal_write(struct hocket__lua_journal *j,
+    const struct hocket__str *author, struct hocket__str op, struct hocket__str agent,
+    struct hocket__str type, struct hocket_error *err)
+{
+    if (hocket__journal_is_outside(j)) {
+        j->type = type;
+        j->op = op;
+        j->agent = agent;
+        return begin_aside(j, err);
+    }
+    int64_t now = hocket__journal_now_ms(j);
+    return author ? hocket__journal_begin(j->journal, *author, type, now, err)
+                  : hocket__journal_begin_as(j->journal, op, agent, type, now, err);
+}
+
+int64_t hocket__journal_written(struct hocket__lua_journal *j, struct hocket_error *err)
+{
+    struct hocket__buf *b = &j->members;
+    if (!hocket__journal_is_outside(j))
+        return hocket__journal_end(j->journal, err);
+    hocket__buf_addc(b, '}');
+    if (b->status < 0)
+        return hocket__error_nomem(err);
+    size_t skip = sizeof(FIRST) - 1;
+    if (b->len > skip + 1)
+        b->data[skip] = '{'; /* in place of the comma */
+    struct hocket__record r = { j->type, j->op, j->agent,
+        b->len > skip + 1 ? hocket__str(b->data + skip, b->len - skip) : hocket__str("", 0) };
+    return hocket__journal_put(j, &r, err);
 }
 
 static int append_record(
     lua_State *L, struct hocket__lua_journal *j, const struct hocket__record *r)
 {
     struct hocket_error err;
-    if (!note(j, r))
+    int64_t seq = hocket__journal_put(j, r, &err);
+    if (seq == 0)
         return 0;
-    int64_t seq = hocket__journal_append(j->journal, r, hocket__journal_now_ms(j), &err);
     if (seq < 0)
         return hocket__fail(L, &err);
     lua_pushinteger(L, seq);
@@ -248,6 +323,18 @@ static int l_wait(lua_State *L)
         return hocket__raise_nomem(L);
     j->waiting[j->n_waiting++] = id;
     return hocket__await_inside(L, hocket__opt_seconds(L, 3), 0, after_wait);
+}
+
+/* j:accounts(accounts): those of its run. What code that is not the run's does with them is in the log. */
+static int l_accounts(lua_State *L)
+{
+    struct hocket__lua_journal *j = hocket__check_journal(L, 1);
+    struct hocket__lua_accounts *a = hocket__check_accounts(L, 2);
+    lua_settop(L, 2);
+    lua_setiuservalue(L, 1, 1);
+    j->accounts = a;
+    a->logged = j->kept != NULL;
+    return 0;
 }
 
 /* j:generation(n): each record from now on has it */
@@ -374,6 +461,9 @@ static int l_gc(lua_State *L)
     hocket__journal_free(j->journal);
     if (j->kept)
         hocket__kept_hooks(j->kept)->notice = NULL;
+    if (j->kept)
+        hocket__kept_hooks(j->kept)->left = NULL;
+    hocket__buf_deinit(&j->members);
     hocket__free(j->rt->alloc, j->waiting, j->cap_waiting * sizeof(*j->waiting));
     j->journal = NULL;
     j->waiting = NULL;
@@ -386,6 +476,7 @@ static const luaL_Reg methods[] = {
     { "append", l_append },
     { "next", l_next },
     { "wait", l_wait },
+    { "accounts", l_accounts },
     { "generation", l_generation },
     { "close", l_close },
     { "enter", l_enter },

@@ -9,6 +9,7 @@
  * only the detail is gone. Limits on it stand in the second half. No clock: time is an argument. */
 #pragma once
 
+#include "base/buf.h"
 #include "base/str.h"
 #include "core/usage.h"
 
@@ -180,3 +181,37 @@ void hocket__budget_take_back(
 
 /* From now on every agent makes one more call at most: its last answer. */
 void hocket__budget_stop(struct hocket__accounts *s);
+
+/* ---- change.c: changes as data -------------------------------------------------------- */
+
+/* What somebody does with accounts, so that a log can hold it and a replay do it again. */
+enum hocket__account_op {
+    HOCKET__ACCOUNT_OPEN = 1, /* below the account `id`, which may be the root */
+    HOCKET__ACCOUNT_CLOSE,
+    HOCKET__ACCOUNT_ADD,
+    HOCKET__ACCOUNT_LIMIT,
+    HOCKET__ACCOUNT_ASK,
+    HOCKET__ACCOUNT_KEEP,
+    HOCKET__ACCOUNT_SETTLE, /* `id`: the hold */
+    HOCKET__ACCOUNT_WARN,
+    HOCKET__ACCOUNT_LEFT, /* whoever did the others is gone: what is still open of them ends. Not for hocket__account_change */
+    HOCKET__ACCOUNT_OPS
+};
+
+struct hocket__account_change {
+    enum hocket__account_op op;
+    uint64_t id;
+    struct hocket__account_names names; /* OPEN */
+    struct hocket__usage_sum used;      /* ADD */
+    struct hocket__budget_spec limits;  /* LIMIT */
+    struct hocket__budget_ask ask;      /* ASK */
+    bool goes_on;                       /* SETTLE */
+};
+
+/* Appends it to *out, whose status says whether there was memory. */
+void hocket__account_change_write(const struct hocket__account_change *c, struct hocket__buf *out);
+/* Reads one that points into the text. False: it is none. */
+bool hocket__account_change_read(struct hocket__str text, struct hocket__account_change *out);
+/* Does it. Returns the account or the hold that it has opened; 0: none. */
+uint64_t hocket__account_change(
+    struct hocket__accounts *s, const struct hocket__account_change *c, int64_t now_ms);

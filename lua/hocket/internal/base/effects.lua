@@ -22,6 +22,42 @@ local effect, is_cancelled = kept.effect, fiber.cancelled
 --- The table of the run that is kept whose code runs now, for what modules keep for it; nil: none is.
 effects.here = kept.here
 
+--- What the running code of a tool or a step shares with all that it starts; nil: the code is the run's, or no run is kept.
+---@return {fiber: hocket.Fiber, run: hocket.Run, things: table[]}?
+function effects.within()
+  local context = fiber.context()
+  return type(context) == "table" and context.within or nil
+end
+
+--- The table of the run that is kept whose code runs, or the code of its tool or step; nil: none.
+---@return table?
+function effects.around()
+  local within = effects.within()
+  return kept.here() or within and within.run.here or nil
+end
+
+-- Also when it raises, or is cancelled: what it has made is told of.
+local function leave(within, ok, ...)
+  if within.things[1] then within.run:leave(within.things) end
+  if not ok then error((...), 0) end
+  return ...
+end
+
+--- Calls fn(...), the function of a tool or a step that is an effect: what it starts ends with it, and what it changes of the run is in
+--- the log.
+---@async
+---@param fn fun(...): ...
+---@param ... any
+---@return any ...
+function effects.call_within(fn, ...)
+  local context = fiber.context()
+  local run = type(context) == "table" and context.run
+  if not run or not run.here then return fn(...) end
+  local within = { fiber = fiber.self(), run = run, things = {} }
+  fiber.set_context(setmetatable({ within = within }, { __index = context }))
+  return leave(within, pcall(fn, ...))
+end
+
 --- Whether what the running code does to the world goes through a log: that of a run that is kept. Raises "cancelled" where such a run
 --- was left here (it is parked, or its host closes): whoever goes on with it comes to the same place, and does it then.
 ---@return boolean

@@ -22,10 +22,11 @@ labels.STRANGE, labels.PRIVATE = 7, 8
 ---@param above? hocket.Labels
 ---@param history? hocket.History One that goes on.
 ---@param later? boolean It began before that one had any, and is only now asked for.
+---@param tell? fun(bits: integer) Gives them to that one, in place of Labels:add.
 ---@return hocket.Labels
-function labels.new(above, history, later)
+function labels.new(above, history, later, tell)
   local bits = (above and not later and above.bits or 0) | (history and history:labels() or 0)
-  local made = setmetatable({ bits = 0, above = above, history = history }, Labels)
+  local made = setmetatable({ bits = 0, above = above, history = history, tell = tell }, Labels)
   if bits ~= 0 then made:add(bits) end
   return made
 end
@@ -53,7 +54,8 @@ function Labels:add(bits)
   while at do
     at.bits = at.bits | bits
     if at.history then at.history:labels(bits) end
-    at = at.above
+    if at.tell and bits & ~at.above.bits ~= 0 then at.tell(bits) end
+    at = not at.tell and at.above
   end
   return is_new
 end

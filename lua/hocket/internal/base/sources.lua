@@ -218,8 +218,7 @@ function sources.wrote(path)
   local view = run and (carried.here() or run.generation and run.generation.view)
   local rel = view and view:inside(path)
   if not rel then return end
-  run.wrote = run.wrote or {}
-  run.wrote[rel] = true
+  run:log("wrote", rel)
 end
 
 --- What `ask(path)` returns; of a run that is kept once in all lives of it (kept_sources).
@@ -239,7 +238,7 @@ sources.stale = kept_sources.stale
 --- Notes that the running run has let a program run, which may have written anything.
 function sources.ran()
   local run = current_run()
-  if run then run.programs = true end
+  if run and not run.programs then run:log "ran" end
 end
 
 return sources

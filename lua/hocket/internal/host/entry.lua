@@ -143,11 +143,12 @@ local wishes = {
   left_again = function(run) return messages.again(run) end,
   left_has_room = function(run) return messages.has_room(run) end,
   look = function(run) return run:look() end,
+  within = function(run, what, packed) return require("hocket.internal.run.changes").again(run, what, packed) end,
   tree = function(run) return json.encode(run:tree()) end,
 }
 
 --- Passes a wish on to the run that writes a journal. See hocket_run_answer, _change, _interrupt.
----@param wish "answer"|"change"|"consent"|"interrupt"|"left"|"left_again"|"left_has_room"|"look"|"mail"|"operator"|"say"|"signal"|"tree"
+---@param wish "answer"|"change"|"consent"|"interrupt"|"left"|"left_again"|"left_has_room"|"look"|"mail"|"operator"|"say"|"signal"|"tree"|"within"
 ---@param journal userdata
 ---@param a? string
 ---@param b? string

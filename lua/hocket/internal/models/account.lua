@@ -189,9 +189,15 @@ function account.ask(run, id, model, history, request, last)
   end
 end
 
--- Whoever waits for a hold to end looks again.
-local function wake(run)
+--- Whoever waits for a hold to end looks again.
+---@param run hocket.Run
+---@internal
+function account.wake_waiting(run)
   wake_all(run.waiting)
+end
+
+local function wake(run)
+  if run.waiting[1] then run:log "wake" end
 end
 
 account.wake = wake

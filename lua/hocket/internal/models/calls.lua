@@ -65,7 +65,10 @@ local function attempt(asker, one, history, again, made)
     if not fitted then return nil, wrong end
     request = fitted
   end
-  if here then return kept_call.attempt(asker, one, history, { request = request, again = again, made = made or 0, left = left(asker) }) end
+  if here or run and run.here then
+    local how = { request = request, again = again, made = made or 0, left = left(asker) }
+    return (here and kept_call.attempt or kept_call.within)(asker, one, history, how)
+  end
   local timeout = asker.deadline and math.max(left(asker), 0.001)
   if one.lacks then return nil, one.lacks end
   if one.keys then
@@ -95,6 +98,11 @@ local function is_key_refused(one, err)
   return one.keys and (err.http_status == 401 or err.http_status == 403 and err.message:lower():find "expire")
 end
 
+local function note_answer(run, one)
+  local simulated = one.simulated or false
+  if run and run.answered[one.id] ~= simulated then run:log("answered", one.id, simulated) end
+end
+
 -- Returns the call; or nil, the error and whether something was handed out.
 local function call_with_retries(one, history, asker)
   local made, renewed = 0, false
@@ -121,7 +129,7 @@ local function call_with_retries(one, history, asker)
   end
   if asker.hold then settle(asker, call) end
   asker.attempts, asker.answered_by = made + 1, one
-  if asker.run then asker.run.answered[one.id] = one.simulated or false end
+  note_answer(asker.run, one)
   asker.fallbacks = nil
   return call
 end

@@ -133,6 +133,14 @@ local function count(asker, counted, remembered)
   run.saved:count(account.ROOT, counted)
 end
 
+-- What whoever asked is given of an outcome that has no reply.
+local function failure(asker, result)
+  if result.raised then error(result.raised[1], 0) end
+  local err = system.error(result.err)
+  if result.begun == false then return nil, err end
+  return nil, err, setmetatable({ asker = asker, delay = result.delay, reason = result.reason, open = result.open }, Failed)
+end
+
 local function attempt(asker, one, history, how)
   local call, result
   local text, gone, remembered = effects.make("model", digest_of(one, history, how.request), function()
@@ -144,11 +152,21 @@ local function attempt(asker, one, history, how)
   if result.counted and asker.run then count(asker, result.counted, remembered) end
   if asker.observed then asker.observed.reused = remembered or nil end
   if gone or text == "" then effects.cancel() end
-  if result.raised then error(result.raised[1], 0) end
-  if result.reply then return call or recall(one, history, how.request, result) end
-  local err = system.error(result.err)
-  if result.begun == false then return nil, err end
-  return nil, err, setmetatable({ asker = asker, delay = result.delay, reason = result.reason, open = result.open }, Failed)
+  if result.reply and not result.raised then return call or recall(one, history, how.request, result) end
+  return failure(asker, result)
+end
+
+--- An attempt of code of a tool or a step: the call is part of that effect, and only what it used is in the log by itself.
+---@async
+---@param asker hocket.Asker
+---@param one hocket.Model
+---@param history hocket.History
+---@param how {request: hocket.Request, again: boolean, made: integer, left?: number}
+function kept_call.within(asker, one, history, how)
+  local result, call = make(one, history, asker, how)
+  if result.counted then asker.run.accounts:count(asker.account, result.counted) end
+  if call then return call end
+  return failure(asker, result)
 end
 
 -- A project that has used up its day.

@@ -2,6 +2,7 @@
 --- reads it later, in this process. Else a page that one agent has read would come to the next as a note of the project's.
 ---
 --- Of a program nobody knows what it wrote: its labels are those of the whole folder from then on.
+local fiber = require "hocket.internal.core.fiber"
 local labels = require "hocket.internal.base.labels"
 
 local file_labels = {}
@@ -11,19 +12,15 @@ local MAX_FILES = 10000
 
 local roots = {} -- by the root's path: { files = {path -> bits}, count, all = bits of any of them, folder = bits of whatever is there }
 
-local function of_root(root)
-  local dir = root:dir()
+local function of_dir(dir)
   roots[dir] = roots[dir] or { files = {}, count = 0, all = 0, folder = 0 }
   return roots[dir]
 end
 
---- A conversation has written a file.
----@param root hocket.Root
----@param path string
----@param bits integer Its labels.
-function file_labels.wrote(root, path, bits)
-  bits = bits & labels.STRANGE
-  local known = of_root(root)
+local changes = {}
+
+function changes.wrote(dir, path, bits)
+  local known = of_dir(dir)
   if bits == 0 and not known.files[path] then return end
   if not known.files[path] then known.count = known.count + 1 end
   known.files[path] = (known.files[path] or 0) | bits
@@ -34,27 +31,64 @@ function file_labels.wrote(root, path, bits)
   end
 end
 
+function changes.moved(dir, from, to, bits)
+  local known, below = of_dir(dir), {}
+  for path, had in pairs(known.files) do
+    if path == from or path:sub(1, #from + 1) == from .. "/" then below[to .. path:sub(#from + 1)] = had end
+  end
+  for path, had in pairs(below) do changes.wrote(dir, path, had) end
+  changes.wrote(dir, to, bits)
+end
+
+function changes.wrote_anywhere(dir, bits)
+  local known = of_dir(dir)
+  known.folder, known.all = known.folder | bits, known.all | bits
+end
+
+--- Makes a change: see hocket.internal.run.changes.
+---@param what "wrote"|"moved"|"wrote_anywhere"
+---@param dir string
+---@param ... any
+---@internal
+function file_labels.change(what, dir, ...)
+  changes[what](dir, ...)
+end
+
+-- What changes nothing is not told.
+local function change(what, dir, ...)
+  local context = fiber.context()
+  local run = type(context) == "table" and context.run
+  if not run or not run.here then return changes[what](dir, ...) end
+  run:log("files", what, dir, ...)
+end
+
+--- A conversation has written a file.
+---@param root hocket.Root
+---@param path string
+---@param bits integer Its labels.
+function file_labels.wrote(root, path, bits)
+  local dir = root:dir()
+  bits = bits & labels.STRANGE
+  if bits ~= 0 or roots[dir] and roots[dir].files[path] then change("wrote", dir, path, bits) end
+end
+
 --- A conversation has moved a file, or a folder with all in it.
 ---@param root hocket.Root
 ---@param from string
 ---@param to string
 ---@param bits integer
 function file_labels.moved(root, from, to, bits)
-  local known, below = of_root(root), {}
-  for path, had in pairs(known.files) do
-    if path == from or path:sub(1, #from + 1) == from .. "/" then below[to .. path:sub(#from + 1)] = had end
-  end
-  for path, had in pairs(below) do file_labels.wrote(root, path, had) end
-  file_labels.wrote(root, to, bits)
+  local dir = root:dir()
+  bits = bits & labels.STRANGE
+  if bits ~= 0 or roots[dir] and roots[dir].all ~= 0 then change("moved", dir, from, to, bits) end
 end
 
 --- A program may have written anywhere.
 ---@param root hocket.Root
 ---@param bits integer
 function file_labels.wrote_anywhere(root, bits)
-  local known = of_root(root)
   bits = bits & labels.STRANGE
-  known.folder, known.all = known.folder | bits, known.all | bits
+  if bits ~= 0 then change("wrote_anywhere", root:dir(), bits) end
 end
 
 --- The labels of a file, and of those that lie below it.

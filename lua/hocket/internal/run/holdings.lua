@@ -39,6 +39,30 @@ local function document_told(document, is_first)
     text = is_first and document:render() or nil, filled = is_first and json.encode(document:slots()) or nil }
 end
 
+--- What the result tells of one that was made by code of a tool or a step, as data.
+---@param run hocket.Run
+---@param kind "boards"|"documents"
+---@param thing any
+---@return table
+function holdings.told(run, kind, thing)
+  if kind == "boards" then return board_told(thing) end
+  return document_told(thing, #run.documents == 0 or run.documents[1]:number() > thing:number())
+end
+
+--- What was told stands in for it, at its place.
+---@param run hocket.Run
+---@param kind "boards"|"documents"
+---@param told table
+---@return table
+function holdings.stand_in(run, kind, told)
+  local list, at = run[kind], 1
+  while list[at] and list[at]:number() < told.own do at = at + 1 end
+  local one = setmetatable(told, kind == "boards" and Board or Document)
+  table.insert(list, at, one)
+  if told.planned then shortfall.expect(run, one) end
+  return one
+end
+
 -- ---- What brings one that is made again to what it was ------------------------------------------
 
 local function created(board, tasks)

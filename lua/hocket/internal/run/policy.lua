@@ -85,9 +85,9 @@ end
 --- What the operator says.
 ---@return string?
 function policy.operator()
-  local here = effects.here()
-  if not here then return system.getenv "HOCKET_APPROVE" end
-  local own = own_of(here)
+  local here = effects.around()
+  local own = here and own_of(here)
+  if not own or own.operator == nil and not effects.here() then return system.getenv "HOCKET_APPROVE" end
   if own.operator == nil then own.operator = sources.variable "HOCKET_APPROVE" or false end
   return own.operator or nil
 end
@@ -96,7 +96,7 @@ end
 ---@param here? table The run (effects.here), for who is outside of it.
 ---@return table[]?
 function policy.bound(here)
-  here = here or effects.here()
+  here = here or effects.around()
   return here and here.policy and here.policy.bound
 end
 
@@ -181,7 +181,7 @@ end
 ---@param here? table
 ---@return hocket.PolicyLayer[]?
 function policy.people(here)
-  here = here or effects.here()
+  here = here or effects.around()
   return here and here.policy and here.policy.people
 end
 

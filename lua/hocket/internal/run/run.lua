@@ -2,8 +2,11 @@
 local account = require "hocket.internal.models.account"
 local budget_wait = require "hocket.internal.base.lazy" "hocket.internal.run.budget_wait"
 local caught = require "hocket.internal.base.caught"
+local changes = require "hocket.internal.run.changes"
+local effects = require "hocket.internal.base.effects"
 local accounts = require "hocket.internal.core.account"
 local fiber = require "hocket.internal.core.fiber"
+local holdings = require "hocket.internal.base.lazy" "hocket.internal.run.holdings"
 local journal = require "hocket.internal.core.journal"
 local json = require "hocket.json"
 local kept = require "hocket.internal.core.kept"
@@ -30,6 +33,7 @@ end
 ---@field options table What the caller asked for: model, models, max_turns, timeout, variables …
 ---@field files hocket.Media[] What was given with the request: for scripts, which hand it on.
 ---@field durable boolean It has a log.
+---@field package here table|false What modules keep for it (hocket.internal.base.effects), where it has a log.
 ---@field looks integer How often it was told that its project's budget may be another one: see Run:look. No part of its log.
 ---@field package sessions? table<string, hocket.Session> By operation, where somebody wants to see what is said to models.
 ---@field package observer hocket.Observer|false Who notes what its trace needs (internal/telemetry); nearly always nobody.
@@ -60,11 +64,13 @@ function run.new(spec)
     alike = setmetatable({}, { __mode = "k" }), -- by agent: what its sessions send alike, and with which toolset
     questions = {}, asked = 0, always = {},
     answered = {}, -- by id: whether the model that answered is a simulated one
-    durable = kept.here() ~= nil,
+    here = kept.here() or false, durable = kept.here() ~= nil,
+    inputs = 0,
     accounts = accounts.new(), waiting = {}, -- who waits for a model call to end
     at_work = {}, -- by operation: agents at work
   }, Run)
   made.adopted = setmetatable({}, { __mode = "k" })
+  if made.durable then made.journal:accounts(made.accounts) end
   by_journal[made.journal] = made
   if made.options.priority ~= nil and not is_priority(made.options.priority) then
     error({ code = "invalid", message = ("bad option 'priority' (a whole number from -100 to 100 expected, got %s)"):format(tostring(made.options.priority)) }, 0)
@@ -328,12 +334,14 @@ function Run:delta_sink(agent, op)
   return function(kind, text) delta(self.journal, kind, text, agent, op) end
 end
 
-local function take(self, list, thing)
+local function take(self, kind, thing)
   if not thing or self.adopted[thing] then return end
-  local number = (self.numbers[list] or 0) + 1
-  self.numbers[list], self.adopted[thing] = number, true
+  local number, list = self:log("thing", kind), self[kind]
+  self.adopted[thing] = true
   list[#list + 1] = thing
   thing:attach(self.journal, number) -- ids of tasks and versions are each one's own: events say whose
+  local within = effects.within()
+  if within then table.insert(within.things, { kind = kind, thing = thing }) end
 end
 
 -- Takes one out of those that the result tells of.
@@ -346,8 +354,31 @@ end
 --- Makes a board's or document's changes events of this run, and part of its result.
 ---@param things {board?: hocket.Board, document?: hocket.Document}
 function Run:adopt(things)
-  take(self, self.boards, things.board)
-  take(self, self.documents, things.document)
+  take(self, "boards", things.board)
+  take(self, "documents", things.document)
+end
+
+-- What the result tells of one that code of a tool or a step has made: nobody changes it any more. A replay does not make it.
+local function hand_over(self, things, thing)
+  for i, one in ipairs(things) do
+    if one.thing == thing then
+      table.remove(things, i)
+      let_go(self[one.kind], thing)
+      local told = holdings.told(self, one.kind, thing)
+      told.planned = let_go(self.plans or {}, thing) ~= nil or nil
+      return told, one.kind
+    end
+  end
+end
+
+--- A tool's or a step's function has ended: what it has made ends with it.
+---@param things {kind: "boards"|"documents", thing: any}[]
+---@internal
+function Run:leave(things)
+  while things[1] do
+    local told, kind = hand_over(self, things, things[1].thing)
+    self:log("told", kind, told)
+  end
 end
 
 --- A board and a document were made for the agent at work, and end with it.
@@ -364,6 +395,16 @@ end
 ---@param board hocket.Board
 ---@param document? hocket.Document
 function Run:release(board, document)
+  local within = effects.within()
+  if not within then return self:rest(board, document) end
+  local told_board, told_document = hand_over(self, within.things, board), document and hand_over(self, within.things, document)
+  self:log("released", told_board, told_document or nil)
+end
+
+---@param board table
+---@param document? table
+---@internal
+function Run:rest(board, document)
   local rested = self.rested or {}
   self.rested = rested
   rested[#rested + 1] = { board = board, document = document }
@@ -456,8 +497,17 @@ end
 --- The number of a new operation: one agent at work.
 ---@return string
 function Run:operation()
-  self.operations = self.operations + 1
-  return numbered("o", self.operations)
+  return numbered("o", self:log("number", "operations"))
+end
+
+--- Changes the run as hocket.internal.run.changes says. In a run that is kept its log has what code of a tool or a step changes, which a
+--- replay does not run.
+---@param what string
+---@param ... any Data.
+---@return any
+---@internal
+function Run:log(what, ...)
+  return changes.make(self, what, ...)
 end
 
 -- Lists as JSON, made one.
@@ -489,10 +539,17 @@ local HANDED_OUT = 64
 ---@param reply hocket.Reply
 function Run:hand_out(reply)
   if reply.cut.reason == "stopped" or not reply.text:find "%S" then return end
+  self:log("handed_out", reply.text, reply.cut)
+end
+
+---@param text string
+---@param cut hocket.Cut
+---@internal
+function Run:keep_handed_out(text, cut)
   local list = self.handed_out or {}
   self.handed_out = list
   if #list >= HANDED_OUT then table.remove(list, 1) end
-  list[#list + 1] = { text = reply.text, cut = reply.cut }
+  list[#list + 1] = { text = text, cut = cut }
 end
 
 --- Bytes from which on a text that stands in another one is taken to be from there.

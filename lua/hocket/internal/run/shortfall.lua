@@ -27,10 +27,18 @@ local function number_of(op)
   return tonumber(op:sub(2)) or 0
 end
 
-local function add(run, entry)
+--- Adds an entry to the list of a run.
+---@param run hocket.Run
+---@param entry hocket.Shortfall
+---@internal
+function shortfall.add(run, entry)
   local list = run.failures or {}
   run.failures = list
   if #list < MAX then list[#list + 1] = entry end
+end
+
+local function add(run, entry)
+  run:log("failure", entry)
 end
 
 -- Tasks of a plan are told of by their plan.
@@ -61,10 +69,19 @@ end
 --- One has succeeded: what it failed at before, for the same caller, it was asked for again.
 ---@param step hocket.Step
 function shortfall.succeeded(step)
-  local list = step.run.failures
+  step.run:log("made_good", step.def.name, caller_of(step), step.op)
+end
+
+---@param run hocket.Run
+---@param agent string
+---@param caller string
+---@param op string
+---@internal
+function shortfall.made_good(run, agent, caller, op)
+  local list = run.failures or {}
   for i = #list, 1, -1 do
     local one = list[i]
-    if (one.of or one.agent) == step.def.name and one.caller == caller_of(step) and (one.op == step.op or number_of(step.op) > one.after) then
+    if (one.of or one.agent) == agent and one.caller == caller and (one.op == op or number_of(op) > one.after) then
       table.remove(list, i)
       return
     end

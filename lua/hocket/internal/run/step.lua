@@ -26,8 +26,8 @@ local function again(name, fn, opts, id)
     end
   end
   return function()
-    local outcome = table.pack(opts.reconcile(id))
-    if outcome.n == 0 or outcome[1] == nil and outcome[2] == nil then return fn(id) end
+    local outcome = table.pack(effects.call_within(opts.reconcile, id))
+    if outcome.n == 0 or outcome[1] == nil and outcome[2] == nil then return effects.call_within(fn, id) end
     return table.unpack(outcome, 1, outcome.n)
   end
 end
@@ -49,5 +49,5 @@ return function(name, fn, opts)
   check(name, fn, opts)
   local id = effects.id()
   if not id then return fn(system.token(32)) end
-  return settled(effects.run("step", asked(name, opts), function() return fn(id) end, { again = again(name, fn, opts or {}, id) }))
+  return settled(effects.run("step", asked(name, opts), function() return effects.call_within(fn, id) end, { again = again(name, fn, opts or {}, id) }))
 end

@@ -26,7 +26,7 @@ function scope.rules(step)
   local layers, err = step.above and step.above.rules, nil
   if not layers then
     layers = nothing -- as the operator and the run mostly say
-    if step.run.options.approve ~= nil or step.run.options.rules or effects.here() or system.getenv "HOCKET_APPROVE" then layers, err = policy.of_run(step.run.options) end
+    if step.run.options.approve ~= nil or step.run.options.rules or effects.around() or system.getenv "HOCKET_APPROVE" then layers, err = policy.of_run(step.run.options) end
     if not layers then return nil, err end
     local wrong = #layers > 0 and rule_check.of_run(step, layers)
     if wrong then return nil, wrong end
@@ -48,6 +48,13 @@ local function history_of(step)
   return step.history or opts.history or opts.memory and opts.memory[step.def]
 end
 
+-- What an agent in a tool or a step has read its caller has read, who is not in there.
+local function teller(step)
+  local within, above = step.within, step.above
+  if not within or above and above.within == within then return nil end
+  return function(bits) step.run:log("labels", above and above.op, bits) end
+end
+
 --- The labels of its conversation, which are those of the callers at first. Most have none and no tool that could give
 --- them one: they are made when they are asked for.
 ---@param step hocket.Step
@@ -56,7 +63,7 @@ function scope.labels(step)
   if step.labels then return step.labels end
   local run = step.run
   run.labels = run.labels or labels.new()
-  step.labels = labels.new(step.above and scope.labels(step.above) or run.labels, history_of(step), true)
+  step.labels = labels.new(step.above and scope.labels(step.above) or run.labels, history_of(step), true, teller(step))
   return step.labels
 end
 
@@ -70,7 +77,7 @@ function scope.inherit(step)
   local callers, history = step.run.labels, history_of(step)
   if step.above then callers = step.above.labels end
   if callers and callers.bits ~= 0 then
-    step.labels = labels.new(callers, history)
+    step.labels = labels.new(callers, history, false, teller(step))
   elseif history and history:labels() ~= 0 then
     scope.labels(step)
   end

@@ -59,7 +59,7 @@ local function outside(one, fn, args, context, intent)
     marks[#marks + 1] = label
   end
   if one.recall then context.keep = function(data) kept = data end end
-  local ok, value, err = pcall(fn, args, context, intent)
+  local ok, value, err = pcall(effects.call_within, fn, args, context, intent)
   context.mark, context.keep = mark, keep
   if ok and value ~= nil and type(value) ~= "string" then ok, value = pcall(to_text, value) end
   if not ok then return as_data(false, nil, value, marks, kept) end

@@ -125,7 +125,7 @@ function toolset.tools(env)
   local notes
   notes, err = memory.open { name = def.memory.name, scope = def.memory.scope, folder = folder_of(def), model = def.memory.model, project = root:dir(), agent = def.name }
   if not notes then return nil, err end
-  if notes.folder then env.run.guarded[notes.folder] = true end
+  if notes.folder then env.run:log("guarded", notes.folder) end
   env.notes, env.watched = (env.notes or "") .. NOTES, true
   return make(notes, env)
 end

@@ -182,7 +182,7 @@ function skills.tools(env)
   local by_name, made, runs = {}, {}, false
   for _, one in ipairs(list) do
     by_name[one.name], runs = one, runs or one.scripts
-    env.run.guarded[one.dir] = true
+    env.run:log("guarded", one.dir)
   end
   local text, left = list_of(list)
   if #left > 0 then warn(("%d skills do not fit into the prompt: %s"):format(#left, table.concat(left, ", "))) end

@@ -2,6 +2,7 @@
 --- are made by orchestrate.lua alone.
 local account = require "hocket.internal.models.account"
 local agent_session = require "hocket.internal.work.agent_session"
+local scope = require "hocket.internal.base.lazy" "hocket.internal.session.scope"
 local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steering"
 
 ---@class hocket.Step
@@ -17,6 +18,7 @@ local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steeri
 ---@field package deepest integer How many may.
 ---@field package allowed? table<string, boolean> What the callers grant.
 ---@field package rules? table[] Layers of rules that it is bound by: the callers', then its own.
+---@field package within? table The tool's or step's function that it works for: see effects.within.
 ---@field package labels? hocket.Labels Of its conversation, once they have been asked for.
 ---@field history? hocket.History Its conversation, once its session is there.
 ---@field package around? table What is around it: its advisors, team, router, handoff.
@@ -90,6 +92,12 @@ end
 ---@param ... any
 function Step:tell(type, ...)
   self.writer:write(type, ...)
+end
+
+--- Somebody that its tool has asked has read what has these labels, and so has its conversation.
+---@param bits integer
+function Step:add_labels(bits)
+  scope.labels(self):add(bits)
 end
 
 --- Its own part is over: others go on.
