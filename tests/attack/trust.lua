@@ -4,7 +4,7 @@ local attack = require "attack"
 local fs = require "hocket.fs"
 local journal = require "hocket.internal.core.journal"
 local operations = {
-  run = require "hocket.internal.runner.run_target", check = require "hocket.internal.commands.check", sim = require "hocket.internal.commands.sim",
+  run = require "hocket.internal.runner.run_target", check = require("hocket.internal.commands.check").check, sim = require("hocket.internal.commands.sim").sim,
 }
 local system = require "hocket.internal.core.system"
 

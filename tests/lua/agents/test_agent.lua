@@ -532,7 +532,7 @@ end)
 -- ---- hocket check --------------------------------------------------------------------------------
 
 t.test("check finds what is broken in agents and scripts", function()
-  local check = require "hocket.internal.commands.check"
+  local check = require("hocket.internal.commands.check").check
   local dir <close> = t.dir()
   dir:write("agents/a.md", frontmatter "name: a")
   dir:write("main.lua", "#!/usr/bin/env hocket\nreturn 1")

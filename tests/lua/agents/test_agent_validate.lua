@@ -4,7 +4,7 @@ local t = require "harness"
 local hocket = require "hocket"
 local agent = require "hocket.agent"
 local bounds = require "hocket.internal.agents.bounds"
-local check = require "hocket.internal.commands.check"
+local check = require("hocket.internal.commands.check").check
 local json = require "hocket.json"
 require "hocket.internal.runner.builtins"
 

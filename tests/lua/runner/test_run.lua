@@ -510,7 +510,7 @@ t.test("the travel example, end to end", function()
 end)
 
 t.test("all examples are well", function()
-  local check = require "hocket.internal.commands.check"
+  local check = require("hocket.internal.commands.check").check
   local examples = hocket.fs.list(here .. "/../../../examples")
   for _, name in ipairs(examples) do
     local result, err = check { paths = { here .. "/../../../examples/" .. name } }

@@ -1,4 +1,4 @@
---- `hocket check PATH…`: agents and scripts, without a model call.
+--- `hocket check PATH…`: agents and scripts, without a model call; and the keys of agents for its help.
 local agents = require "hocket.agent"
 local bounds = require "hocket.internal.agents.bounds"
 local cases = require "hocket.internal.base.lazy" "hocket.internal.eval.cases"
@@ -11,6 +11,8 @@ local project = require "hocket.internal.agents.project"
 local sources = require "hocket.internal.base.sources"
 local tree = require "hocket.internal.base.tree"
 local validate = require "hocket.internal.runner.validate"
+
+local commands = {}
 
 -- ---- Agents -----------------------------------------------------------------------------------
 
@@ -125,7 +127,7 @@ local function text_of(result, args)
 end
 
 ---@param args {paths: string[], graph?: boolean, verbose?: boolean, json?: boolean} json: false leaves out what only that shows.
-return function(args)
+function commands.check(args)
   local found = { hints = true, scripts = 0, problems = json.array {}, teams = {} }
   for _, path in ipairs(args.paths) do check_path(path, found) end
   local result = { agents = 0, scripts = found.scripts, cases = found.cases, skills = found.skills or 0, problems = found.problems, teams = json.array {}, defs = {} }
@@ -139,3 +141,27 @@ return function(args)
   result.text = text
   return result
 end
+
+-- ---- Keys -------------------------------------------------------------------------------------------
+
+local function line_of_key(key)
+  local more = {}
+  if key.unit then more[#more + 1] = key.unit end
+  if key.default then more[#more + 1] = "default " .. key.default end
+  return ("  %-24s %s\n  %-24s   %s%s"):format(key.name, key.doc, "", key.kind,
+    #more > 0 and (" (%s)"):format(table.concat(more, "; ")) or "")
+end
+
+--- The keys of an agent's front matter, for `hocket check --help`.
+function commands.keys()
+  local result, lines = { groups = agents.keys() }, {}
+  for _, group in ipairs(result.groups) do
+    lines[#lines + 1] = group.title
+    for _, key in ipairs(group.keys) do lines[#lines + 1] = line_of_key(key) end
+    lines[#lines + 1] = ""
+  end
+  result.text = table.concat(lines, "\n")
+  return result
+end
+
+return commands

@@ -1,8 +1,14 @@
---- `hocket show`: one run, as its records tell it.
+--- One run of the store: `hocket show` as its records tell it, `hocket show --html` as a page, `hocket watch` as it goes on.
+local base64 = require "hocket.internal.base.base64"
+local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local result_of = require "hocket.internal.run.result_of"
+local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 local story = require "hocket.internal.commands.story"
+local system = require "hocket.internal.core.system"
+
+local commands = {}
 
 -- One that workers gave up has no record of its end: it was nobody's when it ended.
 local function tell_end(row, told)
@@ -18,7 +24,7 @@ end
 --- The run's row, and what hocket.Story:result gives; `records`: how many there are.
 ---@async
 ---@param args {id: string, at?: integer, agent?: string} at: as it stood at this record; agent: whose transcript alone.
-return function(args)
+function commands.show(args)
   local row, err = stored.find(args.id)
   if not row then return nil, err end
   if args.at ~= nil and (math.type(args.at) ~= "integer" or args.at < 1) then
@@ -44,3 +50,78 @@ return function(args)
   end
   return result
 end
+
+--- The run is data: no `<` stands in it as such, so that nothing of it ends the element that it is in. Scripts and styles are those whose hashes
+--- stand at the head, and nothing is loaded or sent.
+local HEAD = [[
+<!doctype html><!-- hocket run -->
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-%s'; style-src 'sha256-%s'; img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>run %s · hocket</title>
+<style>%s</style>
+</head>
+<body>
+<div id="page"></div>
+<noscript>This page shows a run of hocket, and needs JavaScript for it.</noscript>
+<script type="application/json" id="hocket-run">{"run":%s,"records":[]]
+
+local TAIL = [[]}</script>
+<script type="module">%s</script>
+</body>
+</html>
+]]
+
+local function hash(text)
+  return base64.encode((system.digest(text):gsub("%x%x", function(byte) return string.char(tonumber(byte, 16)) end)))
+end
+
+--- What stands in a page that holds one run, before its records and behind them.
+---@async
+---@param args {id: string, script: string, style: string}
+function commands.page(args)
+  local row, err = stored.find(args.id)
+  if not row then return nil, err end
+  local run = stored.describe(row, true)
+  run.owner = nil
+  local told = json.encode(run):gsub("<", "\\u003c")
+  return { id = row.id, head = HEAD:format(hash(args.script), hash(args.style), row.id, args.style, told), tail = TAIL:format(args.script) }
+end
+
+-- It looks into the store again and again, as the process that has the run may be any, or none.
+
+--- Records of one answer; seconds between two looks.
+local PAGE, AGAIN = 200, 0.2
+
+local over = { done = true, failed = true, cancelled = true }
+
+-- As text each, as they may be anything; without `json` what is not even text.
+local function texts(page)
+  local list = json.array {}
+  for i, one in ipairs(page) do list[i] = { seq = one.seq, json = utf8.len(one.json) and one.json or nil } end
+  return list
+end
+
+--- What a run has told behind a record, and how it stands; waits while there is nothing new. The row is read before the records: where it says that the run has ended, all of them are there.
+---@async
+---@param args {id: string, after: integer, state?: string, wait?: number} state: as it was told last; wait: seconds, at most.
+function commands.follow(args)
+  local due = fiber.now() + (args.wait or 0)
+  while true do
+    local row, err = stored.find(args.id)
+    if not row then return nil, err end
+    local page, more = store.records(row.id, args.after + 1, PAGE)
+    if not page then return nil, more end
+    local state = stored.state(row)
+    if #page > 0 or state ~= args.state or fiber.now() >= due then
+      return { run = stored.describe(row, true), records = texts(page), more = more, over = over[state] and not more or false }
+    end
+    fiber.sleep(AGAIN)
+  end
+end
+
+return commands

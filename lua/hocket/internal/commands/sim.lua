@@ -1,8 +1,11 @@
---- `hocket sim SCRIPT`: serves a scripted model to anybody on this machine, until it is cancelled.
+--- `hocket sim SCRIPT`: serves a scripted model to anybody on this machine, until it is cancelled; and what faults it can have.
+local sim_faults = require "hocket.internal.sim.faults"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
 local sim = require "hocket.sim"
 local trust = require "hocket.internal.runner.trust"
+
+local commands = {}
 
 -- A script is what was named; of a project it is its sim.lua, which its folder has to be trusted for.
 local function script_of(path)
@@ -18,7 +21,7 @@ end
 ---@async
 ---@param args {script?: string, port?: integer, latency?: number, pause?: number, fault?: string, fault_rate?: number, seed?: integer, retry_after?: number}
 ---@param journal userdata
-return function(args, journal)
+function commands.sim(args, journal)
   local script, err
   if args.script then
     local path
@@ -39,3 +42,12 @@ return function(args, journal)
   local closing <close> = setmetatable({}, { __close = served.close })
   while true do fiber.sleep(86400) end
 end
+
+--- The faults of the scripted model, for `hocket sim --help`.
+function commands.faults()
+  local list = {}
+  for i, fault in ipairs(sim_faults.list) do list[i] = { name = fault.name, kind = fault.kind, text = fault.text } end
+  return { faults = list, text = sim_faults.help() }
+end
+
+return commands

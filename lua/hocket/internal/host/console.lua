@@ -404,4 +404,14 @@ function console.new(acts, watch)
   return setmetatable({ acts = acts, watch = watch }, Console)
 end
 
+--- A command of `hocket attach` given from inside: { line = "runs" } -> { text, value }.
+---@async
+---@param args {line: string}
+---@return {text: string, value: any}?
+---@return hocket.Error?
+function console.command(args)
+  if type(args.line) ~= "string" then return nil, { code = "invalid", message = "expected {\"line\":\"help\"}" } end
+  return console.new(true):give(args.line)
+end
+
 return console

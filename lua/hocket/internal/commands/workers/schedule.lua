@@ -66,7 +66,7 @@ end
 local function check_script(target)
   local path = target:find "%.lua$" and target or target .. "/main.lua"
   if not sources.info(path) then return true end
-  local ok, err = check { paths = { path }, json = false }
+  local ok, err = check.check { paths = { path }, json = false }
   return ok and true, err
 end
 

@@ -1,9 +1,13 @@
---- `hocket wait`: what a run came to, once it has ended, whoever does it.
+--- `hocket wait`: what a run came to, once it has ended, whoever does it. `hocket cancel`: ends it for good, with what it has asked
+--- others for.
+local cancel = require "hocket.internal.run.cancel"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local outcome = require "hocket.internal.commands.workers.outcome"
 local stored = require "hocket.internal.commands.stored"
 local system = require "hocket.internal.core.system"
+
+local commands = {}
 
 --- Seconds between two looks.
 local AGAIN = 0.2
@@ -94,7 +98,7 @@ end
 
 ---@async
 ---@param args {id: string, timeout?: number}
-return function(args)
+function commands.wait(args)
   local row, err = stored.find(args.id)
   local self = { timeout = args.timeout, due = args.timeout and fiber.now() + args.timeout }
   while row do
@@ -106,3 +110,26 @@ return function(args)
   end
   return nil, err
 end
+
+--- Seconds that a process that has it is given to say so.
+local PATIENCE = 5
+
+---@async
+---@param args {id: string}
+function commands.cancel(args)
+  local row, err = stored.find(args.id)
+  if not row then return nil, err end
+  local how
+  how, err = cancel.run(row.id)
+  if not how then return nil, err end
+  local due = fiber.now() + PATIENCE
+  while how == "told" and fiber.now() < due do
+    fiber.sleep(AGAIN / 2)
+    row, err = stored.find(row.id)
+    if not row then return nil, err end
+    if over[row.state] then how = row.state end
+  end
+  return { id = row.id, state = how == "told" and stored.state(row) or how, told = how == "told" or nil }
+end
+
+return commands

@@ -7,7 +7,6 @@ local api_runs = require "hocket.internal.endpoints.api.runs"
 local cancel_run = require("hocket.internal.run.cancel").run
 local json = require "hocket.json"
 local say = require "hocket.internal.commands.say"
-local signal = require "hocket.internal.commands.signal"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 
@@ -84,7 +83,7 @@ local function post_say(server, request)
   if not body then return nil, err end
   local run, row, wrong = find(server, request.params.id)
   if wrong then return nil, wrong end
-  if not run then return by_store(server, row, say, { id = row.id, to = body.agent, text = body.text }) end
+  if not run then return by_store(server, row, say.say, { id = row.id, to = body.agent, text = body.text }) end
   if not run:live() then return nil, { code = "state", message = "the run has ended" } end
   local id
   id, err = run:say(body.text, body.agent)
@@ -97,7 +96,7 @@ local function post_signal(server, request)
   if not body then return nil, err end
   local run, row, wrong = find(server, request.params.id)
   if wrong then return nil, wrong end
-  if not run then return by_store(server, row, signal, { id = row.id, name = body.name, value = body.value }) end
+  if not run then return by_store(server, row, say.signal, { id = row.id, name = body.name, value = body.value }) end
   if not run:begun() then return nil, { code = "state", message = "the run has ended" } end
   local ok
   ok, err = run:signal(body.name, body.value)
