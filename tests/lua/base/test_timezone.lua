@@ -1,7 +1,6 @@
 --- Time zones against date(1), which reads the same data.
 local t = require "harness"
 local fs = require "hocket.internal.core.fs"
-local local_zone = require "hocket.internal.base.local_zone"
 local process = require "hocket.process"
 local timezone = require "hocket.internal.base.timezone"
 
@@ -106,7 +105,7 @@ end)
 -- A machine: the variable, where /etc/localtime leads to (a copy stays where it is), what stands in it and in /etc/timezone.
 local function here(variable, link, timezone_file, data)
   local files = { ["/etc/timezone"] = timezone_file, ["/etc/localtime"] = data }
-  return local_zone.name {
+  return timezone.here {
     getenv = function(name) return name == "TZ" and variable or nil end,
     real = function(path)
       if path == "/etc/localtime" then return link end

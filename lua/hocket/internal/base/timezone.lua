@@ -4,6 +4,7 @@
 ---     local offset, from, to = zone:at(t)        at the moment t clocks are so many seconds ahead of UTC, from `from` until before `to`
 ---
 --- Moments are whole seconds since 1970, UTC. What comes after the last change in the file follows the rule at its end.
+local files = require "hocket.internal.core.fs"
 local fs = require "hocket.fs"
 local system = require "hocket.internal.core.system"
 
@@ -254,6 +255,81 @@ function Zone:text(t)
   local year, month, day = timezone.date(wall // DAY)
   local of_day = wall % DAY
   return ("%04d-%02d-%02d %02d:%02d"):format(year, month, day, of_day // 3600, of_day // 60 % 60)
+end
+
+-- ---- This machine's own -------------------------------------------------------------------------------
+-- That of TZ, of the link /etc/localtime, of /etc/timezone. It is never guessed, since what goes into a store is read on other
+-- machines and for years: where none of them names a zone a person has to.
+
+local LINK, FILE = "/etc/localtime", "/etc/timezone"
+--- Seconds in which two zones that are the same have the same clocks.
+local SAME = 2 * 366 * 86400
+
+local function nameless(message, ...)
+  local mend = "; say whose clocks count, as in --tz Europe/Berlin, or --tz UTC"
+  return nil, system.error { code = "invalid", message = message:format(...) .. mend }
+end
+
+-- Of a path below a folder of zones what is below it. The data may be there a second time, for clocks as POSIX has them.
+local function name_below(machine, path)
+  for _, folder in ipairs(path and timezone.folders() or {}) do
+    folder = (machine.real(folder) or folder) .. "/"
+    if path:sub(1, #folder) == folder then return (path:sub(#folder + 1):gsub("^posix/", "")) end
+  end
+end
+
+local function named(name, place)
+  local zone, err = timezone.open(name)
+  if zone then return zone.name end
+  return nameless("%s names this machine's time zone, but %s", place, err.message)
+end
+
+-- As tzset(3) reads it; a rule ("CET-1CEST") is no name that others know.
+local function of_variable(machine, value)
+  local text = value:gsub("^:", "")
+  local name = text:sub(1, 1) == "/" and name_below(machine, machine.real(text)) or text:gsub("^posix/", "")
+  if name:find "^UTC[+-]?00?$" then return "UTC" end
+  if timezone.open(name) then return name end
+  return nameless("TZ is '%s', and there is no time zone of that name here", (value:sub(1, 80):gsub("[^ -~]", "?")))
+end
+
+local function agree(a, b, from)
+  local at = from
+  while at < from + SAME do
+    local x, _, x_to = a:at(at)
+    local y, _, y_to = b:at(at)
+    if x ~= y then return false end
+    at = math.min(x_to, y_to)
+  end
+  return true
+end
+
+-- What was written there by whoever set the machine up. In a container it may be the image's, while the clocks' file is the machine's.
+local function of_file(machine)
+  local name = (machine.read(FILE, 256) or ""):match "^%s*(%S+)%s*$"
+  local data = machine.read(LINK, timezone.MAX_FILE)
+  if not name then
+    if data then return nameless("this machine's time zone has no name (%s is no link to one)", LINK) end
+    return nameless("this machine does not say which time zone it is in (TZ, %s, %s)", LINK, FILE)
+  end
+  local ok, err = named(name, FILE)
+  if not ok or not data then return ok, err end
+  local clocks = timezone.read(data)
+  if clocks and agree(clocks, timezone.open(name), math.floor(machine.wall())) then return name end
+  return nameless("%s says %s, and %s has other clocks", FILE, name, LINK)
+end
+
+--- The name of this machine's own time zone; nil and what is to be done where there is none.
+---@param machine? {getenv: (fun(name: string): string?), real: (fun(path: string): string?), read: (fun(path: string, limit: integer): string?), wall: fun(): number} For tests.
+---@return string?
+---@return hocket.Error?
+function timezone.here(machine)
+  machine = machine or { getenv = system.getenv, real = files.real, read = files.read, wall = system.wall }
+  local value = machine.getenv "TZ"
+  if value and value ~= "" then return of_variable(machine, value) end
+  local name = name_below(machine, machine.real(LINK))
+  if name then return named(name, LINK) end
+  return of_file(machine)
 end
 
 return timezone

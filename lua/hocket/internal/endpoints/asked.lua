@@ -5,9 +5,9 @@
 --- Clients give results in many orders: behind all calls, behind each one, or in front of them. A result belongs to its call by id, wherever it stands.
 ---
 --- What is wrong is raised: {code = "invalid", message, param}.
-local base64 = require "hocket.internal.base.base64"
 local json = require "hocket.json"
 local media = require "hocket.internal.base.media"
+local system = require "hocket.internal.core.system"
 
 local asked = {}
 
@@ -75,7 +75,7 @@ end
 ---@param where string
 ---@return string data
 function asked.from_base64(text, where)
-  local data = type(text) == "string" and base64.decode(text)
+  local data = type(text) == "string" and system.unbase64(text)
   if not data then wrong(where, "'%s' is no base64", where) end
   return data
 end
@@ -280,7 +280,7 @@ function Asked:finish()
   if not self.said and not self:brings_results() then wrong(self.param, "the last message has to be a user's, or what came of a call") end
   local said, messages = self.said or { texts = { GO_ON }, files = {} }, all_messages(self)
   local files = json.array {}
-  for i, one in ipairs(said.files) do files[i] = { name = one.name, data = base64.encode(one.data) } end
+  for i, one in ipairs(said.files) do files[i] = { name = one.name, data = system.base64(one.data) } end
   local input = table.concat(said.texts, "\n\n")
   if not input:find "%S" then
     if #files == 0 then wrong(self.param, "the last message is empty") end

@@ -2,7 +2,6 @@
 --- want no token: the page brings it with each request to /api.
 ---
 --- HOCKET_PAGE_DIR takes them from a directory, as they are just now: for work on the page.
-local base64 = require "hocket.internal.base.base64"
 local content = require "hocket.internal.endpoints.content"
 local fs = require "hocket.internal.core.fs"
 local system = require "hocket.internal.core.system"
@@ -27,7 +26,7 @@ local HEADERS = {
 local function from_program(page, name)
   local one = page and page[name]
   if not one then return nil end
-  if one.gzip then one.packed, one.gzip = base64.decode(one.gzip), nil end
+  if one.gzip then one.packed, one.gzip = system.unbase64(one.gzip), nil end
   return { gzip = one.packed, etag = one.tag }
 end
 

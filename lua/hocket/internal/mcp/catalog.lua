@@ -1,5 +1,4 @@
 --- What a server of ours offers: tools, resources, templates of resources, prompts; as scripts say them, and as clients see them.
-local base64 = require "hocket.internal.base.base64"
 local content = require "hocket.internal.mcp.content"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
@@ -128,7 +127,7 @@ local function as_contents(uri, mime, value)
     return value
   end
   local one = type(value) == "table" and value or { text = value }
-  if one.text and not utf8.len(one.text) then one = { blob = base64.encode(one.text) } end
+  if one.text and not utf8.len(one.text) then one = { blob = system.base64(one.text) } end
   one.uri, one.mimeType = one.uri or uri, one.mimeType or mime
   return { contents = json.array { one } }
 end

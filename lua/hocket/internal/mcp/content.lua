@@ -1,7 +1,7 @@
 --- What a server answers, as texts, pictures, recordings and documents for a model; and what a tool of ours returns, as such an answer.
-local base64 = require "hocket.internal.base.base64"
 local json = require "hocket.json"
 local media = require "hocket.internal.base.media"
+local system = require "hocket.internal.core.system"
 
 local content = {}
 
@@ -33,7 +33,7 @@ local function medium(one, as_text)
   local of = type(one) == "table" and data_of[one.type]
   local data, uri = nil, nil
   if of then data, uri = of(one) end
-  local bytes = type(data) == "string" and #data <= MOST and base64.decode(data)
+  local bytes = type(data) == "string" and #data <= MOST and system.unbase64(data)
   local made = bytes and media.of(bytes, type(uri) == "string" and uri or nil)
   return made and (made.kind == "text") == (as_text or false) and made or nil
 end
@@ -104,9 +104,9 @@ end
 
 -- Recordings came with 2025-03-26.
 local function part_of(one, version)
-  if one.kind == "image" or one.kind == "audio" and version ~= "2024-11-05" then return { type = one.kind, mimeType = one.mime, data = base64.encode(one.data) } end
+  if one.kind == "image" or one.kind == "audio" and version ~= "2024-11-05" then return { type = one.kind, mimeType = one.mime, data = system.base64(one.data) } end
   local text = one.kind == "text" and one.data or nil
-  return { type = "resource", resource = { uri = address_of(one), mimeType = one.mime, text = text, blob = not text and base64.encode(one.data) or nil } }
+  return { type = "resource", resource = { uri = address_of(one), mimeType = one.mime, text = text, blob = not text and system.base64(one.data) or nil } }
 end
 
 --- What a tool returned that is more than a text, as parts of an answer; nil where there is nothing of the kind in it.

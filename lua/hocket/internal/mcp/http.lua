@@ -5,7 +5,6 @@
 ---                 stream is the cancel; a stream that breaks is a request that is lost.
 ---     before:     a session id from the first answer on; a stream that breaks goes on with a GET from the last event; the
 ---                 server's own requests come on a GET's stream.
-local base64 = require "hocket.internal.base.base64"
 local fiber = require "hocket.internal.core.fiber"
 local http = require "hocket.http"
 local world = require "hocket.internal.base.lazy" "hocket.internal.base.world"
@@ -45,7 +44,7 @@ end
 -- What is no plain text stands as =?base64?…?=, and so does what looks like that.
 local function header_value(text)
   local plain = text:find "^[\x21-\x7E][\x20-\x7E]*$" and not text:find " $" and not text:find "^=%?base64%?"
-  return plain and text or "=?base64?" .. base64.encode(text) .. "?="
+  return plain and text or "=?base64?" .. system.base64(text) .. "?="
 end
 
 local function headers_for(self, what)

@@ -5,8 +5,7 @@
 ---
 --- PKCE (S256) always; tokens and credentials belong to an issuer, and go to no other; `iss` in the answer is compared
 --- where it is there, and demanded where the server has promised it.
-local base64 = require "hocket.internal.base.base64"
-local form = require "hocket.internal.mcp.form"
+local form = require "hocket.internal.base.form"
 local http = require "hocket.http"
 local json = require "hocket.json"
 local metadata = require "hocket.internal.mcp.oauth_metadata"
@@ -51,6 +50,11 @@ local function list_has(list, word)
     if one == word then return true end
   end
   return false
+end
+
+-- Base64 as addresses have it, without padding.
+local function base64url(bytes)
+  return (system.base64(bytes):gsub("[+/=]", { ["+"] = "-", ["/"] = "_", ["="] = "" }))
 end
 
 -- ---- Who gives leave -----------------------------------------------------------------------
@@ -112,7 +116,7 @@ local function authenticate(server, client, fields, headers)
     method = (methods == nil or list_has(methods, "client_secret_basic")) and "client_secret_basic" or "client_secret_post"
   end
   if client.secret and method == "client_secret_basic" then
-    headers.authorization = "Basic " .. base64.encode(form.escape(client.id) .. ":" .. form.escape(client.secret))
+    headers.authorization = "Basic " .. system.base64(form.escape(client.id) .. ":" .. form.escape(client.secret))
     return
   end
   fields[#fields + 1] = { "client_id", client.id }
@@ -202,7 +206,7 @@ end
 
 local function authorize(self, server, client, scope)
   local verifier, state = system.token(64), system.token(32)
-  local challenge = base64.url(bytes_of(system.digest(verifier)))
+  local challenge = base64url(bytes_of(system.digest(verifier)))
   local url = server.authorization_endpoint .. (server.authorization_endpoint:find("?", 1, true) and "&" or "?") .. form.write {
     { "response_type", "code" }, { "client_id", client.id }, { "redirect_uri", self.redirect }, { "code_challenge", challenge },
     { "code_challenge_method", "S256" }, { "state", state }, { "scope", scope }, { "resource", self.known.resource },

@@ -6,7 +6,6 @@
 --- Only this machine is listened to, and only who brings the token is let in. Host and Origin have to be of this machine, so that no page
 --- in a browser gets here by a name that it has made point to it.
 local admission = require "hocket.internal.base.admission"
-local base64 = require "hocket.internal.base.base64"
 local era = require "hocket.internal.mcp.era"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
@@ -145,7 +144,7 @@ end
 -- A header's own text: =?base64?…?= stands for what a header cannot hold.
 local function plain(value)
   local inside = value and value:match "^=%?base64%?(.*)%?=$"
-  return inside and base64.decode(inside) or value
+  return inside and system.unbase64(inside) or value
 end
 
 local named_by = { ["tools/call"] = "name", ["prompts/get"] = "name", ["resources/read"] = "uri",

@@ -11,7 +11,6 @@
 local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
 local ask = require "hocket.ask"
-local base64 = require "hocket.internal.base.base64"
 local bundle = require "hocket.internal.pool.bundle"
 local cancel = require "hocket.internal.base.lazy" "hocket.internal.run.cancel"
 local consent = require "hocket.internal.run.consent"
@@ -87,7 +86,7 @@ end
 local function attached_to(step)
   local list = {}
   for i, one in ipairs(step.opts.files or {}) do
-    list[i] = one.url or { name = one.name or one.kind, data = base64.encode(one.data) }
+    list[i] = one.url or { name = one.name or one.kind, data = system.base64(one.data) }
   end
   return #list > 0 and list or nil
 end
@@ -243,7 +242,7 @@ local function is_usage(usage)
 end
 
 local function count(step, run, id, call)
-  local used, usage = call.counted and base64.decode(call.counted), call.usage
+  local used, usage = call.counted and system.unbase64(call.counted), call.usage
   if used and not pcall(run.accounts.count, run.accounts, id, used) and is_usage(usage) then -- of a worker of another version
     run.accounts:add(id, usage, usage.cost ~= json.null and usage.cost or nil, usage.seconds, usage.calls)
   end

@@ -5,14 +5,14 @@
 local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
 local core = require "hocket.internal.core.llm"
-local base64 = require "hocket.internal.base.base64"
 local caught = require "hocket.internal.base.caught"
 local fiber = require "hocket.internal.core.fiber"
 local labels = require "hocket.internal.base.labels"
 local wire = require "hocket.internal.pool.wire"
 local permission = require "hocket.permission"
 local tool = require "hocket.tool"
-local failed = require("hocket.internal.core.system").error
+local system = require "hocket.internal.core.system"
+local failed = system.error
 
 local worker = {}
 
@@ -182,7 +182,7 @@ end
 ---@return table
 function worker.outcome(run, reply, err)
   local told = { ok = reply ~= nil, error = not reply and data_of(caught.error(err)) or nil, answered = run.answered, usage = run:usage(),
-    counted = base64.encode(run.accounts:counted(account.ROOT) or ""), labels = run.labels and labels.names(run.labels.bits) or nil,
+    counted = system.base64(run.accounts:counted(account.ROOT) or ""), labels = run.labels and labels.names(run.labels.bits) or nil,
     history = run.talk and { lines = run.talk:lines(), labels = run.talk:labels() } or nil }
   for _, name in ipairs { "text", "finish", "agent", "cut", "stage_cut", "sources", "value", "reasoning", "refusal", "model" } do
     told[name] = reply and reply[name]

@@ -42,6 +42,5 @@ tool.set("project", function(env)
   ask_first()
   return require("hocket.internal.tools.instructions").tools(env)
 end)
-require "hocket.internal.tools.ask_user"
 require "hocket.internal.tools.builtin"
 return true

@@ -2,9 +2,9 @@
 ---
 ---     text, resource_link ──> words, in order        "Look at [@notes.md](file:///home/me/notes.md)"
 ---     image, audio, resource ──> files               as if they had been attached: a text in a fence of its own
-local base64 = require "hocket.internal.base.base64"
 local json = require "hocket.json"
 local media = require "hocket.internal.base.media"
+local system = require "hocket.internal.core.system"
 
 local acp_content = {}
 
@@ -33,7 +33,7 @@ local function as_file(data, name, i)
 end
 
 local function from_base64(block, name, i)
-  local data = base64.decode(text_field(block, name, i))
+  local data = system.unbase64(text_field(block, name, i))
   if not data then wrong("prompt[%d].%s is no base64", i, name) end
   return data
 end

@@ -10,11 +10,11 @@ local acp_commands = require "hocket.internal.serve.acp_commands"
 local acp_content = require "hocket.internal.serve.acp_content"
 local acp_questions = require "hocket.internal.serve.acp_questions"
 local acp_updates = require "hocket.internal.serve.acp_updates"
-local base64 = require "hocket.internal.base.base64"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local message = require "hocket.internal.mcp.message"
 local sanitize = require "hocket.internal.base.sanitize"
+local system = require "hocket.internal.core.system"
 
 local acp_session = {}
 
@@ -243,7 +243,7 @@ end
 -- What goes along with the words.
 local function attach_files(self, files)
   for _, one in ipairs(files) do
-    local ok, err = self.run:change { attach = { name = one.name, data = base64.encode(one.data) } }
+    local ok, err = self.run:change { attach = { name = one.name, data = system.base64(one.data) } }
     if not ok then return nil, { code = -32602, message = err.message } end
   end
   return true

@@ -1,7 +1,6 @@
 --- Deliveries to webhooks, signed as Standard Webhooks have it, and the key for that.
 ---
 ---     webhook-id, webhook-timestamp, webhook-signature: v1,BASE64(HMAC-SHA256(key, "ID.TIMESTAMP.BODY"))
-local base64 = require "hocket.internal.base.base64"
 local fs = require "hocket.internal.core.fs"
 local hmac = require "hocket.internal.base.hmac"
 local http = require "hocket.http"
@@ -21,7 +20,7 @@ end
 -- As Standard Webhooks write a secret: "whsec_" and base64.
 local function read_secret(text, where)
   local key = text:match "^%s*whsec_([%w+/]+=*)%s*$"
-  key = key and base64.decode(key)
+  key = key and system.unbase64(key)
   if key and #key >= 24 and #key <= 64 then return key end
   return failure("invalid", "%s: expected whsec_ and base64 of 24 to 64 bytes", where)
 end
@@ -38,7 +37,7 @@ function webhook.secret()
   local path = dir .. "/webhook-secret"
   if not fs.info(path) then
     local ok, err = fs.mkdir(dir)
-    if ok then ok, err = fs.write(path, "whsec_" .. base64.encode(system.token(32)) .. "\n", { private = true, exclusive = true }) end
+    if ok then ok, err = fs.write(path, "whsec_" .. system.base64(system.token(32)) .. "\n", { private = true, exclusive = true }) end
     if not ok and err.code ~= "exists" then return nil, err end
   end
   local text, err = fs.read(path, 4096)
@@ -48,7 +47,7 @@ function webhook.secret()
 end
 
 local function signature(key, id, timestamp, body)
-  return "v1," .. base64.encode(hmac(key, ("%s.%d.%s"):format(id, timestamp, body)))
+  return "v1," .. system.base64(hmac(key, ("%s.%d.%s"):format(id, timestamp, body)))
 end
 
 ---@async

@@ -11,8 +11,10 @@ local fiber = require "hocket.internal.core.fiber"
 local host = require "hocket.internal.core.host"
 local json = require "hocket.json"
 local names = require "hocket.internal.telemetry.names"
-local tell = require "hocket.internal.telemetry.span_logs"
+local span_of = require "hocket.internal.telemetry.span"
 local work = require "hocket.internal.telemetry.span_run"
+
+local put, event, MAX_MESSAGE = span_of.put, span_of.event, span_of.MAX_MESSAGE
 
 local spans = {}
 
@@ -66,6 +68,37 @@ end
 
 function on_note.parked(self)
   self.parked = true
+end
+
+-- ---- Records that are told as logs, and as events of the span of their agent ---------------------------------
+
+local function members(self, record, known)
+  local list = {}
+  put(self, list, "run", self.run.id)
+  for i = 2, #known do
+    local value = record[known[i]]
+    if type(value) == "string" or type(value) == "number" or type(value) == "boolean" then
+      list[#list + 1] = names.OURS .. known[i]
+      list[#list + 1] = value
+    end
+  end
+  put(self, list, "agent", record.agent)
+  return list
+end
+
+-- An error's own words are told; what was said in a conversation is not.
+local function words_of(record)
+  local text = record.type == "model_retry" and record.error or record.message
+  return type(text) == "string" and (record.type ~= "tool_denied") and text:sub(1, MAX_MESSAGE) or nil
+end
+
+-- Tells of one.
+local function tell(self, record, time, known)
+  local id = record.op and self.observer.agents[record.op]
+  local span = id and self.open[id] or self.root
+  local name, list = names.OURS .. record.type, members(self, record, known)
+  event(self, span, name, time, list)
+  self.sink.log { time = time, severity = known[1], name = name, body = words_of(record), attributes = list, trace = self.context.id, span = span and span.id, sampled = self.context.sampled }
 end
 
 -- ---- Records -----------------------------------------------------------------------------------------------------

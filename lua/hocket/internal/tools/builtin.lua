@@ -3,6 +3,8 @@
 local lazy = require "hocket.internal.base.lazy"
 local tool = require "hocket.tool"
 
+local ask = lazy "hocket.ask"
+
 local modules = {
   ["hocket.internal.tools.file"] = {
     "search_files", "read_file", "read_files", "list_directory", "get_file_info", "write_file", "edit_file", "move_file", "open_file", "view_image",
@@ -23,5 +25,26 @@ for module, names in pairs(modules) do
     end)
   end
 end
+
+-- ---- ask_user: a question to the person in the middle of the work, where a model could only guess otherwise ------
+
+local parameters = {
+  type = "object", required = { "question" }, additionalProperties = false,
+  properties = { question = { type = "string", minLength = 1, maxLength = 4000, description = "One question, in the user's language" } },
+}
+
+tool.set("ask_user", function(env)
+  return tool {
+    steps = true, name = "ask_user",
+    description = "Ask the user a question and wait for the answer. Only for what you cannot find out and what changes the outcome.",
+    parameters = parameters,
+    run = function(args)
+      local answer, err = ask.ask(args.question, { agent = env.agent.name })
+      if answer then return answer end
+      if err.code ~= "unsupported" then return nil, err end
+      return nil, { code = "unsupported", message = "nobody answers. Go on with the likeliest, and say what you have assumed." }
+    end,
+  }
+end)
 
 return modules

@@ -2,7 +2,6 @@
 local check = require "hocket.internal.commands.check"
 local cron = require "hocket.internal.schedule.cron"
 local json = require "hocket.json"
-local local_zone = require "hocket.internal.base.local_zone"
 local schedules = require "hocket.internal.schedule.schedules"
 local sources = require "hocket.internal.base.sources"
 local store = require "hocket.internal.core.store"
@@ -90,7 +89,7 @@ local function read(args)
   if not times then return nil, err end
   local spec = { cron = args.cron, tz = args.tz, webhook = args.webhook }
   local zone, ok
-  if not spec.tz then spec.tz, err = local_zone.name() end
+  if not spec.tz then spec.tz, err = timezone.here() end
   if not spec.tz then return nil, err end
   zone, err = timezone.open(spec.tz)
   if not zone then return nil, err end
