@@ -2,15 +2,16 @@
 local t = require "harness"
 local fs = require "hocket.internal.core.fs"
 local process = require "hocket.process"
+local isotime = require "hocket.internal.base.isotime"
 local timezone = require "hocket.internal.base.timezone"
 
 t.test("days and dates are each other's", function()
-  t.equal(timezone.days(1970, 1, 1), 0)
-  t.equal(timezone.days(2000, 3, 1), 11017)
-  t.equal(timezone.weekday(timezone.days(2026, 11, 23)), 1)
+  t.equal(isotime.days(1970, 1, 1), 0)
+  t.equal(isotime.days(2000, 3, 1), 11017)
+  t.equal(timezone.weekday(isotime.days(2026, 11, 23)), 1)
   for day = -200000, 200000, 37 do
     local year, month, of_month = timezone.date(day)
-    t.equal(timezone.days(year, month, of_month), day)
+    t.equal(isotime.days(year, month, of_month), day)
   end
 end)
 
@@ -46,7 +47,7 @@ end
 
 -- Half an hour before and behind each change from 1975 on (before, offsets have seconds), and moments between.
 local function moments_of(zone)
-  local list, at, last = {}, timezone.days(1975, 1, 1) * 86400, timezone.days(2120, 1, 1) * 86400
+  local list, at, last = {}, isotime.days(1975, 1, 1) * 86400, isotime.days(2120, 1, 1) * 86400
   while at < last do
     local _, _, to = zone:at(at)
     list[#list + 1] = at
@@ -54,7 +55,7 @@ local function moments_of(zone)
     at = math.max(to, at + 1)
     if to == math.maxinteger then break end
   end
-  for _ = 1, 50 do list[#list + 1] = math.random(timezone.days(1975, 1, 1), timezone.days(2120, 1, 1)) * 86400 + math.random(86400) end
+  for _ = 1, 50 do list[#list + 1] = math.random(isotime.days(1975, 1, 1), isotime.days(2120, 1, 1)) * 86400 + math.random(86400) end
   return list
 end
 
@@ -79,7 +80,7 @@ t.test("an offset holds from its first second until before the next", function()
   if not has_data() then return end
   for _, name in ipairs(names) do
     local zone = assert(timezone.open(name))
-    local at = timezone.days(2020, 1, 1) * 86400
+    local at = isotime.days(2020, 1, 1) * 86400
     for _ = 1, 60 do
       local offset, from, to = zone:at(at)
       assert(from <= at and at < to)
@@ -96,8 +97,8 @@ t.test("data without a change in it follow the rule at their end", function()
   local head = (">c4 c1 c15 I4 I4 I4 I4 I4 I4"):pack("TZif", "2", "", 0, 0, 0, 0, 1, 4)
   local body = (">i4 B B c4"):pack(3600, 0, 0, "CET")
   local zone = assert(timezone.read(head .. body .. head .. body .. "\nCET-1CEST,M3.5.0,M10.5.0/3\n"))
-  t.equal((zone:at(timezone.days(2026, 1, 1) * 86400)), 3600)
-  t.equal((zone:at(timezone.days(2026, 7, 1) * 86400)), 7200)
+  t.equal((zone:at(isotime.days(2026, 1, 1) * 86400)), 3600)
+  t.equal((zone:at(isotime.days(2026, 7, 1) * 86400)), 7200)
 end)
 
 -- ---- This machine's own ----------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 --- Times as crontabs have them, and what becomes of them where clocks are changed.
 local t = require "harness"
 local cron = require "hocket.internal.schedule.cron"
+local isotime = require "hocket.internal.base.isotime"
 local timezone = require "hocket.internal.base.timezone"
 
 local utc = assert(timezone.open "UTC")
@@ -9,7 +10,7 @@ if not berlin then print "  skipped: what changes clocks (this machine has no da
 
 local function moment(text)
   local year, month, day, hour, minute, second = text:match "^(%d+)-(%d+)-(%d+) (%d+):(%d+):?(%d*)$"
-  return timezone.days(tonumber(year), tonumber(month), tonumber(day)) * 86400 + tonumber(hour) * 3600 + tonumber(minute) * 60 + (tonumber(second) or 0)
+  return isotime.days(tonumber(year), tonumber(month), tonumber(day)) * 86400 + tonumber(hour) * 3600 + tonumber(minute) * 60 + (tonumber(second) or 0)
 end
 
 -- The next n times after a moment in UTC, as clocks of the zone show them.

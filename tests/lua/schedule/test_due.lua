@@ -2,12 +2,13 @@
 local t = require "harness"
 local cron = require "hocket.internal.schedule.cron"
 local due = require "hocket.internal.schedule.due"
+local isotime = require "hocket.internal.base.isotime"
 local timezone = require "hocket.internal.base.timezone"
 
 local zone = assert(timezone.open "UTC")
 local hourly, daily, minutely = assert(cron.parse "@hourly"), assert(cron.parse "0 6 * * *"), assert(cron.parse "* * * * *")
 local H, D = 3600, 86400
-local T = timezone.days(2026, 11, 23) * D -- midnight
+local T = isotime.days(2026, 11, 23) * D -- midnight
 
 local function decide(times, spec, due_at, now, busy)
   return due.decide(times, zone, { missed = spec.missed or "once", overlap = spec.overlap or "skip", until_ms = spec.until_ms, waiting = spec.waiting }, due_at * 1000, now * 1000, busy or false)

@@ -2,16 +2,16 @@
 local t = require "harness"
 local fiber = require "hocket.internal.core.fiber"
 local firing = require "hocket.internal.schedule.firing"
-local hmac = require "hocket.internal.base.hmac"
+local digest = require "hocket.internal.base.digest"
 local json = require "hocket.json"
 local listeners = require "hocket.internal.core.server"
 local notices = require "hocket.internal.schedule.notices"
 local schedules = require "hocket.internal.schedule.schedules"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
-local timezone = require "hocket.internal.base.timezone"
+local isotime = require "hocket.internal.base.isotime"
 
-local T = timezone.days(2026, 11, 23) * 86400
+local T = isotime.days(2026, 11, 23) * 86400
 local now = T
 
 -- As if the store had this clock.
@@ -295,7 +295,7 @@ test("a run that failed is told to the webhook, until it was heard", function()
   t.equal(one.value.type, "schedule.failed")
   t.same(one.value.data, { schedule = "hourly", run = run.id, state = "failed", error = "it broke" })
   t.equal(one.headers["webhook-id"], hook.got[1].headers["webhook-id"])
-  t.equal(one.headers["webhook-signature"], "v1," .. system.base64(hmac("a key", ("%s.%s.%s"):format(one.headers["webhook-id"], one.headers["webhook-timestamp"], one.body))))
+  t.equal(one.headers["webhook-signature"], "v1," .. system.base64(digest.hmac("a key", ("%s.%s.%s"):format(one.headers["webhook-id"], one.headers["webhook-timestamp"], one.body))))
   t.equal(spec_of "hourly".failed, 1)
   all_told "hourly"
 end)

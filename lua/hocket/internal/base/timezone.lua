@@ -6,6 +6,7 @@
 --- Moments are whole seconds since 1970, UTC. What comes after the last change in the file follows the rule at its end.
 local files = require "hocket.internal.core.fs"
 local fs = require "hocket.fs"
+local isotime = require "hocket.internal.base.isotime"
 local system = require "hocket.internal.core.system"
 
 local timezone = {}
@@ -25,17 +26,7 @@ end
 
 -- ---- Days ---------------------------------------------------------------------------------------
 
---- Days since 1970-01-01 of a date of the Gregorian calendar.
----@return integer
-function timezone.days(year, month, day)
-  local y = month <= 2 and year - 1 or year
-  local era = y // 400
-  local of_era = y - era * 400
-  local of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-  return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
-end
-
---- The other way round.
+--- The date of a day since 1970-01-01: isotime.days the other way round.
 ---@return integer year
 ---@return integer month
 ---@return integer day
@@ -97,12 +88,12 @@ end
 
 local function day_of(change, year)
   if not change.month then
-    if not change.leapless then return timezone.days(year, 1, 1) + change.number end
-    return timezone.days(year, 1, 1) + change.number - 1 + (is_leap(year) and change.number >= 60 and 1 or 0)
+    if not change.leapless then return isotime.days(year, 1, 1) + change.number end
+    return isotime.days(year, 1, 1) + change.number - 1 + (is_leap(year) and change.number >= 60 and 1 or 0)
   end
-  local first = timezone.days(year, change.month, 1)
+  local first = isotime.days(year, change.month, 1)
   local day = first + (change.day - timezone.weekday(first)) % 7 + (change.week - 1) * 7
-  local after = change.month == 12 and timezone.days(year + 1, 1, 1) or timezone.days(year, change.month + 1, 1)
+  local after = change.month == 12 and isotime.days(year + 1, 1, 1) or isotime.days(year, change.month + 1, 1)
   while day >= after do day = day - 7 end
   return day
 end

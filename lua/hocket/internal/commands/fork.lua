@@ -3,6 +3,7 @@
 --- Of the log those entries are its parent's that came before the next record could be made: records have the time of the
 --- entry that they came of.
 local consent = require "hocket.internal.run.consent"
+local isotime = require "hocket.internal.base.isotime"
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
@@ -21,7 +22,7 @@ local function moment_of(row, at)
   local seq, time, last, before, back = 0, nil, 0, 0, 0
   local ok, err = stored.each(row.id, function(record)
     last = record.seq
-    local ms = stored.ms(record.json:match '"time":"([^"]*)"')
+    local ms = isotime.ms(record.json:match '"time":"([^"]*)"')
     if record.seq <= at and ms then
       if ms < before then back = back + 1 end
       before = ms
@@ -85,7 +86,7 @@ local function record_until(row, seq, time)
   local last = 0
   local ok, err = stored.each(row.id, function(record)
     if record.seq > seq then return true end
-    local ms = stored.ms(record.json:match '"time":"([^"]*)"')
+    local ms = isotime.ms(record.json:match '"time":"([^"]*)"')
     if ms and ms <= time then last = record.seq end
   end)
   if not ok then return nil, err end

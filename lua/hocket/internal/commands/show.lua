@@ -1,4 +1,5 @@
 --- One run of the store: `hocket show` as its records tell it, `hocket show --html` as a page, `hocket watch` as it goes on.
+local digest = require "hocket.internal.base.digest"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local result_of = require "hocket.internal.run.result_of"
@@ -76,7 +77,7 @@ local TAIL = [[]}</script>
 ]]
 
 local function hash(text)
-  return system.base64((system.digest(text):gsub("%x%x", function(byte) return string.char(tonumber(byte, 16)) end)))
+  return system.base64(digest.of(text))
 end
 
 --- What stands in a page that holds one run, before its records and behind them.

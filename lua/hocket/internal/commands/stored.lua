@@ -138,17 +138,4 @@ function stored.each(id, fn, list)
   end
 end
 
---- Milliseconds since 1970 of a time as events have it.
----@param text any
----@return integer?
-function stored.ms(text)
-  local y, m, d, h, min, s, ms = tostring(text):match "^(%d%d%d%d)%-(%d%d)%-(%d%d)T(%d%d):(%d%d):(%d%d)%.?(%d*)Z$"
-  if not y then return nil end
-  y, m, d = tonumber(y), tonumber(m), tonumber(d)
-  if m < 3 then y, m = y - 1, m + 12 end
-  local days = 365 * y + y // 4 - y // 100 + y // 400 + (153 * (m - 3) + 2) // 5 + d - 719469
-  local seconds = ((days * 24 + tonumber(h)) * 60 + tonumber(min)) * 60 + tonumber(s)
-  return math.tointeger(seconds) * 1000 + (tonumber((ms .. "000"):sub(1, 3)) or 0)
-end
-
 return stored

@@ -2,8 +2,8 @@
 --- documents, what is open, and what each agent said and did. A fold: at any record it stands as it stood then.
 ---
 --- Records may be anything: of another version, half of a line, somebody's forgery. What does not fit is passed over.
+local isotime = require "hocket.internal.base.isotime"
 local json = require "hocket.json"
-local stored = require "hocket.internal.commands.stored"
 local truncate = require "hocket.internal.base.truncate"
 
 --- Events of transcripts that are kept, in all, their bytes, and bytes of each text: what a person would read.
@@ -295,7 +295,7 @@ end
 -- ---- The end --------------------------------------------------------------------------------------------
 
 local function seconds(from, to)
-  local a, b = stored.ms(from), stored.ms(to)
+  local a, b = isotime.ms(from), isotime.ms(to)
   return a and b and b >= a and (b - a) / 1000 or json.null
 end
 

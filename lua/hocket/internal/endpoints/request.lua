@@ -1,4 +1,5 @@
 --- One request, as handlers see it. All of it is a stranger's.
+local form = require "hocket.internal.base.form"
 local json = require "hocket.json"
 
 local request = {}
@@ -14,24 +15,11 @@ local request = {}
 local Request = {}
 Request.__index = Request
 
-local function unescape(text)
-  return (text:gsub("+", " "):gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
-end
-
-local function read_query(text)
-  local query = {}
-  for pair in text:gmatch "[^&]+" do
-    local name, value = pair:match "^([^=]*)=?(.*)$"
-    query[unescape(name)] = unescape(value)
-  end
-  return query
-end
-
 ---@param http table As the server in C gives it.
 ---@return hocket.Request
 function request.new(http)
   local path, query = http.path:match "^([^?]*)%??(.*)$"
-  http.target, http.path, http.query, http.params = http.path, path, query ~= "" and read_query(query) or {}, {}
+  http.target, http.path, http.query, http.params = http.path, path, query ~= "" and form.read(query, true) or {}, {}
   return setmetatable(http, Request)
 end
 

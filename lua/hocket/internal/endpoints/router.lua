@@ -4,6 +4,8 @@
 ---     router:on("POST", "/tasks/{id}:cancel", handler)       a name may have letters around it
 ---
 --- What is written out goes before what is named, whichever was added first. A handler for GET answers HEAD as well.
+local form = require "hocket.internal.base.form"
+
 local router = {}
 
 ---@class hocket.Router
@@ -77,10 +79,6 @@ function Router:form_of(path)
   return plain_form
 end
 
-local function unescape(text)
-  return (text:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
-end
-
 local function segments(path)
   local list = {}
   for segment in path:gmatch "[^/]+" do list[#list + 1] = segment end
@@ -105,7 +103,7 @@ local function walk(at, list, i, params)
     local text = between(one, segment)
     found = text and walk(one.node, list, i + 1, params)
     if found then
-      params[one.name] = unescape(text)
+      params[one.name] = form.unescape(text)
       return found
     end
   end

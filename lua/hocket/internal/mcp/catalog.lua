@@ -2,6 +2,7 @@
 local content = require "hocket.internal.mcp.content"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
+local form = require "hocket.internal.base.form"
 local json = require "hocket.json"
 local message = require "hocket.internal.mcp.message"
 local schema = require "hocket.schema"
@@ -116,10 +117,6 @@ local function pattern_of(template)
   return "^" .. pattern .. "$", names
 end
 
-local function unescape(text)
-  return (text:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
-end
-
 -- What a reader gave, as contents.
 local function as_contents(uri, mime, value)
   if type(value) == "table" and type(value.contents) == "table" then
@@ -153,7 +150,7 @@ function Catalog:resource(uri)
     local found = table.pack(uri:match(pattern))
     if found[1] then
       local values = {}
-      for i, name in ipairs(names) do values[name] = unescape(found[i]) end
+      for i, name in ipairs(names) do values[name] = form.unescape(found[i]) end
       if not one.exists or one.exists(values) then return reader(uri, one.mimeType, one.read, values) end
     end
   end

@@ -5,6 +5,7 @@
 ---
 --- PKCE (S256) always; tokens and credentials belong to an issuer, and go to no other; `iss` in the answer is compared
 --- where it is there, and demanded where the server has promised it.
+local digest = require "hocket.internal.base.digest"
 local form = require "hocket.internal.base.form"
 local http = require "hocket.http"
 local json = require "hocket.json"
@@ -39,10 +40,6 @@ end
 
 local function refuse(message, ...)
   return nil, failed { code = "auth", message = message:format(...) }
-end
-
-local function bytes_of(hex)
-  return (hex:gsub("%x%x", function(pair) return string.char(tonumber(pair, 16)) end))
 end
 
 local function list_has(list, word)
@@ -206,7 +203,7 @@ end
 
 local function authorize(self, server, client, scope)
   local verifier, state = system.token(64), system.token(32)
-  local challenge = base64url(bytes_of(system.digest(verifier)))
+  local challenge = base64url(digest.of(verifier))
   local url = server.authorization_endpoint .. (server.authorization_endpoint:find("?", 1, true) and "&" or "?") .. form.write {
     { "response_type", "code" }, { "client_id", client.id }, { "redirect_uri", self.redirect }, { "code_challenge", challenge },
     { "code_challenge_method", "S256" }, { "state", state }, { "scope", scope }, { "resource", self.known.resource },

@@ -6,6 +6,7 @@
 --- `credential`, with `expires_in`, `expires_on`, `expirationTimestamp` and the like; or AccessKeyId and SecretAccessKey, as AWS has it.
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
+local isotime = require "hocket.internal.base.isotime"
 local json = require "hocket.json"
 local system = require "hocket.internal.core.system"
 local world = require "hocket.internal.base.lazy" "hocket.internal.base.world"
@@ -39,15 +40,12 @@ end
 
 -- ---- What it prints ------------------------------------------------------------------------------
 
-local days_before = { 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334 }
-
 -- RFC 3339 as seconds since 1970; nil for what is none.
 local function time_of(text)
   local y, mo, d, h, mi, s, rest = text:match "^(%d%d%d%d)-(%d%d)-(%d%d)[Tt ](%d%d):(%d%d):(%d%d)(.*)$"
   local sign, oh, om = (rest or ""):match "([+-])(%d%d):?(%d%d)$"
-  if not y or not sign and not rest:find "[Zz]$" or not days_before[tonumber(mo)] then return nil end
-  local year = tonumber(mo) > 2 and tonumber(y) or y - 1
-  local days = (y - 1970) * 365 + days_before[tonumber(mo)] + d - 1 + (year // 4 - year // 100 + year // 400) - (1969 // 4 - 1969 // 100 + 1969 // 400)
+  if not y or not sign and not rest:find "[Zz]$" or tonumber(mo) < 1 or tonumber(mo) > 12 then return nil end
+  local days = isotime.days(tonumber(y), tonumber(mo), tonumber(d))
   local offset = sign and (oh * 3600 + om * 60) * (sign == "-" and -1 or 1) or 0
   return days * 86400 + h * 3600 + mi * 60 + s - offset
 end

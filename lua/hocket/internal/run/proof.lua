@@ -6,7 +6,7 @@
 --- input or options were changed; `import` takes it away (store/export.h). It says nothing of the log: who may write into the file can
 --- change what the run was told (docs/security.md).
 local fs = require "hocket.internal.core.fs"
-local hmac = require "hocket.internal.base.hmac"
+local digest = require "hocket.internal.base.digest"
 local state_dir = require "hocket.internal.run.state_dir"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
@@ -52,7 +52,7 @@ local function mac(id, target, input, options, may_make)
   local key = at and key_of_user(may_make)
   if not key then return nil end
   local machine = fs.read("/etc/machine-id", 4096) or ""
-  return hex(hmac(key, table.concat({ "hocket run 1", at, machine, id, target or "", input or "", options }, "\0")))
+  return hex(digest.hmac(key, table.concat({ "hocket run 1", at, machine, id, target or "", input or "", options }, "\0")))
 end
 
 -- Without a mark.

@@ -7,6 +7,7 @@
 --- with a `*`. Where clocks are put forward, a time that is left out comes at the moment of the change; where they are put back, one that
 --- comes twice counts once, the first time. An hour that begins with `*` says "every so often" and not a time of the day: then nothing
 --- is made up for, and both of two equal times count.
+local isotime = require "hocket.internal.base.isotime"
 local suggest = require "hocket.internal.base.suggest"
 local system = require "hocket.internal.core.system"
 local timezone = require "hocket.internal.base.timezone"
@@ -126,7 +127,7 @@ end
 local function length_of(year, month)
   local next_year, next_month = year, month + 1
   if month == 12 then next_year, next_month = year + 1, 1 end
-  return timezone.days(next_year, next_month, 1) - timezone.days(year, month, 1)
+  return isotime.days(next_year, next_month, 1) - isotime.days(year, month, 1)
 end
 
 local function has_day(self, day, month_length, weekday)
@@ -159,7 +160,7 @@ local function next_wall(self, wall)
     for m = y == year and month or 1, 12 do
       local length = self.months[m] and length_of(y, m) or 0
       for d = of_month, length do
-        local here = timezone.days(y, m, d)
+        local here = isotime.days(y, m, d)
         local found = has_day(self, d, length, timezone.weekday(here)) and minute_of(self, here == day and minute or 0)
         if found then return here * DAY + found * MINUTE end
       end

@@ -2,7 +2,7 @@
 ---
 ---     webhook-id, webhook-timestamp, webhook-signature: v1,BASE64(HMAC-SHA256(key, "ID.TIMESTAMP.BODY"))
 local fs = require "hocket.internal.core.fs"
-local hmac = require "hocket.internal.base.hmac"
+local digest = require "hocket.internal.base.digest"
 local http = require "hocket.http"
 local json = require "hocket.json"
 local state_dir = require "hocket.internal.run.state_dir"
@@ -47,7 +47,7 @@ function webhook.secret()
 end
 
 local function signature(key, id, timestamp, body)
-  return "v1," .. system.base64(hmac(key, ("%s.%d.%s"):format(id, timestamp, body)))
+  return "v1," .. system.base64(digest.hmac(key, ("%s.%d.%s"):format(id, timestamp, body)))
 end
 
 ---@async

@@ -1,4 +1,5 @@
 --- The scripted model's side of Bedrock's Converse: binary messages with checksums.
+local form = require "hocket.internal.base.form"
 local json = require "hocket.json"
 local wire = require "hocket.internal.sim.wire"
 
@@ -113,7 +114,7 @@ function bedrock.read(body, http)
   local wrong = wrong_of(body)
   if wrong then return nil, wrong end
   local model = http.path:match "/model/([^/?]+)/converse" or "default"
-  local request = wire.request("bedrock", (model:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end)), body)
+  local request = wire.request("bedrock", form.unescape(model), body)
   request.system = text_of(body.system)
   for _, message in ipairs(wire.table(body.messages)) do
     (message.role == "assistant" and add_assistant or add_user)(request, message.content)

@@ -2,6 +2,7 @@
 ---
 --- A number that is none is told of and does not count, as its specification wants; what would send to nobody, or in words that the
 --- other side cannot read, is an error.
+local form = require "hocket.internal.base.form"
 local providers = require "hocket.providers"
 local system = require "hocket.internal.core.system"
 local trace = require "hocket.internal.telemetry.trace"
@@ -54,17 +55,13 @@ local function reader(given, warnings)
   return self
 end
 
-local function unescape(text)
-  return (text:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
-end
-
 -- "a=b,c=d%20e", as headers and attributes are written. Returns nil and the part that is none.
 local function pairs_of(text)
   local list = {}
   for part in (text or ""):gmatch "[^,]+" do
     local name, value = part:match "^%s*([^=%s]+)%s*=%s*(.-)%s*$"
     if not name then return nil, part end
-    list[unescape(name)] = unescape(value)
+    list[form.unescape(name)] = form.unescape(value)
   end
   return list
 end

@@ -9,6 +9,7 @@
 --- A span is told when it ends. What ended in a former life of the run was told then.
 local fiber = require "hocket.internal.core.fiber"
 local host = require "hocket.internal.core.host"
+local isotime = require "hocket.internal.base.isotime"
 local json = require "hocket.json"
 local names = require "hocket.internal.telemetry.names"
 local span_of = require "hocket.internal.telemetry.span"
@@ -103,22 +104,12 @@ end
 
 -- ---- Records -----------------------------------------------------------------------------------------------------
 
--- Seconds since 1970 of a time as records have it.
-local function seconds_of(text)
-  local y, m, d, h, min, s, ms = tostring(text):match "^(%d%d%d%d)%-(%d%d)%-(%d%d)T(%d%d):(%d%d):(%d%d)%.?(%d*)Z$"
-  if not y then return 0 end
-  y, m, d = tonumber(y), tonumber(m), tonumber(d)
-  if m < 3 then y, m = y - 1, m + 12 end
-  local days = 365 * y + y // 4 - y // 100 + y // 400 + (153 * (m - 3) + 2) // 5 + d - 719469
-  return ((days * 24 + tonumber(h)) * 60 + tonumber(min)) * 60 + tonumber(s) + (tonumber((ms .. "000"):sub(1, 3)) or 0) / 1000
-end
-
 local function take_record(self, line, seq)
   local kind = line:match '"type":"([%w_]+)"'
   local known, wait, wait_end = names.events[kind], names.waits[kind], names.waits_end[kind]
   if not (known or wait or wait_end or work.on[kind]) then return end
   local record, again = json.decode(line), seq <= self.told
-  local time = seconds_of(record.time)
+  local time = (isotime.ms(record.time) or 0) / 1000
   if known and not again and not self.parked then tell(self, record, time, known) end
   if wait then work.begin_wait(self, record, time, wait) end
   if wait_end then work.end_wait(self, record, time, wait_end, again) end

@@ -1,5 +1,6 @@
 --- What a run of the store came to, as `hocket run --json` has it: a worker's keeps that as a file of its own; of others the records tell
 --- what there is. Those have no `tree`, no `sources`, no `made`, and no `document` where there was one.
+local isotime = require "hocket.internal.base.isotime"
 local json = require "hocket.json"
 local kept_of = require "hocket.internal.run.result_of"
 local stored = require "hocket.internal.commands.stored"
@@ -10,7 +11,7 @@ local stored = require "hocket.internal.commands.stored"
 
 local takes = {}
 
-function takes.workflow_started(self, event) self.began = self.began or stored.ms(event.time) end
+function takes.workflow_started(self, event) self.began = self.began or isotime.ms(event.time) end
 function takes.output(self, event) self.output[#self.output + 1] = tostring(event.text) end
 function takes.final_answer(self, event) self.result.text = tostring(event.content) end
 function takes.document_updated(self) self.result.document = nil end
@@ -30,7 +31,7 @@ function takes.agent_cut(self, event)
 end
 
 function takes.workflow_finished(self, event)
-  local ended = stored.ms(event.time)
+  local ended = isotime.ms(event.time)
   self.result.usage, self.result.tasks, self.result.partial = event.usage, event.tasks, event.partial or json.null
   self.result.seconds = self.began and ended and math.max(0, ended - self.began) / 1000
 end

@@ -1,6 +1,7 @@
 --- `hocket schedule`: runs at times. A schedule stands in the store with the files of its target; who works on that store puts its runs.
 local check = require "hocket.internal.commands.check"
 local cron = require "hocket.internal.schedule.cron"
+local isotime = require "hocket.internal.base.isotime"
 local json = require "hocket.json"
 local schedules = require "hocket.internal.schedule.schedules"
 local sources = require "hocket.internal.base.sources"
@@ -52,7 +53,7 @@ local function read_until(text, zone)
   if not text then return nil end
   local year, month, day, rest = text:match "^(%d%d%d%d)%-(%d%d)%-(%d%d)(.*)$"
   local hour, minute = (rest or ""):match "^[T ](%d%d):(%d%d)$"
-  local days = year and timezone.days(tonumber(year), tonumber(month), tonumber(day))
+  local days = year and isotime.days(tonumber(year), tonumber(month), tonumber(day))
   local same = days and ("%04d-%02d-%02d"):format(timezone.date(days)) == text:sub(1, 10)
   if not same or rest ~= "" and (not hour or tonumber(hour) > 23 or tonumber(minute) > 59) then
     return failure("invalid", "--until %s: expected a day as 2026-12-31, or with a time: 2026-12-31T18:00", text)

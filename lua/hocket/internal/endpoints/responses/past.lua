@@ -4,10 +4,10 @@
 ---     input_received ──> calls of the caller's tools ──> an answer: they go back
 ---                        their results ──> … ──> turn_finished ──> an answer
 local fiber = require "hocket.internal.core.fiber"
+local isotime = require "hocket.internal.base.isotime"
 local json = require "hocket.json"
 local records = require "hocket.internal.endpoints.records"
 local store = require "hocket.internal.core.store"
-local stored = require "hocket.internal.commands.stored"
 
 local past = {}
 
@@ -34,7 +34,7 @@ local Fold = {}
 Fold.__index = Fold
 
 local function begin(self, event, input)
-  self.open = { turn = self.turn, asked = self.asked, input = input, used = { input = 0, output = 0, cached = 0, reasoning = 0, cost = 0 }, caller = self.caller, created = (stored.ms(event.time) or 0) // 1000, seq = event.seq }
+  self.open = { turn = self.turn, asked = self.asked, input = input, used = { input = 0, output = 0, cached = 0, reasoning = 0, cost = 0 }, caller = self.caller, created = (isotime.ms(event.time) or 0) // 1000, seq = event.seq }
 end
 
 local function finish(self)

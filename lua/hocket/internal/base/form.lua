@@ -7,8 +7,15 @@ function form.escape(text)
   return (text:gsub("[^%w%-%._~]", function(c) return ("%%%02X"):format(c:byte()) end))
 end
 
-local function unescape(text)
-  return (text:gsub("+", " "):gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
+--- What stands in an address as it was before it was escaped.
+---@param text string
+---@return string
+function form.unescape(text)
+  return (text:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
+end
+
+local function plain(text)
+  return form.unescape((text:gsub("+", " ")))
 end
 
 --- Those of a list of pairs that have a value.
@@ -22,15 +29,16 @@ function form.write(pairs_)
   return table.concat(parts, "&")
 end
 
---- The values by name; of several the first.
+--- The values by name; of several the first, or the last.
 ---@param text string
+---@param last? boolean
 ---@return table<string, string>
-function form.read(text)
+function form.read(text, last)
   local values = {}
   for part in text:gmatch "[^&]+" do
     local name, value = part:match "^([^=]*)=?(.*)$"
-    name = unescape(name)
-    if values[name] == nil then values[name] = unescape(value) end
+    name = plain(name)
+    if last or values[name] == nil then values[name] = plain(value) end
   end
   return values
 end
