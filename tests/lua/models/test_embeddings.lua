@@ -1,4 +1,5 @@
 --- Vectors of texts: each form, batches, what servers get wrong, what is counted.
+local flow = require "hocket.flow"
 local hocket = require "hocket"
 local json = require "hocket.json"
 local model = require "model"
@@ -105,6 +106,27 @@ t.test("it is counted to the run", function()
   t.ok(reply)
   t.equal(run:usage().input, 1000)
   t.equal(run:usage().cost, 0.002)
+end)
+
+t.test("what was cancelled or out of time is counted, and what came before a failure", function()
+  local entries = {}
+  local m <close> = serving("openai_chat", function(body)
+    if #body.input < 512 then return "no", 400 end
+    for i = 1, 512 do entries[i] = { index = i - 1, embedding = numbers(1) } end
+    return { data = entries, usage = { prompt_tokens = 1000 } }
+  end)
+  hocket.prices.set(m.id, { input = 2, output = 0 })
+  local texts = {}
+  for i = 1, 600 do texts[i] = "a" end
+  local failed = s.run(function() t.fails("http", "HTTP status 400", hocket.embed(texts, { model = m.id })) end)
+  t.equal(failed:usage().input, 1000)
+  t.equal(failed:usage().cost, 0.002)
+  local silent <close> = model.raw(function() end, { protocol = "openai_chat" }) -- it never answers
+  local function usage_of(run) return { run:usage().calls, run:usage().unpriced } end
+  t.same(usage_of(s.run(function()
+    t.fails("timeout", "", flow.timeout(0.05, function() return hocket.embed("a", { model = silent.id }) end))
+  end)), { 1, 1 })
+  t.same(usage_of(s.run(function() t.fails("timeout", "", hocket.embed("a", { model = silent.id, timeout = 0.05 })) end)), { 1, 1 })
 end)
 
 t.test("nobody is asked where no calls are to be made", function()

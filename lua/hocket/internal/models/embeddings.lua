@@ -9,6 +9,7 @@ local http = require "hocket.http"
 local json = require "hocket.json"
 local kept = require "hocket.internal.core.kept"
 local models = require "hocket.model"
+local pack = require "hocket.internal.base.pack"
 local offer = require "hocket.internal.models.offer"
 local prices = require "hocket.prices"
 local providers = require "hocket.providers"
@@ -165,10 +166,13 @@ local function place_of(id)
   return { id = one.id, name = one.name, url = url, headers = headers, form = form, secrets = secrets.new { key }, keys = keys }
 end
 
-local function count(id, tokens)
-  local cost = tokens and prices.cost(id, { input = tokens, output = 0 }) or nil
+-- Returns what it has cost, where that is known.
+local function count(got)
   local run, of = account.here()
-  if run then run.accounts:add(of, { input = tokens or -1, output = 0 }, cost, 0) end
+  local came = got.vectors and got.vectors[1] ~= nil
+  local cost = came and got.tokens and prices.cost(got.id, { input = got.tokens, output = 0 }) or nil
+  if run and came then run.accounts:add(of, { input = got.tokens or -1, output = 0 }, cost, 0) end
+  if run and got.lost then run.accounts:add(of, {}, nil, 0) end
   return cost
 end
 
@@ -192,16 +196,29 @@ end
 
 local known = { model = true, dimensions = true, timeout = true }
 
--- One part of the texts, where nothing of it is in a log.
+-- One part of the texts, where nothing of it is in a log: what came, also when not all did. `lost`: there was a request whose usage
+-- nobody says.
 local function fetch(place, batch)
-  local vectors, tokens = {}, 0
+  local got = { vectors = {}, tokens = 0, id = place.id }
   for _, part in ipairs(batches(batch, place.form.batch)) do
-    local one, err = ask(place, part)
-    if not one then return nil, err end
-    table.move(one.vectors, 1, #one.vectors, #vectors + 1, vectors)
-    tokens = tokens and one.tokens and tokens + one.tokens or nil
+    local ok, one, err = pcall(ask, place, part)
+    if not ok and not fiber.cancelled() then error(one, 0) end
+    got.lost = not ok or err and err.code == "timeout" or nil
+    if not ok or not one then
+      got.err = err and pack.data(err)
+      return got
+    end
+    table.move(one.vectors, 1, #one.vectors, #got.vectors + 1, got.vectors)
+    got.tokens = got.tokens and one.tokens and got.tokens + one.tokens or nil
   end
-  return { vectors = vectors, tokens = tokens, id = place.id }
+  return got
+end
+
+-- What came of it, once; and whether whoever asks was cancelled meanwhile, which has to count first.
+local function perform(asked, make)
+  if not effects.logged() then return make(), fiber.cancelled() end
+  local text, gone = effects.make("embed", effects.digest(asked), function() return pack.encode(make()) end, true)
+  return text ~= "" and pack.decode(text) or {}, gone or text == ""
 end
 
 local function check_opts(opts)
@@ -212,13 +229,12 @@ local function check_opts(opts)
   if width and (math.type(width) ~= "integer" or width < 1 or width > DIMENSIONS) then error(("bad option 'dimensions' (1 to %d expected)"):format(DIMENSIONS), 4) end
 end
 
-local function add(result, got)
+local function add(result, got, cost)
   table.move(got.vectors, 1, #got.vectors, #result.vectors + 1, result.vectors)
-  local usage, cost = result.usage, count(got.id, got.tokens)
+  local usage = result.usage
   result.model = got.id
   usage.input = got.tokens and usage.input and usage.input + got.tokens or nil
   usage.cost = cost and usage.cost and usage.cost + cost or nil
-  return cost
 end
 
 --- See hocket.embed.
@@ -236,19 +252,21 @@ function embed.texts(texts, opts)
       local err
       if not place then place, err = place_of(id) end
       if here and err and err.code == "auth" then kept.lack(err.message, true) end
-      if not place then return nil, err end
+      if not place then return { err = pack.data(err) } end
       place.dimensions, place.timeout = opts.dimensions, opts.timeout or TIMEOUT
       return fetch(place, batch)
     end
     local run = account.here()
     local observed <close> = run and run.observer and run.observer:embed(id, opts.dimensions) or nil
     local asked = { model = id, dimensions = opts.dimensions or 0, texts = system.digest(table.concat(batch, "\0")) }
-    local got, wrong = effects.run("embed", asked, make, { reads = true })
-    if not got then
-      if observed then observed:embedded(nil, wrong) end
-      return nil, failed(wrong)
+    local got, gone = perform(asked, make)
+    local cost = count(got)
+    if gone then effects.cancel() end
+    if got.err then
+      if observed then observed:embedded(nil, got.err) end
+      return nil, failed(got.err)
     end
-    local cost = add(result, got)
+    add(result, got, cost)
     if observed then observed:embedded { tokens = got.tokens, cost = cost } end
   end
   return result
