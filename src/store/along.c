@@ -47,9 +47,14 @@ int hocket__store_pack_along(struct hocket__store *s, const struct hocket__store
     return rc < 0 ? rc : hocket__buf_addstr(out, files);
 }
 
+struct hocket__str hocket__store_along(const struct hocket__store_call *c)
+{
+    return c->q.kind == HOCKET__STORE_SUBMIT ? c->q.submit.along : c->q.item.along;
+}
+
 bool hocket__store_run_along(const struct hocket__store_call *c, struct hocket__store_row *row)
 {
-    struct hocket__str in = c->vector;
+    struct hocket__str in = hocket__store_along(c);
     return hocket__store_unpack(&in, row) == 1 && row->kind == HOCKET__STORE_ROW_RUN;
 }
 

@@ -5,60 +5,78 @@
 #include "store/draw.h"
 #include "store/store_impl.h"
 
-struct question {
-    enum hocket__store_call_kind kind;
-    struct hocket__str key, parent, message_id, json, vector, before;
-    uint64_t from;
-    bool of_parent;
-    unsigned states;
-    int64_t updated_before_ms, at_ms;
-    size_t limit;
+#define TEXT(member) offsetof(struct hocket__store_question, member)
+
+/* The texts of each kind of question, 0 behind the last. */
+static const size_t texts[HOCKET__STORE_CALLS][6] = {
+    [HOCKET__STORE_FIND] = { TEXT(find.prefix) },
+    [HOCKET__STORE_TAKE] = { TEXT(run.id) },
+    [HOCKET__STORE_REMOVE] = { TEXT(run.id) },
+    [HOCKET__STORE_MESSAGES] = { TEXT(run.id) },
+    [HOCKET__STORE_TAKE_NEXT] = { TEXT(take_next.pools) },
+    [HOCKET__STORE_RUNS] = { TEXT(runs.before), TEXT(runs.parent), TEXT(runs.caller),
+        TEXT(runs.pool), TEXT(runs.project) },
+    [HOCKET__STORE_ENTRIES] = { TEXT(log.id) },
+    [HOCKET__STORE_RECORDS] = { TEXT(log.id) },
+    [HOCKET__STORE_FILES] = { TEXT(files.generation) },
+    [HOCKET__STORE_MESSAGE] = { TEXT(message.run), TEXT(message.said.id), TEXT(message.said.json) },
+    [HOCKET__STORE_SUBMIT] = { TEXT(submit.id), TEXT(submit.along) },
+    [HOCKET__STORE_NOTE_PUT] = { TEXT(note_put.note.memory), TEXT(note_put.note.id),
+        TEXT(note_put.note.text), TEXT(note_put.note.meta), TEXT(note_put.note.vector) },
+    [HOCKET__STORE_NOTE_DEL] = { TEXT(notes.memory), TEXT(notes.id) },
+    [HOCKET__STORE_NOTES] = { TEXT(notes.memory), TEXT(notes.id), TEXT(notes.query),
+        TEXT(notes.vector) },
+    [HOCKET__STORE_ITEM_PUT] = { TEXT(item.item.kind), TEXT(item.item.id),
+        TEXT(item.item.generation), TEXT(item.item.json), TEXT(item.along) },
+    [HOCKET__STORE_ITEM_DEL] = { TEXT(item.item.kind), TEXT(item.item.id) },
+    [HOCKET__STORE_ITEMS] = { TEXT(items.kind), TEXT(items.id) },
+    [HOCKET__STORE_DRAW] = { TEXT(draw.name), TEXT(draw.holder) },
+    [HOCKET__STORE_CARE] = { TEXT(care.worker), TEXT(care.reader) },
 };
 
-/* Texts lie one behind the other; no NUL, as all of them have a length. */
-static struct hocket__str copy(char **at, struct hocket__str s)
+static struct hocket__str *text_at(struct hocket__store_question *q, size_t offset)
 {
-    struct hocket__str out = hocket__str(*at, s.n);
-    if (s.n > 0)
-        memcpy(*at, s.p, s.n);
-    *at += s.n;
-    return out;
+    return (struct hocket__str *) (void *) ((char *) q + offset);
 }
 
-static struct hocket__store_call *make(struct hocket__store *s, const struct question *q)
+/* Texts lie one behind the other; no NUL, as all of them have a length. */
+static void copy(char **at, struct hocket__str *s)
 {
-    size_t size = sizeof(struct hocket__store_call) + q->key.n + q->parent.n + q->message_id.n
-                  + q->json.n + q->vector.n;
+    if (s->n > 0)
+        memcpy(*at, s->p, s->n);
+    *s = hocket__str(*at, s->n);
+    *at += s->n;
+}
+
+static struct hocket__store_call *make(struct hocket__store *s, struct hocket__store_question q)
+{
+    const size_t *text = texts[q.kind];
+    size_t size = sizeof(struct hocket__store_call);
+    for (size_t i = 0; text[i]; i++)
+        size += text_at(&q, text[i])->n;
     struct hocket__store_call *c = hocket__zero(s->o.alloc, size);
     if (!c)
         return NULL;
     c->size = size;
-    c->kind = q->kind;
+    c->q = q;
     char *at = c->texts;
-    c->key = copy(&at, q->key);
-    c->parent = copy(&at, q->parent);
-    c->message_id = copy(&at, q->message_id);
-    c->json = copy(&at, q->json);
-    c->vector = copy(&at, q->vector);
-    c->from = q->from;
-    c->of_parent = q->of_parent;
-    c->states = q->states;
-    c->updated_before_ms = q->updated_before_ms;
-    c->at_ms = q->at_ms;
-    c->limit = q->limit;
-    if (q->before.n > 0)
-        memcpy(c->before, q->before.p, q->before.n);
+    for (size_t i = 0; text[i]; i++)
+        copy(&at, text_at(&c->q, text[i]));
     return c;
 }
 
-static int ask(struct hocket__store *s, const struct question *q,
-    const struct hocket__store_reply *reply, struct hocket__store_call **out)
+/* `place`: where it begins, or NULL. */
+static int ask_from(struct hocket__store *s, const struct hocket__store_question *q,
+    const struct hocket__store_place *place, const struct hocket__store_reply *reply,
+    struct hocket__store_call **out)
 {
     if (s->closing)
         return HOCKET_ECLOSED;
-    struct hocket__store_call *c = make(s, q);
+    struct hocket__store_call *c = make(s, *q);
     if (!c)
         return HOCKET_ENOMEM;
+    if (place)
+        c->place = *place;
     c->reply = *reply;
     hocket__store_enqueue(s, c);
     if (out)
@@ -66,11 +84,19 @@ static int ask(struct hocket__store *s, const struct question *q,
     return 0;
 }
 
-/* A whole id or none: what could never be a run's is no question for the backend. */
-static int ask_of_run(struct hocket__store *s, const struct question *q,
-    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+static int ask(struct hocket__store *s, const struct hocket__store_question *q,
+    const struct hocket__store_reply *reply, struct hocket__store_call **out)
 {
-    return hocket__store_is_id(q->key) ? ask(s, q, reply, call) : HOCKET_EINVAL;
+    return ask_from(s, q, NULL, reply, out);
+}
+
+/* A whole id or none: what could never be a run's is no question for the backend. */
+static int ask_of_run(struct hocket__store *s, enum hocket__store_call_kind kind,
+    struct hocket__str id, const struct hocket__store_reply *reply,
+    struct hocket__store_call **call)
+{
+    struct hocket__store_question q = { .kind = kind, .run = { id } };
+    return hocket__store_is_id(id) ? ask(s, &q, reply, call) : HOCKET_EINVAL;
 }
 
 /* People type the start of an id, in either case; ids have capitals only. */
@@ -83,24 +109,23 @@ int hocket__store_find(struct hocket__store *s, struct hocket__str prefix,
     for (size_t i = 0; i < prefix.n; i++)
         upper[i] =
             (char) (prefix.p[i] >= 'a' && prefix.p[i] <= 'z' ? prefix.p[i] - 32 : prefix.p[i]);
-    struct question q = { .kind = HOCKET__STORE_FIND, .key = hocket__str(upper, prefix.n) };
+    struct hocket__store_question q = { .kind = HOCKET__STORE_FIND,
+        .find = { hocket__str(upper, prefix.n) } };
     return ask(s, &q, reply, call);
 }
 
 int hocket__store_take(struct hocket__store *s, struct hocket__str id,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_TAKE, .key = id };
-    return ask_of_run(s, &q, reply, call);
+    return ask_of_run(s, HOCKET__STORE_TAKE, id, reply, call);
 }
 
 /* Only commas are no pool. */
 int hocket__store_take_next(struct hocket__store *s, struct hocket__str pools, size_t most,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_TAKE_NEXT,
-        .key = pools,
-        .limit = most < HOCKET__STORE_TAKES ? most : HOCKET__STORE_TAKES };
+    struct hocket__store_question q = { .kind = HOCKET__STORE_TAKE_NEXT,
+        .take_next = { pools, most < HOCKET__STORE_TAKES ? most : HOCKET__STORE_TAKES } };
     bool is_one = most > 0 && hocket__store_next_pool(&pools).n > 0;
     return is_one ? ask(s, &q, reply, call) : HOCKET_EINVAL;
 }
@@ -108,124 +133,124 @@ int hocket__store_take_next(struct hocket__store *s, struct hocket__str pools, s
 int hocket__store_spoken(struct hocket__store *s, const struct hocket__store_reply *reply,
     struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_SPOKEN };
+    struct hocket__store_question q = { .kind = HOCKET__STORE_SPOKEN };
     return ask(s, &q, reply, call);
 }
 
 int hocket__store_pools(struct hocket__store *s, const struct hocket__store_reply *reply,
     struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_POOLS };
+    struct hocket__store_question q = { .kind = HOCKET__STORE_POOLS };
     return ask(s, &q, reply, call);
 }
 
 int hocket__store_blocked(struct hocket__store *s, size_t limit,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_BLOCKED, .limit = limit };
+    struct hocket__store_question q = { .kind = HOCKET__STORE_BLOCKED, .blocked = { limit } };
     return limit > 0 ? ask(s, &q, reply, call) : HOCKET_EINVAL;
+}
+
+static bool is_id_or_empty(struct hocket__str s)
+{
+    return s.n == 0 || hocket__store_is_id(s);
 }
 
 int hocket__store_runs(struct hocket__store *s, const struct hocket__store_filter *filter,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_RUNS,
-        .parent = filter->parent,
-        .key = filter->caller,
-        .message_id = filter->pool,
-        .json = filter->project,
-        .before = filter->before,
-        .states = filter->states,
-        .updated_before_ms = filter->updated_before_ms,
-        .limit = filter->limit };
-    if ((q.before.n > 0 && !hocket__store_is_id(q.before))
-        || (q.parent.n > 0 && !hocket__store_is_id(q.parent))
-        || (q.key.n > 0 && !hocket__store_is_id(q.key)))
+    struct hocket__store_question q = { .kind = HOCKET__STORE_RUNS, .runs = *filter };
+    struct hocket__store_place place = { .left = filter->limit };
+    if (!is_id_or_empty(filter->before) || !is_id_or_empty(filter->parent)
+        || !is_id_or_empty(filter->caller))
         return HOCKET_EINVAL;
-    return ask(s, &q, reply, call);
+    if (filter->before.n > 0)
+        memcpy(place.before, filter->before.p, filter->before.n);
+    return ask_from(s, &q, &place, reply, call);
+}
+
+static int ask_log(struct hocket__store *s, const struct hocket__store_question *q,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    struct hocket__store_place place = { .from = q->log.from };
+    return hocket__store_is_id(q->log.id) ? ask_from(s, q, &place, reply, call) : HOCKET_EINVAL;
 }
 
 int hocket__store_entries(struct hocket__store *s, struct hocket__str id, uint64_t from_n,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_ENTRIES, .key = id, .from = from_n };
-    return ask_of_run(s, &q, reply, call);
+    struct hocket__store_question q = { .kind = HOCKET__STORE_ENTRIES,
+        .log = { .id = id, .from = from_n } };
+    return ask_log(s, &q, reply, call);
 }
 
 int hocket__store_past(struct hocket__store *s, struct hocket__str id,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_ENTRIES, .key = id, .from = 1, .of_parent = true };
-    return ask_of_run(s, &q, reply, call);
+    struct hocket__store_question q = { .kind = HOCKET__STORE_ENTRIES,
+        .log = { .id = id, .from = 1, .of_parent = true } };
+    return ask_log(s, &q, reply, call);
 }
 
 int hocket__store_records(struct hocket__store *s, struct hocket__str id, uint64_t from_seq,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_RECORDS, .key = id, .from = from_seq };
-    return ask_of_run(s, &q, reply, call);
+    struct hocket__store_question q = { .kind = HOCKET__STORE_RECORDS,
+        .log = { .id = id, .from = from_seq } };
+    return ask_log(s, &q, reply, call);
 }
 
 int hocket__store_files(struct hocket__store *s, struct hocket__str generation,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_FILES, .key = generation };
+    struct hocket__store_question q = { .kind = HOCKET__STORE_FILES, .files = { generation } };
     return ask(s, &q, reply, call);
 }
 
 int hocket__store_messages(struct hocket__store *s, struct hocket__str id,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_MESSAGES, .key = id };
-    return ask_of_run(s, &q, reply, call);
+    return ask_of_run(s, HOCKET__STORE_MESSAGES, id, reply, call);
 }
 
 int hocket__store_message(struct hocket__store *s, struct hocket__str id,
     const struct hocket__store_message *message, const struct hocket__store_reply *reply,
     struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_MESSAGE,
-        .key = id,
-        .message_id = message->id,
-        .json = message->json,
-        .at_ms = message->at_ms };
-    return message->id.n > 0 ? ask_of_run(s, &q, reply, call) : HOCKET_EINVAL;
+    struct hocket__store_question q = { .kind = HOCKET__STORE_MESSAGE,
+        .message = { id, *message } };
+    return message->id.n > 0 && hocket__store_is_id(id) ? ask(s, &q, reply, call) : HOCKET_EINVAL;
 }
 
 int hocket__store_remove(struct hocket__store *s, struct hocket__str id,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_REMOVE, .key = id };
-    return ask_of_run(s, &q, reply, call);
+    return ask_of_run(s, HOCKET__STORE_REMOVE, id, reply, call);
 }
 
 int hocket__store_stats(struct hocket__store *s, const struct hocket__store_reply *reply,
     struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_STATS };
+    struct hocket__store_question q = { .kind = HOCKET__STORE_STATS };
     return ask(s, &q, reply, call);
 }
 
 int hocket__store_care(struct hocket__store *s, const struct hocket__store_care_of *care,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_CARE,
-        .key = care->worker,
-        .parent = care->reader,
-        .states = care->what,
-        .at_ms = care->max_age_ms };
+    struct hocket__store_question q = { .kind = HOCKET__STORE_CARE, .care = *care };
     return ask(s, &q, reply, call);
 }
 
 /* With what comes along, as bytes. */
-static int ask_along(struct hocket__store *s, struct question *q,
-    const struct hocket__store_run *run, struct hocket__str files,
+static int ask_along(struct hocket__store *s, struct hocket__store_question *q,
+    struct hocket__str *along, const struct hocket__store_run *run, struct hocket__str files,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
     struct hocket__buf packed;
     hocket__buf_init(&packed, s->o.alloc, 0);
     int rc = hocket__store_pack_along(s, run, files, &packed);
-    q->vector = hocket__buf_str(&packed);
+    *along = hocket__buf_str(&packed);
     if (rc == 0)
         rc = ask(s, q, reply, call);
     hocket__buf_deinit(&packed);
@@ -236,32 +261,27 @@ int hocket__store_submit(struct hocket__store *s, const struct hocket__store_run
     struct hocket__str files, const struct hocket__store_reply *reply,
     struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_SUBMIT, .key = hocket__cstr(run->id) };
-    return ask_along(s, &q, run, files, reply, call);
+    struct hocket__store_question q = { .kind = HOCKET__STORE_SUBMIT };
+    q.submit.id = hocket__cstr(run->id);
+    return ask_along(s, &q, &q.submit.along, run, files, reply, call);
 }
 
 int hocket__store_item_put(struct hocket__store *s, const struct hocket__store_item *item,
     int64_t expected, const struct hocket__store_run *run, struct hocket__str files,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_ITEM_PUT,
-        .key = item->kind,
-        .message_id = item->id,
-        .json = item->json,
-        .parent = item->generation,
-        .at_ms = item->due_ms,
-        .from = (uint64_t) expected };
+    struct hocket__store_question q = { .kind = HOCKET__STORE_ITEM_PUT,
+        .item = { .item = *item, .expected = expected } };
     if (item->kind.n == 0 || item->id.n == 0 || item->due_ms < 0 || expected < HOCKET__STORE_ANY)
         return HOCKET_EINVAL;
-    return ask_along(s, &q, run, files, reply, call);
+    return ask_along(s, &q, &q.item.along, run, files, reply, call);
 }
 
 int hocket__store_item_del(struct hocket__store *s, struct hocket__str kind, struct hocket__str id,
     int64_t expected, const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
-    struct question q = {
-        .kind = HOCKET__STORE_ITEM_DEL, .key = kind, .message_id = id, .from = (uint64_t) expected
-    };
+    struct hocket__store_question q = { .kind = HOCKET__STORE_ITEM_DEL,
+        .item = { .item = { .kind = kind, .id = id }, .expected = expected } };
     return kind.n > 0 && id.n > 0 && expected != 0 && expected >= HOCKET__STORE_ANY
                ? ask(s, &q, reply, call)
                : HOCKET_EINVAL;
@@ -270,17 +290,18 @@ int hocket__store_item_del(struct hocket__store *s, struct hocket__str kind, str
 int hocket__store_items(struct hocket__store *s, struct hocket__str kind, struct hocket__str id,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_ITEMS, .key = kind, .message_id = id };
+    struct hocket__store_question q = { .kind = HOCKET__STORE_ITEMS,
+        .items = { .kind = kind, .id = id } };
     return kind.n > 0 ? ask(s, &q, reply, call) : HOCKET_EINVAL;
 }
 
 int hocket__store_items_due(struct hocket__store *s, struct hocket__str kind, int64_t ahead_ms,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
-    struct question q = {
-        .kind = HOCKET__STORE_ITEMS, .key = kind, .states = 1, .from = 1, .at_ms = ahead_ms
-    };
-    return kind.n > 0 && ahead_ms >= 0 ? ask(s, &q, reply, call) : HOCKET_EINVAL;
+    struct hocket__store_question q = { .kind = HOCKET__STORE_ITEMS,
+        .items = { .kind = kind, .due_only = true, .ahead_ms = ahead_ms } };
+    struct hocket__store_place place = { .from = 1 }; /* 0 is never */
+    return kind.n > 0 && ahead_ms >= 0 ? ask_from(s, &q, &place, reply, call) : HOCKET_EINVAL;
 }
 
 int hocket__store_go_on_behind(struct hocket__store_call *c, struct hocket__str last)
@@ -293,29 +314,22 @@ int hocket__store_go_on_behind(struct hocket__store_call *c, struct hocket__str 
 
 int hocket__store_item_behind(struct hocket__store_call *c, const struct hocket__store_item *last)
 {
-    c->from = (uint64_t) last->due_ms;
+    c->place.from = (uint64_t) last->due_ms;
     return hocket__store_go_on_behind(c, last->id);
 }
 
 int64_t hocket__store_items_until(const struct hocket__store_call *c, int64_t now_ms)
 {
-    return c->states && c->at_ms < INT64_MAX - now_ms ? now_ms + c->at_ms : INT64_MAX;
+    int64_t ahead_ms = c->q.items.ahead_ms;
+    return c->q.items.due_only && ahead_ms < INT64_MAX - now_ms ? now_ms + ahead_ms : INT64_MAX;
 }
 
 int hocket__store_note_put(struct hocket__store *s, const struct hocket__store_note *note,
     uint64_t max_notes, uint64_t max_bytes, const struct hocket__store_reply *reply,
     struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_NOTE_PUT,
-        .key = note->memory,
-        .message_id = note->id,
-        .parent = note->text,
-        .json = note->meta,
-        .vector = note->vector,
-        .states = (unsigned) note->labels,
-        .at_ms = note->updated_ms,
-        .limit = (size_t) max_notes,
-        .from = max_bytes };
+    struct hocket__store_question q = { .kind = HOCKET__STORE_NOTE_PUT,
+        .note_put = { *note, max_notes, max_bytes } };
     return note->memory.n > 0 && note->id.n > 0 ? ask(s, &q, reply, call) : HOCKET_EINVAL;
 }
 
@@ -323,38 +337,22 @@ int hocket__store_note_del(struct hocket__store *s, struct hocket__str memory,
     struct hocket__str id, const struct hocket__store_reply *reply,
     struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_NOTE_DEL, .key = memory, .message_id = id };
+    struct hocket__store_question q = { .kind = HOCKET__STORE_NOTE_DEL,
+        .notes = { .memory = memory, .id = id } };
     return memory.n > 0 && id.n > 0 ? ask(s, &q, reply, call) : HOCKET_EINVAL;
-}
-
-int hocket__store_draw(struct hocket__store *s, const struct hocket__store_draw *draw,
-    const struct hocket__store_reply *reply, struct hocket__store_call **call)
-{
-    struct question q = { .kind = HOCKET__STORE_DRAW,
-        .key = draw->name,
-        .parent = draw->holder,
-        .json = hocket__str((const char *) draw, sizeof(*draw)) };
-    return hocket__store_draw_is_good(draw) ? ask(s, &q, reply, call) : HOCKET_EINVAL;
-}
-
-struct hocket__store_draw hocket__store_call_draw(const struct hocket__store_call *c)
-{
-    struct hocket__store_draw draw;
-    memcpy(&draw, c->json.p, sizeof(draw));
-    draw.name = c->key;
-    draw.holder = c->parent;
-    return draw;
 }
 
 int hocket__store_notes(struct hocket__store *s, const struct hocket__store_note_query *query,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
-    struct question q = { .kind = HOCKET__STORE_NOTES,
-        .key = query->memory,
-        .message_id = query->id,
-        .parent = query->query,
-        .vector = query->vector,
-        .from = query->from,
-        .limit = query->limit };
-    return ask(s, &q, reply, call);
+    struct hocket__store_question q = { .kind = HOCKET__STORE_NOTES, .notes = *query };
+    struct hocket__store_place place = { .from = query->from, .left = query->limit };
+    return ask_from(s, &q, &place, reply, call);
+}
+
+int hocket__store_draw(struct hocket__store *s, const struct hocket__store_draw *draw,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    struct hocket__store_question q = { .kind = HOCKET__STORE_DRAW, .draw = *draw };
+    return hocket__store_draw_is_good(draw) ? ask(s, &q, reply, call) : HOCKET_EINVAL;
 }

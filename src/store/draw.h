@@ -38,8 +38,4 @@ bool hocket__store_draw_stays(const struct hocket__store_draw *d, int64_t grante
 /* As it is kept. */
 int64_t hocket__store_draw_parts(const struct hocket__store_level *level);
 
-struct hocket__store_call;
-/* Of a question: its texts are the call's. */
-struct hocket__store_draw hocket__store_call_draw(const struct hocket__store_call *c);
-
 bool hocket__store_draw_is_good(const struct hocket__store_draw *d);

@@ -25,51 +25,103 @@
 enum hocket__store_call_kind {
     HOCKET__STORE_FIND,
     HOCKET__STORE_TAKE,
-    HOCKET__STORE_TAKE_NEXT, /* key: pools; limit: from 1 to HOCKET__STORE_TAKES */
+    HOCKET__STORE_TAKE_NEXT,
     HOCKET__STORE_SPOKEN,
     HOCKET__STORE_POOLS,
     HOCKET__STORE_BLOCKED,
-    HOCKET__STORE_RUNS, /* key: caller; message_id: pool; json: project */
+    HOCKET__STORE_RUNS,
     HOCKET__STORE_ENTRIES,
     HOCKET__STORE_RECORDS,
     HOCKET__STORE_FILES,
     HOCKET__STORE_MESSAGES,
     HOCKET__STORE_MESSAGE,
-    HOCKET__STORE_SUBMIT, /* key: the run's id; vector: what comes along */
+    HOCKET__STORE_SUBMIT,
     HOCKET__STORE_REMOVE,
     HOCKET__STORE_STATS,
-    HOCKET__STORE_NOTE_PUT, /* key: memory; parent: text; json: meta; states: labels; from: bytes */
+    HOCKET__STORE_NOTE_PUT,
     HOCKET__STORE_NOTE_DEL,
-    HOCKET__STORE_NOTES, /* key: memory; message_id: the note's; parent: query */
-    /* key: kind; message_id: id; parent: generation; at_ms: due_ms; from: expected; vector: what comes along */
+    HOCKET__STORE_NOTES,
     HOCKET__STORE_ITEM_PUT,
     HOCKET__STORE_ITEM_DEL,
     HOCKET__STORE_ITEMS,
-    HOCKET__STORE_DRAW, /* key: name; parent: holder; json: the bytes of a draw */
-    HOCKET__STORE_CARE, /* states: what; at_ms: age; key: worker; parent: reader */
+    HOCKET__STORE_DRAW,
+    HOCKET__STORE_CARE,
     HOCKET__STORE_CALLS
+};
+
+/* What is asked. Its texts lie behind the call (call.c knows which there are). */
+struct hocket__store_question {
+    enum hocket__store_call_kind kind; /* and of the union: */
+    union {
+        struct {
+            struct hocket__str prefix;
+        } find;
+        struct {
+            struct hocket__str id;
+        } run; /* TAKE, REMOVE, MESSAGES */
+        struct {
+            struct hocket__str pools;
+            size_t most; /* from 1 to HOCKET__STORE_TAKES */
+        } take_next;
+        struct {
+            size_t limit;
+        } blocked;
+        struct hocket__store_filter runs;
+        struct {
+            struct hocket__str id;
+            uint64_t from;
+            bool of_parent; /* those of the run that it was forked from */
+        } log;              /* ENTRIES, RECORDS */
+        struct {
+            struct hocket__str generation;
+        } files;
+        struct {
+            struct hocket__str run;
+            struct hocket__store_message said;
+        } message;
+        struct {
+            struct hocket__str id, along;
+        } submit;
+        struct {
+            struct hocket__store_note note;
+            uint64_t max_notes, max_bytes;
+        } note_put;
+        struct hocket__store_note_query notes; /* NOTES; NOTE_DEL: memory and id */
+        struct {
+            struct hocket__store_item item;
+            int64_t expected;
+            struct hocket__str along;
+        } item; /* ITEM_PUT; ITEM_DEL: kind, id and `expected` */
+        struct {
+            struct hocket__str kind, id; /* id empty: all */
+            bool due_only;
+            int64_t ahead_ms;
+        } items;
+        struct hocket__store_draw draw;
+        struct hocket__store_care_of care;
+    };
+};
+
+/* Where a reading that has several pieces goes on. */
+struct hocket__store_place {
+    uint64_t from;                     /* entries, records, messages, notes, items: the first one */
+    size_t left;                       /* so many more; 0: all */
+    char before[HOCKET__STORE_ID + 1]; /* runs: only below this id */
+    bool in_words; /* notes: no word was found, and the text is looked for within words */
 };
 
 struct hocket__store_call {
     struct hocket__list link;
-    enum hocket__store_call_kind kind;
     struct hocket__store_reply reply;
     bool cancelled; /* the loop's thread's alone */
     atomic_bool given_up;
     size_t size;
+    struct hocket__store_question q;
 
-    /* The question. key: id, prefix or generation. */
-    struct hocket__str key, parent, message_id, json, vector;
-    uint64_t from;  /* entries, records: the first one */
-    bool of_parent; /* those of the run that it was forked from */
-    unsigned states;
-    int64_t updated_before_ms, at_ms;
-    size_t limit; /* how many more; 0: all */
-    char before[HOCKET__STORE_ID + 1];
-
-    /* The answer. The backend moves `from`, `before`, `after` and `limit` on when there is more. */
+    /* The answer. The backend moves the place on when there is more. */
+    struct hocket__store_place place;
+    struct hocket__buf after; /* files, items: behind this name */
     struct hocket__buf rows;  /* packed; the backend's to begin */
-    struct hocket__buf after; /* where a reading of files or messages goes on */
     bool more;
     int status;
     struct hocket_error error;
@@ -195,7 +247,7 @@ int hocket__store_has_message(struct hocket__store_call *c);
 /* Of a run that is to be removed: by whom it was called, or whom it has called, that has not ended ("": nobody). 0, or ESTATE. */
 int hocket__store_has_calls(
     struct hocket__store_call *c, struct hocket__str caller, struct hocket__str called);
-int hocket__store_not_found(struct hocket__store_call *c);
+int hocket__store_not_found(struct hocket__store_call *c, struct hocket__str id);
 
 /* Of CARE: a row, and a status for what this store has not. */
 void hocket__store_say(struct hocket__store_call *c, const char *name, const char *fmt, ...)
@@ -206,6 +258,7 @@ int hocket__store_unheard(struct hocket__store_call *c, const char *why);
  * ENOMEM. The run is first: a backend that refuses it has written nothing. */
 int hocket__store_pack_along(struct hocket__store *s, const struct hocket__store_run *run,
     struct hocket__str files, struct hocket__buf *out);
+struct hocket__str hocket__store_along(const struct hocket__store_call *c);
 /* Its run; false: none. */
 bool hocket__store_run_along(const struct hocket__store_call *c, struct hocket__store_row *row);
 /* The status of a run that was not put. */

@@ -23,28 +23,29 @@ void hocket__store_refusal(
         hocket__error(err, status, "an entry of run %s does not follow the one before", id);
 }
 
-int hocket__store_not_found(struct hocket__store_call *c)
+int hocket__store_not_found(struct hocket__store_call *c, struct hocket__str id)
 {
-    return hocket__error(
-        &c->error, HOCKET_ENOTFOUND, "there is no run %.*s", (int) c->key.n, c->key.p);
+    return hocket__error(&c->error, HOCKET_ENOTFOUND, "there is no run %.*s", (int) id.n, id.p);
 }
 
 int hocket__store_no_parent(struct hocket__store_call *c)
 {
     return hocket__error(&c->error, HOCKET_ENOTFOUND,
-        "the run that %.*s was forked from is not in this store", (int) c->key.n, c->key.p);
+        "the run that %.*s was forked from is not in this store", (int) c->q.log.id.n,
+        c->q.log.id.p);
 }
 
 int hocket__store_ambiguous(struct hocket__store_call *c, const char *one, const char *other)
 {
     return hocket__error(&c->error, HOCKET_EINVAL, "%.*s may be %s or %s: write more of it",
-        (int) c->key.n, c->key.p, one, other);
+        (int) c->q.find.prefix.n, c->q.find.prefix.p, one, other);
 }
 
 int hocket__store_has_message(struct hocket__store_call *c)
 {
     return hocket__error(&c->error, HOCKET_EEXIST, "run %.*s has had the message %.*s already",
-        (int) c->key.n, c->key.p, (int) c->message_id.n, c->message_id.p);
+        (int) c->q.message.run.n, c->q.message.run.p, (int) c->q.message.said.id.n,
+        c->q.message.said.id.p);
 }
 
 int hocket__store_has_it(struct hocket__store_call *c, const struct hocket__store_owner *owner)
@@ -52,8 +53,8 @@ int hocket__store_has_it(struct hocket__store_call *c, const struct hocket__stor
     char since[HOCKET__ISOTIME_SIZE];
     hocket__isotime(owner->since_ms, since);
     return hocket__error(&c->error, HOCKET_ESTATE, "process %lld on %.*s has run %.*s since %.19sZ",
-        (long long) owner->pid, (int) owner->host.n, owner->host.p, (int) c->key.n, c->key.p,
-        since);
+        (long long) owner->pid, (int) owner->host.n, owner->host.p, (int) c->q.run.id.n,
+        c->q.run.id.p, since);
 }
 
 int hocket__store_has_calls(
@@ -63,11 +64,11 @@ int hocket__store_has_calls(
         return hocket__error(&c->error, HOCKET_ESTATE,
             "run %.*s was called by run %.*s, which has not ended: it stays until that has, or is "
             "cancelled",
-            (int) c->key.n, c->key.p, (int) caller.n, caller.p);
+            (int) c->q.run.id.n, c->q.run.id.p, (int) caller.n, caller.p);
     if (called.n > 0)
         return hocket__error(&c->error, HOCKET_ESTATE,
-            "run %.*s has called run %.*s, and neither has ended: cancel it first", (int) c->key.n,
-            c->key.p, (int) called.n, called.p);
+            "run %.*s has called run %.*s, and neither has ended: cancel it first",
+            (int) c->q.run.id.n, c->q.run.id.p, (int) called.n, called.p);
     return 0;
 }
 
@@ -152,18 +153,19 @@ struct hocket__store_message hocket__store_ended(
 
 int hocket__store_item_refuse(struct hocket__store_call *c, int status)
 {
+    const struct hocket__store_item *item = &c->q.item.item;
     const char *why = status == HOCKET_ESTATE      ? "another has changed it meanwhile"
                       : status == HOCKET_ENOTFOUND ? "it is not there"
                                                    : "its run is there already";
-    return hocket__error(&c->error, status, "the %.*s %.*s: %s", (int) c->key.n, c->key.p,
-        (int) (c->message_id.n < 100 ? c->message_id.n : 100), c->message_id.p, why);
+    return hocket__error(&c->error, status, "the %.*s %.*s: %s", (int) item->kind.n, item->kind.p,
+        (int) (item->id.n < 100 ? item->id.n : 100), item->id.p, why);
 }
 
 int hocket__store_item_judge(struct hocket__store_call *c, int64_t version)
 {
-    int64_t expected = (int64_t) c->from;
+    int64_t expected = c->q.item.expected;
     if (expected == version || (expected == HOCKET__STORE_ANY && version > 0)
-        || (expected == HOCKET__STORE_ANY && c->kind == HOCKET__STORE_ITEM_PUT))
+        || (expected == HOCKET__STORE_ANY && c->q.kind == HOCKET__STORE_ITEM_PUT))
         return 0;
     return hocket__store_item_refuse(c, version == 0 ? HOCKET_ENOTFOUND : HOCKET_ESTATE);
 }
@@ -176,15 +178,18 @@ int64_t hocket__store_item_version(int64_t version, int64_t now_ms)
 struct hocket__store_item hocket__store_item_of(
     const struct hocket__store_call *c, int64_t version, int64_t now_ms)
 {
-    return (struct hocket__store_item){ c->key, c->message_id, version, c->at_ms, now_ms, c->parent,
-        c->json, 0 };
+    struct hocket__store_item item = c->q.item.item;
+    item.version = version;
+    item.at_ms = now_ms;
+    item.now_ms = 0;
+    return item;
 }
 
 void hocket__store_item_told(struct hocket__store_call *c, int64_t version)
 {
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_ITEM };
-    row.item = (struct hocket__store_item){ .kind = c->key,
-        .id = c->message_id,
+    row.item = (struct hocket__store_item){ .kind = c->q.item.item.kind,
+        .id = c->q.item.item.id,
         .version = version,
         .generation = HOCKET__STR(""),
         .json = HOCKET__STR("") };
@@ -196,19 +201,19 @@ void hocket__store_item_told(struct hocket__store_call *c, int64_t version)
 int hocket__store_note_missing(struct hocket__store_call *c)
 {
     return hocket__error(&c->error, HOCKET_ENOTFOUND, "there is no note '%.*s' in the memory",
-        (int) (c->message_id.n < 100 ? c->message_id.n : 100), c->message_id.p);
+        (int) (c->q.notes.id.n < 100 ? c->q.notes.id.n : 100), c->q.notes.id.p);
 }
 
 int hocket__store_note_room(struct hocket__store_call *c, uint64_t notes, uint64_t bytes)
 {
-    if (notes >= c->limit)
+    if (notes >= c->q.note_put.max_notes)
         return hocket__error(&c->error, HOCKET_ELIMIT,
             "the memory has %llu notes, and no more fit: some have to be forgotten first",
             (unsigned long long) notes);
-    if (bytes + c->parent.n + c->json.n > c->from)
+    if (bytes + c->q.note_put.note.text.n + c->q.note_put.note.meta.n > c->q.note_put.max_bytes)
         return hocket__error(&c->error, HOCKET_ELIMIT,
             "the memory has %llu bytes of %llu: some notes have to be forgotten first",
-            (unsigned long long) bytes, (unsigned long long) c->from);
+            (unsigned long long) bytes, (unsigned long long) c->q.note_put.max_bytes);
     return 0;
 }
 

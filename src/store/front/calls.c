@@ -24,7 +24,7 @@ static void finish_call(
 
 static bool is_taking(const struct hocket__store_call *c)
 {
-    return c->kind == HOCKET__STORE_TAKE || c->kind == HOCKET__STORE_TAKE_NEXT;
+    return c->q.kind == HOCKET__STORE_TAKE || c->q.kind == HOCKET__STORE_TAKE_NEXT;
 }
 
 void hocket__store_give_back(
@@ -47,7 +47,7 @@ static void let_go(
     if (!is_taking(c) || c->status < 0)
         return;
     while (hocket__store_unpack(&rows, &row) == 1)
-        hocket__store_give_back(s, &row.run, c->kind == HOCKET__STORE_TAKE_NEXT);
+        hocket__store_give_back(s, &row.run, c->q.kind == HOCKET__STORE_TAKE_NEXT);
 }
 
 /* 0, or what the reader ended it with; `rows` are then those that it was not given.

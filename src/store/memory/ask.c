@@ -4,12 +4,13 @@
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-static struct hocket__memory_run *named(struct hocket__memory *m, struct hocket__store_call *c)
+static struct hocket__memory_run *named(
+    struct hocket__memory *m, struct hocket__store_call *c, struct hocket__str id)
 {
-    struct hocket__memory_run *r = hocket__memory_find_run(m, c->key);
+    struct hocket__memory_run *r = hocket__memory_find_run(m, id);
     if (r && !r->removed)
         return r;
-    c->status = hocket__store_not_found(c);
+    c->status = hocket__store_not_found(c, id);
     return NULL;
 }
 
@@ -23,10 +24,11 @@ static void give_run(
 
 static void find(struct hocket__memory *m, struct hocket__store_call *c)
 {
+    struct hocket__str prefix = c->q.find.prefix;
     struct hocket__memory_run *found = NULL;
-    for (size_t i = hocket__memory_place(m, c->key); i < m->n_runs; i++) {
+    for (size_t i = hocket__memory_place(m, prefix); i < m->n_runs; i++) {
         struct hocket__memory_run *r = m->runs[i];
-        if (memcmp(r->id, c->key.p, c->key.n) != 0)
+        if (memcmp(r->id, prefix.p, prefix.n) != 0)
             break;
         if (r->removed)
             continue;
@@ -39,12 +41,12 @@ static void find(struct hocket__memory *m, struct hocket__store_call *c)
     if (found)
         give_run(m, c, found);
     else
-        c->status = hocket__store_not_found(c);
+        c->status = hocket__store_not_found(c, prefix);
 }
 
 static void take(struct hocket__memory *m, struct hocket__store_call *c)
 {
-    struct hocket__memory_run *r = named(m, c);
+    struct hocket__memory_run *r = named(m, c, c->q.run.id);
     if (!r)
         return;
     bool was_owned = r->owned;
@@ -60,36 +62,37 @@ static void take(struct hocket__memory *m, struct hocket__store_call *c)
 }
 
 /* What stands in the packed row alone. */
-static bool is_of(const struct hocket__store_call *c, const struct hocket__memory_run *r)
+static bool is_of(const struct hocket__store_filter *f, const struct hocket__memory_run *r)
 {
     struct hocket__store_row row;
-    if (c->message_id.n == 0 && c->json.n == 0)
+    if (f->pool.n == 0 && f->project.n == 0)
         return true;
     hocket__memory_unpack(r->row, &row);
-    return (c->message_id.n == 0 || hocket__str_eq(row.run.pool, c->message_id))
-           && (c->json.n == 0 || hocket__str_eq(row.run.project, c->json));
+    return (f->pool.n == 0 || hocket__str_eq(row.run.pool, f->pool))
+           && (f->project.n == 0 || hocket__str_eq(row.run.project, f->project));
 }
 
-static bool passes(const struct hocket__store_call *c, const struct hocket__memory_run *r)
+static bool passes(const struct hocket__store_filter *f, const struct hocket__memory_run *r)
 {
-    return !r->removed && (c->states == 0 || (c->states >> r->state & 1))
-           && (c->updated_before_ms == 0 || r->updated_ms < c->updated_before_ms)
-           && (c->parent.n == 0 || memcmp(r->parent, c->parent.p, c->parent.n) == 0)
-           && (c->key.n == 0 || memcmp(r->caller, c->key.p, c->key.n) == 0) && is_of(c, r);
+    return !r->removed && (f->states == 0 || (f->states >> r->state & 1))
+           && (f->updated_before_ms == 0 || r->updated_ms < f->updated_before_ms)
+           && (f->parent.n == 0 || memcmp(r->parent, f->parent.p, f->parent.n) == 0)
+           && (f->caller.n == 0 || memcmp(r->caller, f->caller.p, f->caller.n) == 0) && is_of(f, r);
 }
 
 static void list_runs(struct hocket__memory *m, struct hocket__store_call *c)
 {
-    size_t i = c->before[0] ? hocket__memory_place(m, hocket__cstr(c->before)) : m->n_runs;
+    size_t i =
+        c->place.before[0] ? hocket__memory_place(m, hocket__cstr(c->place.before)) : m->n_runs;
     while (i-- > 0) {
         struct hocket__memory_run *r = m->runs[i];
-        if (!passes(c, r))
+        if (!passes(&c->q.runs, r))
             continue;
         if ((c->more = c->rows.len >= HOCKET__STORE_PIECE))
             return;
         give_run(m, c, r);
-        memcpy(c->before, r->id, sizeof(c->before));
-        if (c->limit > 0 && --c->limit == 0)
+        memcpy(c->place.before, r->id, sizeof(c->place.before));
+        if (c->place.left > 0 && --c->place.left == 0)
             return;
     }
 }
@@ -117,7 +120,7 @@ static void give_blocks(struct hocket__store_call *c, const struct hocket__block
     size_t i = 0, high = b->count;
     while (i < high) {
         size_t mid = i + (high - i) / 2;
-        if (b->at[mid]->key < c->from)
+        if (b->at[mid]->key < c->place.from)
             i = mid + 1;
         else
             high = mid;
@@ -126,40 +129,41 @@ static void give_blocks(struct hocket__store_call *c, const struct hocket__block
         if (c->rows.len >= HOCKET__STORE_PIECE)
             break;
         hocket__buf_add(&c->rows, b->at[i]->bytes, b->at[i]->n);
-        c->from = b->at[i]->key + 1;
+        c->place.from = b->at[i]->key + 1;
     }
     if (i < b->count && b->at[i]->key <= last) {
         c->more = true;
     } else if (last < UINT64_MAX) { /* on with the child that left it there */
-        c->from = last + 1;
+        c->place.from = last + 1;
         c->more = true;
     }
 }
 
 static void list_blocks(struct hocket__memory *m, struct hocket__store_call *c)
 {
-    bool entries = c->kind == HOCKET__STORE_ENTRIES;
-    struct hocket__memory_run *r = named(m, c);
+    bool entries = c->q.kind == HOCKET__STORE_ENTRIES;
+    struct hocket__memory_run *r = named(m, c, c->q.log.id);
     uint64_t last;
-    if (r && c->of_parent) {
+    if (r && c->q.log.of_parent) {
         r = r->parent[0] ? hocket__memory_find_run(m, hocket__cstr(r->parent)) : NULL;
         if (!r)
             c->status = hocket__store_no_parent(c);
     }
     if (!r)
         return;
-    r = holder(m, r, entries, c->from, &last);
+    r = holder(m, r, entries, c->place.from, &last);
     give_blocks(c, entries ? &r->entries : &r->records, last);
 }
 
 /* Each run may have a generation of its own: they stand in order, and are not gone through. */
 static void list_files(struct hocket__memory *m, struct hocket__store_call *c)
 {
-    struct hocket__store_file first = { .generation = c->key, .path = HOCKET__STR("") };
+    struct hocket__store_file first = { .generation = c->q.files.generation,
+        .path = HOCKET__STR("") };
     for (size_t i = hocket__memory_file(m, &first, NULL); i < m->files.count; i++) {
         struct hocket__store_row row;
         hocket__memory_unpack(m->files.at[i], &row);
-        if (!hocket__str_eq(row.file.generation, c->key))
+        if (!hocket__str_eq(row.file.generation, c->q.files.generation))
             return;
         hocket__buf_add(&c->rows, m->files.at[i]->bytes, m->files.at[i]->n);
     }
@@ -167,7 +171,7 @@ static void list_files(struct hocket__memory *m, struct hocket__store_call *c)
 
 static void list_messages(struct hocket__memory *m, struct hocket__store_call *c)
 {
-    struct hocket__memory_run *r = named(m, c);
+    struct hocket__memory_run *r = named(m, c, c->q.run.id);
     for (size_t i = 0; r && i < r->messages.count; i++)
         if (r->messages.at[i]->key == 0)
             hocket__buf_add(&c->rows, r->messages.at[i]->bytes, r->messages.at[i]->n);
@@ -175,13 +179,12 @@ static void list_messages(struct hocket__memory *m, struct hocket__store_call *c
 
 static void put_message(struct hocket__memory *m, struct hocket__store_call *c)
 {
-    struct hocket__memory_run *r = named(m, c);
+    struct hocket__memory_run *r = named(m, c, c->q.message.run);
     if (!r)
         return;
-    struct hocket__store_message said = { c->message_id, c->at_ms, c->json };
-    if (hocket__memory_message(r, c->message_id) != SIZE_MAX)
+    if (hocket__memory_message(r, c->q.message.said.id) != SIZE_MAX)
         c->status = hocket__store_has_message(c);
-    else if (hocket__memory_say(m, r, &said) < 0)
+    else if (hocket__memory_say(m, r, &c->q.message.said) < 0)
         c->status = hocket__error_nomem(&c->error);
 }
 
@@ -274,7 +277,7 @@ static int check_calls(
 
 static void remove_named(struct hocket__memory *m, struct hocket__store_call *c)
 {
-    struct hocket__memory_run *r = named(m, c);
+    struct hocket__memory_run *r = named(m, c, c->q.run.id);
     struct hocket__store_row row;
     if (!r)
         return;
@@ -314,7 +317,7 @@ static void stats(struct hocket__memory *m, struct hocket__store_call *c)
 static void care(struct hocket__memory *m, struct hocket__store_call *c)
 {
     (void) m;
-    if (c->states == HOCKET__STORE_INFO)
+    if (c->q.care.what == HOCKET__STORE_INFO)
         hocket__store_say(c, "kind", "memory");
     else
         c->status =
@@ -350,7 +353,7 @@ void hocket__memory_answer(struct hocket__memory *m, struct hocket__store_call *
     };
     if (!c->rows.a)
         hocket__buf_init(&c->rows, m->a, 0);
-    answers[c->kind](m, c);
+    answers[c->q.kind](m, c);
     if (c->rows.status < 0 && c->status == 0)
         c->status = hocket__error_nomem(&c->error);
 }

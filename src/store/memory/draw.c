@@ -94,7 +94,7 @@ static int add_lease(
 
 void hocket__memory_draw(struct hocket__memory *m, struct hocket__store_call *c)
 {
-    struct hocket__store_draw d = hocket__store_call_draw(c);
+    struct hocket__store_draw d = c->q.draw;
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_DRAWN };
     int64_t now = hocket__store_wall_ms(&m->base.store->o);
     struct hocket__memory_limit *limit = limit_of(m, d.name, now);

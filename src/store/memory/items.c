@@ -66,7 +66,7 @@ void hocket__memory_item_put(struct hocket__memory *m, struct hocket__store_call
 {
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_ITEM };
     struct hocket__blocks *all = &m->items;
-    size_t i = place_of(m, c->key, c->message_id);
+    size_t i = place_of(m, c->q.item.item.kind, c->q.item.item.id);
     int64_t before = i < all->count ? item_at(m, i).version : 0;
     int64_t now = hocket__store_wall_ms(&m->base.store->o);
     if ((c->status = hocket__store_item_judge(c, before)) < 0)
@@ -90,7 +90,7 @@ void hocket__memory_item_put(struct hocket__memory *m, struct hocket__store_call
 
 void hocket__memory_item_del(struct hocket__memory *m, struct hocket__store_call *c)
 {
-    size_t i = place_of(m, c->key, c->message_id);
+    size_t i = place_of(m, c->q.item.item.kind, c->q.item.item.id);
     bool there = i < m->items.count;
     c->status = hocket__store_item_judge(c, there ? item_at(m, i).version : 0);
     if (c->status == 0)
@@ -103,9 +103,9 @@ void hocket__memory_items(struct hocket__memory *m, struct hocket__store_call *c
             until = hocket__store_items_until(c, now);
     for (size_t i = 0; i < m->items.count; i++) {
         struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_ITEM, .item = item_at(m, i) };
-        if (!hocket__str_eq(row.item.kind, c->key)
-            || (c->message_id.n > 0 && !hocket__str_eq(row.item.id, c->message_id))
-            || row.item.due_ms < (int64_t) c->from || row.item.due_ms > until)
+        if (!hocket__str_eq(row.item.kind, c->q.items.kind)
+            || (c->q.items.id.n > 0 && !hocket__str_eq(row.item.id, c->q.items.id))
+            || row.item.due_ms < (int64_t) c->place.from || row.item.due_ms > until)
             continue;
         row.item.now_ms = now;
         hocket__store_pack(&c->rows, &row);

@@ -44,21 +44,15 @@ static void count(const struct hocket__memory *m, struct hocket__str memory, siz
 
 void hocket__memory_note_put(struct hocket__memory *m, struct hocket__store_call *c)
 {
-    size_t at = place_of(m, c->key, c->message_id);
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_NOTE, .note = c->q.note_put.note };
+    size_t at = place_of(m, row.note.memory, row.note.id);
     struct hocket__store_note sum = { 0 };
-    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_NOTE };
-    count(m, c->key, at, &sum);
+    count(m, row.note.memory, at, &sum);
     c->status = hocket__store_note_room(c, sum.notes, sum.bytes);
     if (c->status < 0)
         return;
-    row.note = (struct hocket__store_note){ .memory = c->key,
-        .id = c->message_id,
-        .text = c->parent,
-        .meta = c->json,
-        .vector = c->vector,
-        .labels = c->states,
-        .created_ms = at < m->notes.count ? note_at(m, at).created_ms : c->at_ms,
-        .updated_ms = c->at_ms };
+    row.note.created_ms = at < m->notes.count ? note_at(m, at).created_ms : row.note.updated_ms;
+    row.note.notes = row.note.bytes = 0;
     if (hocket__memory_insert(m, &m->notes, m->notes.count, &row, 0) < 0)
         c->status = hocket__error_nomem(&c->error);
     else if (at < m->notes.count - 1)
@@ -67,7 +61,7 @@ void hocket__memory_note_put(struct hocket__memory *m, struct hocket__store_call
 
 void hocket__memory_note_del(struct hocket__memory *m, struct hocket__store_call *c)
 {
-    size_t at = place_of(m, c->key, c->message_id);
+    size_t at = place_of(m, c->q.notes.memory, c->q.notes.id);
     if (at == m->notes.count)
         c->status = hocket__store_note_missing(c);
     else
@@ -100,8 +94,8 @@ static size_t score(struct hocket__str text, struct hocket__str query)
 static void give(struct hocket__store_call *c, size_t *left, const struct hocket__store_note *n)
 {
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_NOTE, .note = *n };
-    if (c->from > 0) {
-        c->from--;
+    if (c->place.from > 0) {
+        c->place.from--;
         return;
     }
     if (*left > 0)
@@ -131,13 +125,13 @@ static void list_memories(struct hocket__memory *m, struct hocket__store_call *c
 /* From those that have all words down to those that have one; the newest of them first. */
 static void list(struct hocket__memory *m, struct hocket__store_call *c, size_t left)
 {
-    size_t wanted = c->parent.n ? HOCKET__STORE_NOTE_WORDS : 0;
+    size_t wanted = c->q.notes.query.n ? HOCKET__STORE_NOTE_WORDS : 0;
     for (;; wanted--) {
         for (size_t i = m->notes.count; i-- > 0;) {
             struct hocket__store_note n = note_at(m, i);
-            if (hocket__str_eq(n.memory, c->key)
-                && (!c->message_id.n || hocket__str_eq(n.id, c->message_id))
-                && (!c->parent.n || score(n.text, c->parent) == wanted))
+            if (hocket__str_eq(n.memory, c->q.notes.memory)
+                && (!c->q.notes.id.n || hocket__str_eq(n.id, c->q.notes.id))
+                && (!c->q.notes.query.n || score(n.text, c->q.notes.query) == wanted))
                 give(c, &left, &n);
         }
         if (wanted <= 1)
@@ -150,8 +144,8 @@ static void list_near(struct hocket__memory *m, struct hocket__store_call *c, si
     struct hocket__store_near nearest = { .n = 0 };
     for (size_t i = m->notes.count; i-- > 0;) {
         struct hocket__store_note n = note_at(m, i);
-        if (hocket__str_eq(n.memory, c->key))
-            hocket__store_compare(&nearest, n.vector, c->vector, (int64_t) i);
+        if (hocket__str_eq(n.memory, c->q.notes.memory))
+            hocket__store_compare(&nearest, n.vector, c->q.notes.vector, (int64_t) i);
     }
     for (size_t i = 0; i < nearest.n; i++) {
         struct hocket__store_note n = note_at(m, (size_t) nearest.best[i].what);
@@ -161,10 +155,10 @@ static void list_near(struct hocket__memory *m, struct hocket__store_call *c, si
 
 void hocket__memory_notes(struct hocket__memory *m, struct hocket__store_call *c)
 {
-    size_t left = c->limit ? c->limit : SIZE_MAX;
-    if (c->key.n == 0)
+    size_t left = c->place.left ? c->place.left : SIZE_MAX;
+    if (c->q.notes.memory.n == 0)
         list_memories(m, c, left);
-    else if (c->vector.n > 0)
+    else if (c->q.notes.vector.n > 0)
         list_near(m, c, left);
     else
         list(m, c, left);

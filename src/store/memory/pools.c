@@ -91,7 +91,8 @@ void hocket__memory_pools(struct hocket__memory *m, struct hocket__store_call *c
 
 void hocket__memory_blocked(struct hocket__memory *m, struct hocket__store_call *c)
 {
-    for (size_t i = 0; i < m->n_runs && c->limit > 0; i++) {
+    size_t left = c->q.blocked.limit;
+    for (size_t i = 0; i < m->n_runs && left > 0; i++) {
         struct hocket__memory_run *r = m->runs[i];
         struct hocket__store_row row;
         if (r->removed || !r->pooled || has_ended(r))
@@ -101,6 +102,6 @@ void hocket__memory_blocked(struct hocket__memory *m, struct hocket__store_call 
             continue;
         row.run.input = row.run.options = HOCKET__STR("");
         hocket__store_pack(&c->rows, &row);
-        c->limit--;
+        left--;
     }
 }

@@ -99,7 +99,7 @@ void hocket__memory_take_next(struct hocket__memory *m, struct hocket__store_cal
     struct hocket__memory_run *taken[HOCKET__STORE_TAKES], *r;
     size_t n = 0;
     bool alone = false;
-    while (n < c->limit && !alone && (r = next(m, c->key))) {
+    while (n < c->q.take_next.most && !alone && (r = next(m, c->q.take_next.pools))) {
         alone = r->state == HOCKET__STORE_RUNNING;
         if (alone && n > 0)
             return;

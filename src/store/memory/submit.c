@@ -21,7 +21,7 @@ static int put_row(struct hocket__memory *m, const struct hocket__store_row *row
 /* The run, and files that nobody else has. */
 static void take_back(struct hocket__memory *m, const struct hocket__store_call *c)
 {
-    struct hocket__str in = c->vector;
+    struct hocket__str in = hocket__store_along(c);
     struct hocket__store_row row;
     struct hocket__memory_run *r = hocket__store_run_along(c, &row)
                                        ? hocket__memory_find_run(m, hocket__cstr(row.run.id))
@@ -35,7 +35,7 @@ static void take_back(struct hocket__memory *m, const struct hocket__store_call 
 
 int hocket__memory_put_along(struct hocket__memory *m, const struct hocket__store_call *c)
 {
-    struct hocket__str in = c->vector;
+    struct hocket__str in = hocket__store_along(c);
     struct hocket__store_row row;
     int rc = 0;
     while (rc == 0 && hocket__store_unpack(&in, &row) == 1)

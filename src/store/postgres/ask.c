@@ -10,7 +10,7 @@
 /* Who hears that it is done relies on it. */
 static bool is_acknowledged(const struct hocket__store_call *c)
 {
-    switch (c->kind) {
+    switch (c->q.kind) {
     case HOCKET__STORE_MESSAGE:
     case HOCKET__STORE_SUBMIT:
     case HOCKET__STORE_REMOVE:
@@ -41,34 +41,11 @@ static int attempt(struct hocket__pg_keeper *k, struct hocket__store_call *c, bo
                : rc;
 }
 
-/* Where a reading stands: what an attempt that failed may have moved on. The rest of a call is the loop's. */
-struct place {
-    uint64_t from;
-    size_t limit;
-    unsigned states;
-    char before[HOCKET__STORE_ID + 1];
-};
-
-static struct place place_of(const struct hocket__store_call *c)
-{
-    struct place p = { c->from, c->limit, c->states, "" };
-    memcpy(p.before, c->before, sizeof(p.before));
-    return p;
-}
-
-static void go_back(struct hocket__store_call *c, const struct place *p)
-{
-    c->from = p->from;
-    c->limit = p->limit;
-    c->states = p->states;
-    memcpy(c->before, p->before, sizeof(c->before));
-}
-
 /* A question waits for a connection that is made anew, and is asked again. */
 int hocket__pg_answer(struct hocket__keeper *base, struct hocket__store_call *c)
 {
     struct hocket__pg_keeper *k = hocket__pg_of(base);
-    struct place place = place_of(c);
+    struct hocket__store_place place = c->place; /* an attempt that failed may have moved it */
     k->asked_ms = hocket__pg_now(k);
     int64_t end = hocket__monotonic_ms() + PATIENCE_MS, gap = GAP_MIN_MS;
     int rc = attempt(k, c, false);
@@ -77,7 +54,7 @@ int hocket__pg_answer(struct hocket__keeper *base, struct hocket__store_call *c)
         uint64_t jitter = (uint64_t) base->self.store % (uint64_t) (gap / 2 + 1);
         hocket__pg_idle(&k->db, gap / 2 + (int64_t) jitter);
         gap = gap * 2 < GAP_MAX_MS ? gap * 2 : GAP_MAX_MS;
-        go_back(c, &place);
+        c->place = place;
         rc = attempt(k, c, true);
     }
     if (rc == 0 && k->db.out_of_memory)

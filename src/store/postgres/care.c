@@ -23,7 +23,7 @@ static int vacuum(struct hocket__pg_keeper *k, struct hocket__store_call *c)
     if (rc == 0)
         runs = hocket__sql_count_runs(&k->base, &rc);
     if (rc == 0)
-        rc = hocket__pg_sweep_all(k, c->at_ms);
+        rc = hocket__pg_sweep_all(k, c->q.care.max_age_ms);
     hocket__sql_new(&k->base, PG_DROP_TEXTS);
     if (rc == 0)
         rc = hocket__sql_run(&k->base);
@@ -81,15 +81,15 @@ static bool is_name(struct hocket__str s)
 static int grant(struct hocket__pg *d, struct hocket__store_call *c)
 {
     struct hocket__buf b;
-    if (!is_name(c->key) || !is_name(c->parent)) {
+    if (!is_name(c->q.care.worker) || !is_name(c->q.care.reader)) {
         c->status = hocket__error(&c->error, HOCKET_EINVAL, "a role's name has at most 63 bytes");
         return 0;
     }
     hocket__buf_init(&b, &hocket__malloc, 0);
-    if (c->key.n > 0)
-        add_grants(&b, d->schema, c->key, true);
-    if (c->parent.n > 0)
-        add_grants(&b, d->schema, c->parent, false);
+    if (c->q.care.worker.n > 0)
+        add_grants(&b, d->schema, c->q.care.worker, true);
+    if (c->q.care.reader.n > 0)
+        add_grants(&b, d->schema, c->q.care.reader, false);
     int rc =
         b.status < 0 ? hocket__error_nomem(&d->error) : hocket__pg_script(d, b.len ? b.data : "");
     hocket__buf_deinit(&b);
@@ -111,7 +111,7 @@ static int info(struct hocket__keeper *k, struct hocket__store_call *c)
 
 static int answer(struct hocket__pg_keeper *k, struct hocket__store_call *c)
 {
-    switch ((enum hocket__store_care) c->states) {
+    switch (c->q.care.what) {
     case HOCKET__STORE_INFO: return info(&k->base, c);
     case HOCKET__STORE_CHECK: return check(&k->base, c);
     case HOCKET__STORE_VACUUM: return vacuum(k, c);
@@ -125,7 +125,7 @@ int hocket__pg_care(struct hocket__keeper *base, struct hocket__store_call *c)
 {
     struct hocket__pg_keeper *k = hocket__pg_of(base);
     int rc = answer(k, c);
-    if (c->states == HOCKET__STORE_CHECK || c->states == HOCKET__STORE_VACUUM)
+    if (c->q.care.what == HOCKET__STORE_CHECK || c->q.care.what == HOCKET__STORE_VACUUM)
         k->db.lost = true;
     return rc;
 }

@@ -22,39 +22,41 @@ static void add_words(struct hocket__buf *out, struct hocket__str text)
 }
 
 /* One at a time writes to a memory: its bounds are looked at before. */
-static int lock(struct hocket__keeper *k, struct hocket__store_call *c)
+static int lock(struct hocket__keeper *k, struct hocket__str memory)
 {
     hocket__sql_new(k, PG_NOTE_LOCK);
-    hocket__sql_text(k, c->key);
+    hocket__sql_text(k, memory);
     return hocket__sql_run(k);
 }
 
-static int put_row(struct hocket__keeper *k, struct hocket__store_call *c, struct hocket__str words)
+static int put_row(
+    struct hocket__keeper *k, const struct hocket__store_note *n, struct hocket__str words)
 {
     hocket__sql_new(k, PG_NOTE_PUT);
-    hocket__sql_text(k, c->key);
-    hocket__sql_text(k, c->message_id);
-    hocket__sql_text(k, c->parent);
-    hocket__sql_text(k, c->json);
-    hocket__sql_int(k, c->states);
-    hocket__sql_int(k, c->at_ms);
-    hocket__sql_int(k, (int64_t) (c->parent.n + c->json.n));
+    hocket__sql_text(k, n->memory);
+    hocket__sql_text(k, n->id);
+    hocket__sql_text(k, n->text);
+    hocket__sql_text(k, n->meta);
+    hocket__sql_int(k, (int64_t) n->labels);
+    hocket__sql_int(k, n->updated_ms);
+    hocket__sql_int(k, (int64_t) (n->text.n + n->meta.n));
     hocket__sql_text(k, words);
-    hocket__sql_bytes(k, c->vector);
+    hocket__sql_bytes(k, n->vector);
     return hocket__sql_run(k);
 }
 
 static int put(struct hocket__keeper *k, struct hocket__store_call *c)
 {
+    const struct hocket__store_note *n = &c->q.note_put.note;
     struct hocket__buf words;
-    int rc = lock(k, c);
+    int rc = lock(k, n->memory);
     if (rc == 0)
         rc = hocket__sql_note_room(k, c);
     if (rc < 0 || c->status < 0)
         return rc;
     hocket__buf_init(&words, &hocket__malloc, 0);
-    add_words(&words, c->parent);
-    rc = words.status < 0 ? hocket__error_nomem(k->error) : put_row(k, c, hocket__buf_str(&words));
+    add_words(&words, n->text);
+    rc = words.status < 0 ? hocket__error_nomem(k->error) : put_row(k, n, hocket__buf_str(&words));
     hocket__buf_deinit(&words);
     return rc;
 }
@@ -68,8 +70,8 @@ int hocket__pg_note_put(struct hocket__keeper *k, struct hocket__store_call *c)
 int hocket__pg_note_del(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     hocket__sql_new(k, PG_NOTE_DEL);
-    hocket__sql_text(k, c->key);
-    hocket__sql_text(k, c->message_id);
+    hocket__sql_text(k, c->q.notes.memory);
+    hocket__sql_text(k, c->q.notes.id);
     int rc = hocket__sql_run(k);
     if (rc == 0 && k->sql->changed(k) == 0 && !k->again)
         c->status = hocket__store_note_missing(c);

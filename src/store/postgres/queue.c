@@ -81,13 +81,13 @@ static int take_next(struct hocket__keeper *k, struct hocket__store_call *call)
     struct hocket__buf ours;
     hocket__buf_init(&ours, &hocket__malloc, 0);
     int rc = hocket__claims_ids(k, &ours);
-    bool several = memchr(call->key.p, ',', call->key.n);
+    bool several = memchr(call->q.take_next.pools.p, ',', call->q.take_next.pools.n);
     hocket__sql_new(k, several ? PG_TAKE_NEXT_OF : PG_TAKE_NEXT);
-    hocket__sql_text(k, call->key);
+    hocket__sql_text(k, call->q.take_next.pools);
     add_self(k);
     hocket__sql_text(k, hocket__buf_str(&ours));
     hocket__sql_int(k, over(k));
-    hocket__sql_int(k, (int64_t) call->limit);
+    hocket__sql_int(k, (int64_t) call->q.take_next.most);
     if (rc == 0)
         rc = give_all(k, call);
     hocket__buf_deinit(&ours);
@@ -122,7 +122,7 @@ static int unknown(
     bool alone = false;
     size_t n = 0;
     int rc = 0;
-    while (n < call->limit && !alone && (rc = hocket__sql_step(k)) == 1) {
+    while (n < call->q.take_next.most && !alone && (rc = hocket__sql_step(k)) == 1) {
         if (is_known(k))
             continue;
         alone = hocket__sql_int_of(k, 3) > 0;
@@ -140,7 +140,7 @@ static int lost_ones(struct hocket__keeper *k, struct hocket__store_call *call)
     hocket__sql_new(k, PG_LOST);
     hocket__sql_int(k, k->self.pid);
     hocket__sql_int(k, k->self.store);
-    hocket__sql_text(k, call->key);
+    hocket__sql_text(k, call->q.take_next.pools);
     int rc = unknown(k, call, &numbers);
     hocket__pg_of(k)->unsure &= rc != 0 || numbers.len > 0;
     if (rc == 0 && numbers.len > 0)
@@ -202,7 +202,7 @@ static int take(struct hocket__keeper *k, struct hocket__store_call *call)
         rc = lost_ones(k, call);
     if (rc == 0 && call->rows.len == 0)
         rc = take_next(k, call);
-    if (rc == 0 && call->rows.len == 0 && (rc = bury_all(k, call->key)) == 1)
+    if (rc == 0 && call->rows.len == 0 && (rc = bury_all(k, call->q.take_next.pools)) == 1)
         rc = take_next(k, call);
     return rc;
 }

@@ -301,7 +301,7 @@ static int read_limit(struct hocket__keeper *k, const struct hocket__store_draw 
 static bool is_for_others(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     struct hocket__pg *d = &hocket__pg_of(k)->db;
-    if (!c->states || d->looks_only || !hocket__sql_int_of(k, 6))
+    if (!c->q.items.due_only || d->looks_only || !hocket__sql_int_of(k, 6))
         return false;
     c->status = hocket__error(&c->error, HOCKET_EDENIED,
         "%s is read-only, as a standby is: what is due is for those who can write", d->shown.data);

@@ -335,7 +335,7 @@ static int put_free(struct hocket__keeper *k, const struct hocket__store_run *ru
 
 int hocket__sql_put_along(struct hocket__keeper *k, const struct hocket__store_call *c, int *status)
 {
-    struct hocket__str in = c->vector;
+    struct hocket__str in = hocket__store_along(c);
     struct hocket__store_row row;
     int rc = *status = 0;
     if (in.n == 0)
@@ -371,16 +371,15 @@ int hocket__sql_submit(struct hocket__keeper *k, struct hocket__store_call *c)
  * would not see the message, and this not that it was let go of. A message that is there already wakes nobody: that is taken back. */
 static int put_message(struct hocket__keeper *k, struct hocket__store_call *c)
 {
-    struct hocket__store_message m = { c->message_id, c->at_ms, c->json };
     int rc;
     hocket__sql_new(k, HOCKET__SQL_SPEAK);
-    hocket__sql_text(k, c->key);
+    hocket__sql_text(k, c->q.message.run);
     int64_t run = hocket__sql_number(k, &rc);
     if (rc == 0 && !run)
-        c->status = hocket__store_not_found(c);
+        c->status = hocket__store_not_found(c, c->q.message.run);
     if (rc < 0 || !run)
         return rc;
-    add_message(k, HOCKET__SQL_MESSAGE, run, &m);
+    add_message(k, HOCKET__SQL_MESSAGE, run, &c->q.message.said);
     rc = hocket__sql_run(k);
     if (rc == 0 && k->sql->changed(k) == 0)
         c->status = hocket__store_has_message(c);
@@ -394,12 +393,13 @@ static int put_message(struct hocket__keeper *k, struct hocket__store_call *c)
 /* One that is there and was put by this very call, whose answer was lost, is what was asked for. */
 static int is_same(struct hocket__keeper *k, struct hocket__store_call *c)
 {
+    const struct hocket__store_message *m = &c->q.message.said;
     int rc;
     hocket__sql_new(k, HOCKET__SQL_MESSAGE_SAME);
-    hocket__sql_text(k, c->key);
-    hocket__sql_text(k, c->message_id);
-    hocket__sql_text(k, c->json);
-    hocket__sql_int(k, c->at_ms);
+    hocket__sql_text(k, c->q.message.run);
+    hocket__sql_text(k, m->id);
+    hocket__sql_text(k, m->json);
+    hocket__sql_int(k, m->at_ms);
     if (hocket__sql_number(k, &rc) == 1)
         c->status = 0;
     return rc;

@@ -51,5 +51,5 @@ int hocket__sql_answer(struct hocket__keeper *k, struct hocket__store_call *c)
         [HOCKET__STORE_NOTES] = hocket__sql_notes,
         [HOCKET__STORE_DRAW] = hocket__sql_draw,
     };
-    return (answers[c->kind] ? answers[c->kind] : k->sql->answers[c->kind])(k, c);
+    return (answers[c->q.kind] ? answers[c->q.kind] : k->sql->answers[c->q.kind])(k, c);
 }

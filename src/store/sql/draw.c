@@ -78,7 +78,7 @@ void hocket__sql_ask_others(
  * spends is spent once. */
 int hocket__sql_draw(struct hocket__keeper *k, struct hocket__store_call *c)
 {
-    struct hocket__store_draw draw = hocket__store_call_draw(c);
+    struct hocket__store_draw draw = c->q.draw;
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_DRAWN };
     struct hocket__store_level level = { 0 };
     struct hocket__store_others others = { 0 };

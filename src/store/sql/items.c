@@ -8,8 +8,8 @@ static void add_name(
     struct hocket__keeper *k, const struct hocket__store_call *c, unsigned statement)
 {
     hocket__sql_new(k, statement);
-    hocket__sql_text(k, c->key);
-    hocket__sql_text(k, c->message_id);
+    hocket__sql_text(k, c->q.item.item.kind);
+    hocket__sql_text(k, c->q.item.item.id);
 }
 
 /* What is there, locked: its version, or 0, and its generations. */
@@ -50,7 +50,7 @@ static int write_item(struct hocket__keeper *k, const struct hocket__store_item 
 /* Another has put it since it was not there: whoever wants any version looks again. */
 static int lost(struct hocket__keeper *k, struct hocket__store_call *c)
 {
-    if ((int64_t) c->from != HOCKET__STORE_ANY)
+    if (c->q.item.expected != HOCKET__STORE_ANY)
         return c->status = hocket__store_item_refuse(c, HOCKET_ESTATE), 0;
     hocket__error(k->error, HOCKET_EIO, "another has put the same item");
     k->error->retryable = true;
@@ -62,15 +62,15 @@ static int is_done(
     struct hocket__keeper *k, struct hocket__store_call *c, int64_t version, bool *done)
 {
     struct hocket__store_row row;
-    int64_t expected = (int64_t) c->from;
+    int64_t expected = c->q.item.expected;
     int rc;
     *done = false;
     if (version == 0 || (expected > 0 && version != expected + 1))
         return 0;
     bool with_run = hocket__store_run_along(c, &row);
     add_name(k, c, HOCKET__SQL_ITEM_SAME);
-    hocket__sql_int(k, c->at_ms);
-    hocket__sql_text(k, c->json);
+    hocket__sql_int(k, c->q.item.item.due_ms);
+    hocket__sql_text(k, c->q.item.item.json);
     *done = hocket__sql_number(k, &rc) == 1;
     if (*done && with_run) {
         rc = k->sql->is_put(k, &row.run);
@@ -90,7 +90,7 @@ static int write_new(struct hocket__keeper *k, struct hocket__store_call *c, int
     int rc = write_item(k, &item, version == 0);
     if (rc == 0 && k->sql->changed(k) == 0)
         return lost(k, c);
-    if (rc == 0 && generation.n > 0 && !hocket__str_eq(generation, c->parent))
+    if (rc == 0 && generation.n > 0 && !hocket__str_eq(generation, item.generation))
         rc = hocket__sql_drop_files(k, generation, true);
     if (rc == 0)
         hocket__store_item_told(c, item.version);
@@ -133,7 +133,7 @@ static int change(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     struct hocket__buf generation;
     hocket__buf_init(&generation, &hocket__malloc, 0);
-    int rc = (c->kind == HOCKET__STORE_ITEM_PUT ? put : del)(k, c, &generation);
+    int rc = (c->q.kind == HOCKET__STORE_ITEM_PUT ? put : del)(k, c, &generation);
     hocket__buf_deinit(&generation);
     return rc;
 }
@@ -141,7 +141,7 @@ static int change(struct hocket__keeper *k, struct hocket__store_call *c)
 int hocket__sql_change_item(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     int rc = k->sql->change(k, c, change);
-    k->hint |= rc == 0 && c->status == 0 && c->vector.n > 0;
+    k->hint |= rc == 0 && c->status == 0 && c->q.item.along.n > 0;
     return rc;
 }
 
@@ -152,7 +152,7 @@ static void give_item(struct hocket__keeper *k, struct hocket__store_call *c)
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_ITEM };
     if (c->status < 0 || (k->sql->is_for_others && k->sql->is_for_others(k, c)))
         return;
-    row.item = (struct hocket__store_item){ c->key, hocket__sql_text_of(k, 0),
+    row.item = (struct hocket__store_item){ c->q.items.kind, hocket__sql_text_of(k, 0),
         hocket__sql_int_of(k, 1), hocket__sql_int_of(k, 2), hocket__sql_int_of(k, 3),
         hocket__sql_text_of(k, 4), hocket__sql_text_of(k, 5), k->ops->now(k) };
     hocket__store_pack(&c->rows, &row);
@@ -162,9 +162,9 @@ static void give_item(struct hocket__keeper *k, struct hocket__store_call *c)
 int hocket__sql_items(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     hocket__sql_new(k, HOCKET__SQL_ITEMS);
-    hocket__sql_text(k, c->key);
-    hocket__sql_text(k, c->message_id);
-    hocket__sql_int(k, (int64_t) c->from);
+    hocket__sql_text(k, c->q.items.kind);
+    hocket__sql_text(k, c->q.items.id);
+    hocket__sql_int(k, (int64_t) c->place.from);
     hocket__sql_text(k, hocket__buf_str(&c->after));
     hocket__sql_int(k, hocket__store_items_until(c, k->ops->now(k)));
     int rc = hocket__sql_give(k, c, give_item, SQL_AT_ONCE, 7);

@@ -32,7 +32,7 @@ static int holder(
         uint64_t at;
         int rc;
         int64_t parent = parent_of(k, part->run, entries, &at, &rc);
-        if (rc < 0 || !parent || c->from > at)
+        if (rc < 0 || !parent || c->place.from > at)
             return rc;
         if (at < part->last)
             part->last = at;
@@ -54,7 +54,7 @@ static void give_entry(struct hocket__keeper *k, struct hocket__store_call *c)
         .digest = hocket__sql_bytes_of(k, 7),
         .value = k->sql->is_null(k, 8) ? hocket__sql_bytes_of(k, 9) : hocket__sql_text_of(k, 8) };
     hocket__store_pack(&c->rows, &row);
-    c->from = row.entry.n + 1;
+    c->place.from = row.entry.n + 1;
 }
 
 static void give_record(struct hocket__keeper *k, struct hocket__store_call *c)
@@ -63,7 +63,7 @@ static void give_record(struct hocket__keeper *k, struct hocket__store_call *c)
     row.record = (struct hocket__store_record){ (uint64_t) hocket__sql_int_of(k, 0),
         hocket__sql_text_of(k, 1) };
     hocket__store_pack(&c->rows, &row);
-    c->from = row.record.seq + 1;
+    c->place.from = row.record.seq + 1;
 }
 
 static int give_part(
@@ -71,12 +71,12 @@ static int give_part(
 {
     hocket__sql_new(k, entries ? HOCKET__SQL_ENTRIES : HOCKET__SQL_RECORDS);
     hocket__sql_int(k, part.run);
-    hocket__sql_int(k, (int64_t) c->from);
+    hocket__sql_int(k, (int64_t) c->place.from);
     hocket__sql_int(k, part.last < UINT32_MAX ? (int64_t) part.last : UINT32_MAX);
     int rc =
         hocket__sql_give(k, c, entries ? give_entry : give_record, SQL_AT_ONCE, entries ? 10 : 2);
     if (rc == 0 && !c->more && part.last != UINT64_MAX) { /* on with the child that left it there */
-        c->from = part.last + 1;
+        c->place.from = part.last + 1;
         c->more = true;
     }
     return rc;
@@ -84,16 +84,16 @@ static int give_part(
 
 int hocket__sql_log(struct hocket__keeper *k, struct hocket__store_call *c)
 {
-    bool entries = c->kind == HOCKET__STORE_ENTRIES;
+    bool entries = c->q.kind == HOCKET__STORE_ENTRIES;
     uint64_t at;
     int rc;
-    struct part part = { hocket__sql_run_no(k, c->key, &rc), UINT64_MAX };
+    struct part part = { hocket__sql_run_no(k, c->q.log.id, &rc), UINT64_MAX };
     if (rc == 0 && !part.run)
-        c->status = hocket__store_not_found(c);
-    if (part.run && c->of_parent && (part.run = parent_of(k, part.run, entries, &at, &rc)) == 0
-        && rc == 0)
+        c->status = hocket__store_not_found(c, c->q.log.id);
+    if (part.run && c->q.log.of_parent
+        && (part.run = parent_of(k, part.run, entries, &at, &rc)) == 0 && rc == 0)
         c->status = hocket__store_no_parent(c);
-    if (rc < 0 || c->status < 0 || c->from > UINT32_MAX)
+    if (rc < 0 || c->status < 0 || c->place.from > UINT32_MAX)
         return rc;
     rc = holder(k, c, entries, &part);
     return rc < 0 ? rc : give_part(k, c, entries, part);
@@ -104,7 +104,7 @@ int hocket__sql_log(struct hocket__keeper *k, struct hocket__store_call *c)
 static void give_file(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_FILE };
-    row.file = (struct hocket__store_file){ c->key, hocket__sql_text_of(k, 0),
+    row.file = (struct hocket__store_file){ c->q.files.generation, hocket__sql_text_of(k, 0),
         hocket__sql_text_of(k, 1), hocket__sql_bytes_of(k, 2) };
     hocket__store_pack(&c->rows, &row);
     c->rows.status |= hocket__store_go_on_behind(c, row.file.path);
@@ -113,7 +113,7 @@ static void give_file(struct hocket__keeper *k, struct hocket__store_call *c)
 int hocket__sql_files(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     hocket__sql_new(k, HOCKET__SQL_FILES);
-    hocket__sql_text(k, c->key);
+    hocket__sql_text(k, c->q.files.generation);
     hocket__sql_text(k, hocket__buf_str(&c->after));
     return hocket__sql_give(k, c, give_file, SQL_AT_ONCE, 3);
 }
@@ -126,19 +126,19 @@ static void give_message(struct hocket__keeper *k, struct hocket__store_call *c)
     row.message = (struct hocket__store_message){ hocket__sql_text_of(k, 1),
         hocket__sql_int_of(k, 2), hocket__sql_text_of(k, 3) };
     hocket__store_pack(&c->rows, &row);
-    c->from = (uint64_t) hocket__sql_int_of(k, 0);
+    c->place.from = (uint64_t) hocket__sql_int_of(k, 0);
 }
 
 int hocket__sql_messages(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     int rc;
-    int64_t run = hocket__sql_run_no(k, c->key, &rc);
+    int64_t run = hocket__sql_run_no(k, c->q.run.id, &rc);
     if (rc == 0 && !run)
-        c->status = hocket__store_not_found(c);
+        c->status = hocket__store_not_found(c, c->q.run.id);
     if (rc < 0 || !run)
         return rc;
     hocket__sql_new(k, HOCKET__SQL_MESSAGES);
     hocket__sql_int(k, run);
-    hocket__sql_int(k, (int64_t) c->from);
+    hocket__sql_int(k, (int64_t) c->place.from);
     return hocket__sql_give(k, c, give_message, SQL_AT_ONCE, 4);
 }

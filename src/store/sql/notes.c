@@ -7,8 +7,8 @@ enum { AT_ONCE = 500 };
 int hocket__sql_note_room(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     hocket__sql_new(k, HOCKET__SQL_NOTE_SUM);
-    hocket__sql_text(k, c->key);
-    hocket__sql_text(k, c->message_id);
+    hocket__sql_text(k, c->q.note_put.note.memory);
+    hocket__sql_text(k, c->q.note_put.note.id);
     int rc = hocket__sql_step(k);
     if (rc != 1)
         return rc;
@@ -31,7 +31,7 @@ static void give(struct hocket__keeper *k, struct hocket__store_call *c)
         .notes = (uint64_t) hocket__sql_int_of(k, 7),
         .bytes = (uint64_t) hocket__sql_int_of(k, 8) };
     hocket__store_pack(&c->rows, &row);
-    c->from++;
+    c->place.from++;
 }
 
 /* The rows of a statement whose first two parameters are texts; the other two say which part of them. */
@@ -40,10 +40,10 @@ static int give_all(struct hocket__keeper *k, struct hocket__store_call *c, unsi
 {
     int64_t most = hocket__sql_most(k, c, AT_ONCE);
     hocket__sql_new(k, statement);
-    hocket__sql_text(k, c->key);
+    hocket__sql_text(k, c->q.notes.memory);
     hocket__sql_text(k, second);
     hocket__sql_int(k, most);
-    hocket__sql_int(k, (int64_t) c->from);
+    hocket__sql_int(k, (int64_t) c->place.from);
     return hocket__sql_give(k, c, give, most, -1);
 }
 
@@ -52,13 +52,14 @@ static int search(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     struct hocket__buf words;
     hocket__buf_init(&words, &hocket__malloc, 0);
-    k->sql->add_query(&words, c->parent);
+    k->sql->add_query(&words, c->q.notes.query);
     int rc = words.status < 0 ? hocket__error_nomem(k->error) : 0;
-    if (rc == 0 && words.len > 0 && !c->states)
+    if (rc == 0 && words.len > 0 && !c->place.in_words)
         rc = give_all(k, c, HOCKET__SQL_NOTE_SEARCH, hocket__buf_str(&words));
-    c->states |= rc == 0 && c->rows.len == 0 && c->from == 0; /* also for the pieces to come */
-    if (rc == 0 && c->states)
-        rc = give_all(k, c, HOCKET__SQL_NOTE_PART, c->parent);
+    c->place.in_words |=
+        rc == 0 && c->rows.len == 0 && c->place.from == 0; /* also for the pieces to come */
+    if (rc == 0 && c->place.in_words)
+        rc = give_all(k, c, HOCKET__SQL_NOTE_PART, c->q.notes.query);
     hocket__buf_deinit(&words);
     return rc;
 }
@@ -69,12 +70,12 @@ static int compare_all(
     int64_t before = INT64_MAX;
     for (int rows = AT_ONCE, rc; rows == AT_ONCE;) {
         hocket__sql_new(k, HOCKET__SQL_NOTE_VECTORS);
-        hocket__sql_text(k, c->key);
+        hocket__sql_text(k, c->q.notes.memory);
         hocket__sql_int(k, before);
         hocket__sql_int(k, AT_ONCE);
         for (rows = 0; (rc = hocket__sql_step(k)) == 1; rows++) {
             before = hocket__sql_int_of(k, 0);
-            hocket__store_compare(nearest, hocket__sql_bytes_of(k, 1), c->vector, before);
+            hocket__store_compare(nearest, hocket__sql_bytes_of(k, 1), c->q.notes.vector, before);
         }
         if (rc < 0)
             return rc;
@@ -87,9 +88,9 @@ static int list_near(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     struct hocket__store_near nearest = { .n = 0 };
     int rc = compare_all(k, c, &nearest);
-    size_t first = c->from;
-    for (size_t i = first; rc == 0 && i < nearest.n && (c->limit == 0 || i < first + c->limit);
-         i++) {
+    size_t first = c->place.from;
+    for (size_t i = first;
+         rc == 0 && i < nearest.n && (c->place.left == 0 || i < first + c->place.left); i++) {
         hocket__sql_new(k, HOCKET__SQL_NOTE_NO);
         hocket__sql_int(k, nearest.best[i].what);
         rc = hocket__sql_step(k);
@@ -107,13 +108,13 @@ int hocket__sql_notes(struct hocket__keeper *k, struct hocket__store_call *c)
     int rc = k->sql->has_notes ? k->sql->has_notes(k) : 1;
     if (rc <= 0)
         return rc;
-    if (c->key.n == 0)
+    if (c->q.notes.memory.n == 0)
         return give_all(k, c, HOCKET__SQL_NOTE_MEMORIES, HOCKET__STR(""));
-    if (c->message_id.n > 0)
-        return give_all(k, c, HOCKET__SQL_NOTE_GET, c->message_id);
-    if (c->vector.n > 0)
+    if (c->q.notes.id.n > 0)
+        return give_all(k, c, HOCKET__SQL_NOTE_GET, c->q.notes.id);
+    if (c->q.notes.vector.n > 0)
         return list_near(k, c);
-    if (c->parent.n > 0)
+    if (c->q.notes.query.n > 0)
         return search(k, c);
     return give_all(k, c, HOCKET__SQL_NOTE_LIST, HOCKET__STR(""));
 }

@@ -86,7 +86,7 @@ static void give_known(struct hocket__keeper *k, struct hocket__store_call *c)
     if (row.run.owner.pid != 0 && !hocket__sql_is_held(k))
         row.run.owner = (struct hocket__store_owner){ 0 };
     hocket__store_pack(&c->rows, &row);
-    copy_id(hocket__cstr(row.run.id), c->before);
+    copy_id(hocket__cstr(row.run.id), c->place.before);
 }
 
 /* Ids are of digits and capitals: what begins with a prefix lies before the prefix and a tilde. */
@@ -95,14 +95,14 @@ int hocket__sql_find(struct hocket__keeper *k, struct hocket__store_call *c)
     char ids[2][HOCKET__STORE_ID + 1] = { "", "" };
     int n = 0, rc;
     hocket__sql_new(k, HOCKET__SQL_FIND);
-    hocket__sql_text(k, c->key);
+    hocket__sql_text(k, c->q.find.prefix);
     for (; (rc = hocket__sql_step(k)) == 1; n++) {
         if (n == 0)
             give_known(k, c);
         copy_id(hocket__sql_text_of(k, HOCKET__COLUMN_id), ids[n]);
     }
     if (rc == 0 && n == 0)
-        c->status = hocket__store_not_found(c);
+        c->status = hocket__store_not_found(c, c->q.find.prefix);
     if (rc < 0 || n < 2)
         return rc;
     hocket__buf_reset(&c->rows);
@@ -125,25 +125,27 @@ enum { RUNS_AT_ONCE = 100 };
 
 int hocket__sql_list_runs(struct hocket__keeper *k, struct hocket__store_call *c)
 {
+    const struct hocket__store_filter *f = &c->q.runs;
     char words[128];
     int64_t most = hocket__sql_most(k, c, RUNS_AT_ONCE);
-    hocket__sql_new(k, c->key.n > 0 ? HOCKET__SQL_RUNS_CALLED : HOCKET__SQL_RUNS);
-    hocket__sql_text(k, c->before[0] ? hocket__cstr(c->before) : HOCKET__STR(HOCKET__REMOVED));
-    add_states(k, c->states, words);
-    hocket__sql_int(k, c->updated_before_ms);
-    hocket__sql_text(k, c->parent);
-    hocket__sql_text(k, c->message_id);
-    hocket__sql_text(k, c->json);
+    hocket__sql_new(k, f->caller.n > 0 ? HOCKET__SQL_RUNS_CALLED : HOCKET__SQL_RUNS);
+    hocket__sql_text(
+        k, c->place.before[0] ? hocket__cstr(c->place.before) : HOCKET__STR(HOCKET__REMOVED));
+    add_states(k, f->states, words);
+    hocket__sql_int(k, f->updated_before_ms);
+    hocket__sql_text(k, f->parent);
+    hocket__sql_text(k, f->pool);
+    hocket__sql_text(k, f->project);
     hocket__sql_int(k, most);
-    if (c->key.n > 0)
-        hocket__sql_text(k, c->key);
+    if (f->caller.n > 0)
+        hocket__sql_text(k, f->caller);
     return hocket__sql_give(k, c, give_known, most, HOCKET__COLUMNS);
 }
 
 int hocket__sql_blocked(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     hocket__sql_new(k, HOCKET__SQL_BLOCKED);
-    hocket__sql_int(k, (int64_t) c->limit);
+    hocket__sql_int(k, (int64_t) c->q.blocked.limit);
     int rc;
     while ((rc = hocket__sql_step(k)) == 1)
         hocket__sql_give_run(k, c);
@@ -217,10 +219,10 @@ static int give_taken(struct hocket__keeper *k, struct hocket__store_call *c, in
 static int64_t find_one(struct hocket__keeper *k, struct hocket__store_call *c, int *rc)
 {
     hocket__sql_new(k, HOCKET__SQL_RUN_OF);
-    hocket__sql_text(k, c->key);
+    hocket__sql_text(k, c->q.run.id);
     *rc = hocket__sql_step(k);
     if (*rc == 0)
-        c->status = hocket__store_not_found(c);
+        c->status = hocket__store_not_found(c, c->q.run.id);
     return *rc == 1 ? hocket__sql_int_of(k, HOCKET__COLUMN_no) : 0;
 }
 
@@ -245,7 +247,7 @@ static int take(
 int hocket__sql_take(struct hocket__keeper *k, struct hocket__store_call *call)
 {
     char id[HOCKET__STORE_ID + 1] = "";
-    copy_id(call->key, id);
+    copy_id(call->q.run.id, id);
     int rc = hocket__leases_renew(k);
     if (rc < 0)
         return rc;

@@ -31,7 +31,7 @@ int hocket__sql_give(struct hocket__keeper *k, struct hocket__store_call *c,
         rows++;
         there = !k->sql->streams && all >= 0 ? hocket__sql_int_of(k, all) : 0;
         give(k, c);
-        bool is_last = c->limit > 0 && --c->limit == 0;
+        bool is_last = c->place.left > 0 && --c->place.left == 0;
         c->more = !is_last && c->rows.len >= HOCKET__STORE_PIECE;
         if (is_last || c->more) {
             hocket__sql_done(k);
@@ -47,8 +47,9 @@ int64_t hocket__sql_most(
     const struct hocket__keeper *k, const struct hocket__store_call *c, int64_t at_once)
 {
     if (k->sql->streams)
-        return c->limit > 0 ? (int64_t) c->limit : -1;
-    return c->limit > 0 && c->limit < (size_t) at_once ? (int64_t) c->limit : at_once;
+        return c->place.left > 0 ? (int64_t) c->place.left : -1;
+    return c->place.left > 0 && c->place.left < (size_t) at_once ? (int64_t) c->place.left
+                                                                 : at_once;
 }
 
 /* `?` is the parameter behind the highest that stands before it. */

@@ -20,7 +20,7 @@ static int vacuum(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
     if (k->looks)
         return hocket__sqlite_deny(k);
     int64_t runs = hocket__sql_count_runs(&k->base, &rc);
-    k->base.o.max_age_ms = c->at_ms;
+    k->base.o.max_age_ms = c->q.care.max_age_ms;
     do
         rc = rc == 0 ? hocket__sweep_step(&k->base) : rc;
     while (rc == 0 && k->base.more_to_sweep);
@@ -48,7 +48,7 @@ static int info(struct hocket__sqlite_keeper *k, struct hocket__store_call *c)
 int hocket__sqlite_care(struct hocket__keeper *base, struct hocket__store_call *c)
 {
     struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
-    switch ((enum hocket__store_care) c->states) {
+    switch (c->q.care.what) {
     case HOCKET__STORE_INFO: return info(k, c);
     case HOCKET__STORE_CHECK: return check(base, c);
     case HOCKET__STORE_VACUUM: return vacuum(k, c);

@@ -44,24 +44,25 @@ int hocket__sqlite_has_notes(struct hocket__keeper *base)
 /* ---- Writing ------------------------------------------------------------------------------- */
 
 /* Its number; 0: it is not there, or *rc says why nobody knows. */
-static int64_t number_of(struct hocket__keeper *k, struct hocket__store_call *c, int *rc)
+static int64_t number_of(
+    struct hocket__keeper *k, struct hocket__str memory, struct hocket__str id, int *rc)
 {
     hocket__sql_new(k, ST_NOTE_FIND);
-    hocket__sql_text(k, c->key);
-    hocket__sql_text(k, c->message_id);
+    hocket__sql_text(k, memory);
+    hocket__sql_text(k, id);
     return hocket__sql_number(k, rc);
 }
 
-static int put_row(struct hocket__keeper *k, struct hocket__store_call *c)
+static int put_row(struct hocket__keeper *k, const struct hocket__store_note *n)
 {
     hocket__sql_new(k, ST_NOTE_PUT);
-    hocket__sql_text(k, c->key);
-    hocket__sql_text(k, c->message_id);
-    hocket__sql_text(k, c->parent);
-    hocket__sql_text(k, c->json);
-    hocket__sql_int(k, c->states);
-    hocket__sql_int(k, c->at_ms);
-    hocket__sql_int(k, (int64_t) (c->parent.n + c->json.n));
+    hocket__sql_text(k, n->memory);
+    hocket__sql_text(k, n->id);
+    hocket__sql_text(k, n->text);
+    hocket__sql_text(k, n->meta);
+    hocket__sql_int(k, (int64_t) n->labels);
+    hocket__sql_int(k, n->updated_ms);
+    hocket__sql_int(k, (int64_t) (n->text.n + n->meta.n));
     return hocket__sql_run(k);
 }
 
@@ -72,52 +73,58 @@ static int drop_text(struct hocket__keeper *k, int64_t no)
     return hocket__sql_run(k);
 }
 
-static int put_text(struct hocket__keeper *k, struct hocket__store_call *c, int64_t no)
+static int put_text(struct hocket__keeper *k, const struct hocket__store_note *n, int64_t no)
 {
     hocket__sql_new(k, ST_NOTE_TEXT);
     hocket__sql_int(k, no);
-    hocket__sql_text(k, c->parent);
+    hocket__sql_text(k, n->text);
+    return hocket__sql_run(k);
+}
+
+static int drop_vector(struct hocket__keeper *k, int64_t no)
+{
+    hocket__sql_new(k, ST_NOTE_NO_VECTOR);
+    hocket__sql_int(k, no);
     return hocket__sql_run(k);
 }
 
 /* In place of the one that there was. */
-static int put_vector(struct hocket__keeper *k, struct hocket__store_call *c, int64_t no)
+static int put_vector(struct hocket__keeper *k, const struct hocket__store_note *n, int64_t no)
 {
-    hocket__sql_new(k, ST_NOTE_NO_VECTOR);
-    hocket__sql_int(k, no);
-    int rc = hocket__sql_run(k);
-    if (rc < 0 || c->vector.n == 0)
+    int rc = drop_vector(k, no);
+    if (rc < 0 || n->vector.n == 0)
         return rc;
     hocket__sql_new(k, ST_NOTE_VECTOR);
     hocket__sql_int(k, no);
-    hocket__sql_text(k, c->key);
-    hocket__sql_bytes(k, c->vector);
+    hocket__sql_text(k, n->memory);
+    hocket__sql_bytes(k, n->vector);
     return hocket__sql_run(k);
 }
 
 static int put(struct hocket__keeper *k, struct hocket__store_call *c)
 {
+    const struct hocket__store_note *n = &c->q.note_put.note;
     int rc = hocket__sqlite_has_notes(k);
     if (rc == 0)
         rc = hocket__db_exec(&hocket__sqlite_of(k)->db, tables);
     if (rc >= 0)
         rc = hocket__sql_note_room(k, c);
     if (rc == 0 && c->status == 0)
-        rc = put_row(k, c);
+        rc = put_row(k, n);
     if (rc < 0 || c->status < 0)
         return rc;
-    int64_t no = number_of(k, c, &rc);
+    int64_t no = number_of(k, n->memory, n->id, &rc);
     if (rc == 0)
         rc = drop_text(k, no);
     if (rc == 0)
-        rc = put_text(k, c, no);
-    return rc == 0 ? put_vector(k, c, no) : rc;
+        rc = put_text(k, n, no);
+    return rc == 0 ? put_vector(k, n, no) : rc;
 }
 
 static int del(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     int rc = hocket__sqlite_has_notes(k);
-    int64_t no = rc == 1 ? number_of(k, c, &rc) : 0;
+    int64_t no = rc == 1 ? number_of(k, c->q.notes.memory, c->q.notes.id, &rc) : 0;
     if (rc >= 0 && no == 0)
         c->status = hocket__store_note_missing(c);
     if (rc < 0 || no == 0)
@@ -126,7 +133,7 @@ static int del(struct hocket__keeper *k, struct hocket__store_call *c)
     hocket__sql_int(k, no);
     rc = hocket__sql_run(k);
     if (rc == 0)
-        rc = put_vector(k, c, no);
+        rc = drop_vector(k, no);
     return rc == 0 ? drop_text(k, no) : rc;
 }
 

@@ -251,7 +251,7 @@ static int take(struct hocket__sqlite_keeper *k, const struct look *look,
         call->status = call->error.status;
     while (rc == 0 && next.no) {
         rc = take_one(k, &next, call, taken);
-        if (rc < 0 || next.lost || taken->n == call->limit)
+        if (rc < 0 || next.lost || taken->n == call->q.take_next.most)
             return rc;
         rc = find_next(k, look, &next);
         if (next.lost) /* it comes alone, the next time */
@@ -286,7 +286,7 @@ int hocket__sqlite_take_next(struct hocket__keeper *base, struct hocket__store_c
     int rc = k->looks ? hocket__sqlite_deny(k) : hocket__leases_renew(&k->base);
     if (rc < 0) /* a worker hears also where nothing is due */
         return rc;
-    rc = begin_look(k, call->key, &look);
+    rc = begin_look(k, call->q.take_next.pools, &look);
     if (rc == 0)
         rc = look_and_take(k, &look, call);
     hocket__buf_deinit(&look.ours);

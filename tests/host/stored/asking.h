@@ -18,11 +18,11 @@ static struct {
 
 static void asking_ask(struct hocket__store_backend *b, struct hocket__store_call *c)
 {
-    if (c->kind == asking.kind && asking.holds && !asking.held) {
+    if (c->q.kind == asking.kind && asking.holds && !asking.held) {
         asking.held = c;
         return;
     }
-    if (c->kind != asking.kind || asking.failed == asking.fails) {
+    if (c->q.kind != asking.kind || asking.failed == asking.fails) {
         asking.real->ask(b, c);
         return;
     }
