@@ -8,12 +8,16 @@
  *   WHOSE        RUN: whoever puts the run says it; STORE: the store sets it; KEPT: no member, but read with the row;
  *                HIDDEN: only statements know it
  *   KIND         how the member is written and read: the rows below, sql/runs.c and row.c have a macro for each
- *   since        the version of the tables in which it is new (0, 1, 2)
+ *   since        the version of the tables in which it is new
  *   SET          by which HOCKET__STORE_SET_… an update changes it; NONE: by none
  *   declaration  its type in the terms of dialect.h, and its constraints
  *
  * The order is that of the tables and of the bytes of a row: a new column comes last. The key `no` stands before all of them. */
 #pragma once
+
+/* Of the tables; and MIGRATION(version) for each from 3 on that brings columns of runs alone. */
+#define HOCKET__STORE_VERSION 2
+#define HOCKET__RUN_MIGRATIONS(MIGRATION)
 
 #define HOCKET__RUN_COLUMNS(X, how)                                                                           \
     X(how, id, id, RUN, ID, 0, NONE, SQL_NAME " NOT NULL UNIQUE")                                             \

@@ -51,20 +51,27 @@
 #define HOCKET__RUN_LONG_RETURNED(column)        ", r." #column
 #define HOCKET__RUN_LONG_SHORT(column)           ", ''"
 
-/* The table, behind its key; and what brings one of an older version up to date, for how = 1 or 2: the columns that were new then. */
+/* The table, behind its key. */
 #define HOCKET__RUN_TABLE                                                                          \
     "CREATE TABLE runs( no " SQL_KEY HOCKET__RUN_COLUMNS(HOCKET__RUN_DECLARE, )
 #define HOCKET__RUN_DECLARE(how, column, member, WHOSE, KIND, since, SET, declaration)             \
     ", " #column " " declaration
+
+/* What brings a table of the version before to this one: the columns that are new in it. */
+#define HOCKET__RUN_MIGRATE(version) HOCKET__RUN_COLUMNS(HOCKET__RUN_ADD, version)
 #define HOCKET__RUN_ADD(version, column, member, WHOSE, KIND, since, SET, declaration)             \
-    HOCKET__RUN_ADD_##version##_##since(column, declaration)
-#define HOCKET__RUN_ADD_1_0(...)
-#define HOCKET__RUN_ADD_1_1(column, declaration)                                                   \
+    HOCKET__RUN_PICK(HOCKET__RUN_SAME_##version##_##since, HOCKET__RUN_OTHER, )(column, declaration)
+#define HOCKET__RUN_PICK(...)         HOCKET__RUN_SECOND(__VA_ARGS__)
+#define HOCKET__RUN_SECOND(a, b, ...) b
+#define HOCKET__RUN_OTHER(column, declaration)
+#define HOCKET__RUN_ADDED(column, declaration)                                                     \
     "ALTER TABLE runs ADD COLUMN " #column " " declaration ";"
-#define HOCKET__RUN_ADD_1_2(...)
-#define HOCKET__RUN_ADD_2_0(...)
-#define HOCKET__RUN_ADD_2_1(...)
-#define HOCKET__RUN_ADD_2_2(column, declaration) HOCKET__RUN_ADD_1_1(column, declaration)
+#define HOCKET__RUN_SAME_1_1 , HOCKET__RUN_ADDED
+#define HOCKET__RUN_SAME_2_2 , HOCKET__RUN_ADDED
+#define HOCKET__RUN_SAME_3_3 , HOCKET__RUN_ADDED
+#define HOCKET__RUN_SAME_4_4 , HOCKET__RUN_ADDED
+#define HOCKET__RUN_SAME_5_5 , HOCKET__RUN_ADDED
+#define HOCKET__RUN_SAME_6_6 , HOCKET__RUN_ADDED
 
 #define HOCKET__RUN_FROM " FROM runs r LEFT JOIN runs p ON p.no = r.parent"
 /* In PostgreSQL also how often a claim has changed it: the last column. */

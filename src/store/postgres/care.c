@@ -104,7 +104,7 @@ static int info(struct hocket__keeper *k, struct hocket__store_call *c)
     hocket__store_say(c, "kind", "postgres");
     hocket__store_say(c, "place", "%s", d->shown.data);
     hocket__store_say(c, "schema", "%s", d->schema);
-    hocket__store_say(c, "version", "%d", HOCKET__PG_VERSION);
+    hocket__store_say(c, "version", "%d", HOCKET__STORE_VERSION);
     hocket__store_say(c, "runs", "%lld", (long long) runs);
     return rc;
 }

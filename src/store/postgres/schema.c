@@ -124,18 +124,20 @@ static const char tables[] = HOCKET__RUN_TABLE
     "INSERT INTO meta VALUES('application', '" APPLICATION "');";
 
 /* From version n to n + 1, as of version 1. Each stays as it is for ever. */
-static const char *const migrations[] = {
-    NULL,
+#define MIGRATION(version) HOCKET__RUN_MIGRATE(version),
+static const char *const migrations[] = { NULL,
 
     /* 1, before there were workers. */
-    HOCKET__RUN_COLUMNS(HOCKET__RUN_ADD,
+    HOCKET__RUN_MIGRATE(
         2) "ALTER TABLE runs ADD COLUMN writes BIGINT NOT NULL DEFAULT 0;"
            "DROP INDEX runs_generation;"
            "CREATE INDEX runs_generation ON runs USING hash(generation) WHERE generation IS NOT "
            "NULL;" QUEUE_TABLES,
-};
 
-_Static_assert(sizeof(migrations) / sizeof(migrations[0]) == HOCKET__PG_VERSION,
+    HOCKET__RUN_MIGRATIONS(MIGRATION) };
+#undef MIGRATION
+
+_Static_assert(sizeof(migrations) / sizeof(migrations[0]) == HOCKET__STORE_VERSION,
     "each version but the last has a way to the next one");
 
 static int refuse(struct hocket__pg *d, int status, const char *what)
@@ -216,7 +218,7 @@ static int refuse_newer(struct hocket__pg *d, int64_t version)
     hocket__error(&d->error, HOCKET_EUNSUPPORTED,
         "%s was written by a newer hocket (version %lld of the store; this one knows %d): use that "
         "one, or another schema",
-        d->shown.data, (long long) version, HOCKET__PG_VERSION);
+        d->shown.data, (long long) version, HOCKET__STORE_VERSION);
     d->error.retryable = false;
     return HOCKET_EUNSUPPORTED;
 }
@@ -231,9 +233,9 @@ static int judge(struct hocket__pg *d, int *content, int64_t *version)
     if (*content == FOREIGN)
         return refuse(d, HOCKET_EEXIST,
             "the schema is another program's: name another one with ?schema=NAME");
-    if (*version > HOCKET__PG_VERSION)
+    if (*version > HOCKET__STORE_VERSION)
         return refuse_newer(d, *version);
-    return *content == OURS && *version == HOCKET__PG_VERSION;
+    return *content == OURS && *version == HOCKET__STORE_VERSION;
 }
 
 static int run_script(struct hocket__pg *d, struct hocket__buf *b)
@@ -251,7 +253,7 @@ static int make(struct hocket__pg *d, bool schema)
     if (schema)
         hocket__buf_addf(&b, "CREATE SCHEMA \"%s\";", d->schema);
     hocket__buf_adds(&b, tables);
-    hocket__buf_addf(&b, "INSERT INTO meta VALUES('version', '%d');", HOCKET__PG_VERSION);
+    hocket__buf_addf(&b, "INSERT INTO meta VALUES('version', '%d');", HOCKET__STORE_VERSION);
     return run_script(d, &b);
 }
 
@@ -261,11 +263,11 @@ static int migrate(struct hocket__pg *d, int64_t version)
     struct hocket__buf b;
     hocket__buf_init(&b, &hocket__malloc, 0);
     hocket__buf_adds(&b, "SET LOCAL statement_timeout = 0;");
-    for (; version < HOCKET__PG_VERSION; version++)
+    for (; version < HOCKET__STORE_VERSION; version++)
         hocket__buf_adds(&b, migrations[version]);
     hocket__buf_adds(&b, HOCKET__MESSAGES_INDEX);
     hocket__buf_addf(
-        &b, "UPDATE meta SET value = '%d' WHERE name = 'version';", HOCKET__PG_VERSION);
+        &b, "UPDATE meta SET value = '%d' WHERE name = 'version';", HOCKET__STORE_VERSION);
     return run_script(d, &b);
 }
 

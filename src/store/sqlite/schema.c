@@ -106,10 +106,11 @@ static const char schema[] = HOCKET__RUN_TABLE
     "INSERT INTO meta VALUES('syncs', 0);"; /* changed where there is nothing else to sync */
 
 /* From version n to n + 1. Each stays as it is for ever: files of that version are still around. */
+#define MIGRATION(version) HOCKET__RUN_MIGRATE(version),
 static const char *const migrations[] = {
     /* 0, before the first release: no forks of records, no mark of simulated runs, and messages were
      * called inbox and went away when they were taken. */
-    HOCKET__RUN_COLUMNS(HOCKET__RUN_ADD,
+    HOCKET__RUN_MIGRATE(
         1) "CREATE TABLE messages("
            " no INTEGER PRIMARY KEY,"
            " run INTEGER NOT NULL REFERENCES runs(no),"
@@ -121,8 +122,11 @@ static const char *const migrations[] = {
            "DROP TABLE inbox;",
 
     /* 1, before there were workers. */
-    HOCKET__RUN_COLUMNS(HOCKET__RUN_ADD, 2) QUEUE_TABLES,
+    HOCKET__RUN_MIGRATE(2) QUEUE_TABLES,
+
+    HOCKET__RUN_MIGRATIONS(MIGRATION)
 };
+#undef MIGRATION
 
 _Static_assert(sizeof(migrations) / sizeof(migrations[0]) == HOCKET__STORE_VERSION,
     "each version but the last has a way to the next one");

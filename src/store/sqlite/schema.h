@@ -8,7 +8,6 @@
 #include "store/sqlite/db.h"
 
 #define HOCKET__STORE_APPLICATION 0x686F636B /* "hock" */
-#define HOCKET__STORE_VERSION     2
 
 /* Opens the file of hocket__store_place, checks, makes or migrates it. On failure it is closed again:
  * see d->error. */
