@@ -21,6 +21,7 @@ local json = require "hocket.json"
 local needs = require "hocket.internal.agents.needs"
 local problem = require "hocket.internal.agents.problem"
 local read = require "hocket.internal.agents.read"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 local teams = require "hocket.internal.agents.team"
@@ -90,7 +91,7 @@ end
 
 local team_meta = {
   __index = function(team, name)
-    error(("there is no agent '%s'%s"):format(tostring(name), problem.hint(tostring(name), teams.names(team))), 2)
+    error(("there is no agent '%s'%s"):format(tostring(name), problem.hint(tostring(name), sorted_keys(team))), 2)
   end,
 }
 
@@ -200,7 +201,7 @@ function agent.built_in()
     table.move(found, 1, #found, #problems + 1, problems)
     if def then team[def.name], places[def.name] = def, at end
   end
-  teams.check(team, teams.names(team), places, {}, problems)
+  teams.check(team, sorted_keys(team), places, {}, problems)
   built_in = join_if_valid(team, problems)
   return built_in
 end

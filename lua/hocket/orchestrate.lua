@@ -194,16 +194,6 @@ end
 -- Of a reply.
 local kept = { "finish", "text" }
 
--- Who called whom, outermost first.
-local function callers(step)
-  local names = {}
-  while step do
-    table.insert(names, 1, step.def.name)
-    step = step.above
-  end
-  return table.concat(names, " > ")
-end
-
 local nothing = {}
 
 -- Before a token is spent: whether all prompts that can be reached have their values, and whether the
@@ -238,7 +228,7 @@ end
 local function depth_of(context, above, def, opts)
   local depth, deepest = orchestrate.depth(context) + 1, above and above.deepest or MAX_DEPTH
   if depth > deepest then
-    return nil, failed { code = "limit", message = ("agents call each other more than %d deep: %s > %s"):format(deepest, callers(above), def.name) }
+    return nil, failed { code = "limit", message = ("agents call each other more than %d deep: %s > %s"):format(deepest, above and above:path " > " or "", def.name) }
   end
   return depth, opts.max_depth and math.min(deepest, depth + opts.max_depth) or deepest
 end

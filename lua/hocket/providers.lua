@@ -9,6 +9,7 @@
 --- From then on "mycloud/some-model" is a model like any other.
 local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
 local registered = require "hocket.internal.base.names"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local system = require "hocket.internal.core.system"
 
@@ -201,10 +202,7 @@ local function is_of(value, kind)
 end
 
 local function suggest_field(field, types)
-  local known = {}
-  for name in pairs(types) do known[#known + 1] = name end
-  table.sort(known)
-  return suggest(field, known)
+  return suggest(field, sorted_keys(types))
 end
 
 -- Raises, with the line of whoever called providers.add, what is not known or of another type.

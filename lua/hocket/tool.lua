@@ -17,6 +17,7 @@ local llm = require "hocket.internal.core.llm"
 local registered = require "hocket.internal.base.names"
 local schema = require "hocket.schema"
 local failed = require("hocket.internal.core.system").error
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 
 local tool = {}
 
@@ -82,20 +83,13 @@ local function effect_bits(def)
   return bits
 end
 
-local function known_fields()
-  local names = {}
-  for name in pairs(fields) do names[#names + 1] = name end
-  table.sort(names)
-  return table.concat(names, ", ")
-end
-
 local function check_fields(def, level)
   if type(def) ~= "table" then
     error(("bad argument #1 to 'tool' (a table expected, got %s)"):format(type(def)), level)
   end
   for key, value in pairs(def) do
     if not fields[key] then
-      error(("unknown field '%s' in a tool (there are: %s)"):format(tostring(key), known_fields()), level)
+      error(("unknown field '%s' in a tool (there are: %s)"):format(tostring(key), table.concat(sorted_keys(fields), ", ")), level)
     elseif type(value) ~= fields[key] then
       error(("bad field '%s' in a tool (%s expected, got %s)"):format(key, fields[key], type(value)), level)
     end

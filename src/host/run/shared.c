@@ -36,7 +36,7 @@ static void write_result(const struct hocket__run *r, struct hocket__buf *b)
     hocket__jw_close(b, '}');
 }
 
-/* Under the claim's number, since files belong to nobody's claim: internal/run/result_of.lua. */
+/* Under the claim's number, since files belong to nobody's claim: internal/run/ended.lua. */
 static void keep_result(struct hocket__stored *s)
 {
     const struct hocket__run *r = s->run;

@@ -4,6 +4,7 @@
 --- All of it is an upper bound. It holds for what front matter declares; a script that calls agents by
 --- itself is not seen.
 local graph = require "hocket.internal.agents.graph"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 
 local bounds = {}
 
@@ -22,13 +23,6 @@ local MANY = 1000000000000000
 
 local function cap(n)
   return n < MANY and math.tointeger(n) or MANY
-end
-
-local function sorted(set)
-  local list = {}
-  for name in pairs(set) do list[#list + 1] = name end
-  table.sort(list)
-  return list
 end
 
 local function sum(all, names, field)
@@ -87,7 +81,7 @@ local function reach(def, all, edges)
     for _, name in ipairs(all[edge.to].agents) do agents[name] = true end
     for _, name in ipairs(all[edge.to].tools) do tools[name] = true end
   end
-  return sorted(agents), sorted(tools)
+  return sorted_keys(agents), sorted_keys(tools)
 end
 
 local function measure(def, all, reaches)

@@ -73,10 +73,8 @@ local function check(one, ctx, pointer)
 end
 
 local function read_map(value, ctx, pointer)
-  local list, names = {}, {}
-  for name in pairs(value) do names[#names + 1] = name end
-  table.sort(names, function(a, b) return tostring(a) < tostring(b) end)
-  for _, name in ipairs(names) do
+  local list = {}
+  for _, name in ipairs(sorted_keys(value)) do
     local at = ("%s/%s"):format(pointer, tostring(name))
     local wrong = wrong_name(name)
     if wrong then ctx:say("#" .. at, ("'%s' %s"):format(tostring(name), wrong), "value") end

@@ -1,5 +1,6 @@
 --- A team as a picture: Mermaid's flowchart, one node for each agent, one arrow for each edge.
 local graph = require "hocket.internal.agents.graph"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 
 local mermaid = {}
 
@@ -20,13 +21,6 @@ local function shape(def)
   return "[" .. label .. "]"
 end
 
-local function sorted(defs)
-  local names = {}
-  for name in pairs(defs) do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
-
 --- The picture of teams whose references are all known.
 ---@param teams table<string, hocket.Agent>[]
 ---@return string
@@ -34,12 +28,12 @@ function mermaid.draw(teams)
   local lines, count = { "flowchart TD" }, 0
   for _, defs in ipairs(teams) do
     local ids = {}
-    for _, name in ipairs(sorted(defs)) do
+    for _, name in ipairs(sorted_keys(defs)) do
       count = count + 1
       ids[name] = "a" .. count
       lines[#lines + 1] = ("    %s%s"):format(ids[name], shape(defs[name]))
     end
-    for _, name in ipairs(sorted(defs)) do
+    for _, name in ipairs(sorted_keys(defs)) do
       for _, edge in ipairs(graph.edges(defs[name])) do
         if ids[edge.to] then lines[#lines + 1] = ("    %s %s %s"):format(ids[name], arrows[edge.kind], ids[edge.to]) end
       end

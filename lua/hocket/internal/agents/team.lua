@@ -4,6 +4,7 @@ local graph = require "hocket.internal.agents.graph"
 local lazy = require "hocket.internal.base.lazy"
 local problem = require "hocket.internal.agents.problem"
 local read = require "hocket.internal.agents.read"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local sources = require "hocket.internal.base.sources"
 local tool = require "hocket.tool"
 
@@ -12,14 +13,6 @@ local include, rules, tree = lazy "hocket.internal.agents.include", lazy "hocket
 local team = {}
 
 -- ---- References -----------------------------------------------------------------------------
-
-local function sorted_names(defs)
-  local names = {}
-  for name in pairs(defs) do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
-team.names = sorted_names
 
 local function check_agents(def, defs, places, opts, problems)
   for _, edge in ipairs(graph.edges(def)) do
@@ -33,7 +26,7 @@ local function check_agents(def, defs, places, opts, problems)
       local headless = opts.headless and opts.headless[edge.to]
       problems[#problems + 1] = problem.new(def.file, line, column, "unknown_agent", ("unknown agent '%s'%s"):format(edge.to,
         headless and (": %s has no front matter: an agent's file begins with a line '---'"):format(headless)
-        or problem.hint(edge.to, sorted_names(defs), opts.built_in and sorted_names(opts.built_in()))))
+        or problem.hint(edge.to, sorted_keys(defs), opts.built_in and sorted_keys(opts.built_in()))))
     end
   end
 end
@@ -178,7 +171,7 @@ function team.read(paths, opts)
   if next(defs) == nil and #problems == 0 then
     problems[1] = problem.new(paths[1] or ".", 1, 1, "nothing", "there is no agent here: a .md file that begins with a line '---'")
   end
-  team.check(defs, sorted_names(defs), places, setmetatable(unread, { __index = opts }), problems)
+  team.check(defs, sorted_keys(defs), places, setmetatable(unread, { __index = opts }), problems)
   return defs, problem.sort(problems), places
 end
 

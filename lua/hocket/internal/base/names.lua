@@ -1,6 +1,7 @@
 --- Names that scripts give to something: what there is of them here, and by run what its own script has registered. That goes before: another
 --- run that is at work beside it may have given the same name to something else.
 local fiber = require "hocket.internal.core.fiber"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 
 local names = {}
 
@@ -42,10 +43,7 @@ end
 
 ---@return string[] all Sorted.
 function Names:list()
-  local all = {}
-  for name in pairs(self.shared) do all[#all + 1] = name end
-  table.sort(all)
-  return all
+  return sorted_keys(self.shared)
 end
 
 return names

@@ -1,5 +1,6 @@
 --- `hocket answer`: what a person says to a run that waits for it, or will. The answer is in the store until the run takes it.
 local ask = require "hocket.ask"
+local ended = require "hocket.internal.run.ended"
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
@@ -8,8 +9,6 @@ local truncate = require "hocket.internal.base.truncate"
 local MAX_TEXT = 1024 * 1024
 --- Bytes of another's answer that are told to whoever comes later.
 local MAX_SHOWN = 200
-
-local ended = { done = true, failed = true, cancelled = true }
 
 -- What was answered and not taken yet, by question.
 local function pending(row)
@@ -161,7 +160,7 @@ end
 return function(args)
   local row, err = stored.find(args.id)
   if not row then return nil, err end
-  if ended[row.state] then return stored.failure("state", "run %s has ended (%s): nothing waits for an answer", row.id, row.state) end
+  if ended.states[row.state] then return stored.failure("state", "run %s has ended (%s): nothing waits for an answer", row.id, row.state) end
   if args.question == nil then
     local answered, wrong = pending(row)
     if not answered then return nil, wrong end

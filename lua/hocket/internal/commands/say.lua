@@ -4,6 +4,7 @@
 --- `hocket signal`: what a run that waits for something outside is told. It is in the store until the run takes it; signals
 --- of one name are taken in the order in which they came.
 local answer = require "hocket.internal.commands.answer"
+local ended = require "hocket.internal.run.ended"
 local json = require "hocket.json"
 local messages = require "hocket.internal.run.messages"
 local store = require "hocket.internal.core.store"
@@ -14,8 +15,6 @@ local commands = {}
 
 local MAX_TEXT, MAX_NAME, MAX_WAITING = 64 * 1024, 1024, 100
 
-local ended = { done = true, failed = true, cancelled = true }
-
 -- The input that a conversation waits for.
 local function open_input(row)
   for _, one in ipairs(stored.open(row)) do
@@ -24,7 +23,7 @@ local function open_input(row)
 end
 
 local function check(row, to, text)
-  if ended[row.state] then return stored.failure("state", "run %s has ended (%s): nobody hears what is said", row.id, row.state) end
+  if ended.states[row.state] then return stored.failure("state", "run %s has ended (%s): nobody hears what is said", row.id, row.state) end
   if not text:find "%S" then return stored.failure("invalid", "what is said has at least one letter") end
   if not utf8.len(text) or not utf8.len(to) then return stored.failure("invalid", "what is said is UTF-8") end
   if #to > MAX_NAME or to:find "[%c\127]" then return stored.failure("invalid", "an agent is named by its name, a path of names (lead/writer), or its operation's id") end
@@ -71,7 +70,7 @@ function commands.signal(args)
   local fits, unfit = messages.check_name(args.name) -- as the run does that is going to take it
   if not fits then return nil, unfit end
   if not utf8.len(args.name) then return stored.failure("invalid", "a signal's name is UTF-8") end
-  if ended[row.state] then return stored.failure("state", "run %s has ended (%s): nothing waits for a signal", row.id, row.state) end
+  if ended.states[row.state] then return stored.failure("state", "run %s has ended (%s): nothing waits for a signal", row.id, row.state) end
   local said = json.encode { wish = "signal", name = args.name, value = args.value == nil and json.null or args.value }
   if #said > MAX_VALUE then return stored.failure("limit", "a signal's value has at most %d bytes", MAX_VALUE) end
   local ok, wrong = store.message(row.id, { id = "signal " .. system.run_id(), json = said })

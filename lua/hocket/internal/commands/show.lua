@@ -1,8 +1,8 @@
 --- One run of the store: `hocket show` as its records tell it, `hocket show --html` as a page, `hocket watch` as it goes on.
 local digest = require "hocket.internal.base.digest"
+local ended = require "hocket.internal.run.ended"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
-local result_of = require "hocket.internal.run.result_of"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 local story = require "hocket.internal.commands.story"
@@ -13,7 +13,7 @@ local commands = {}
 -- One that workers gave up has no record of its end: it was nobody's when it ended.
 local function tell_end(row, told)
   if row.state ~= "failed" or told.error ~= json.null then return true end
-  local text, err = result_of(row.id)
+  local text, err = ended.result(row.id)
   if err then return nil, err end
   local result = text and json.decode(text)
   local why = type(result) == "table" and result.error
@@ -97,8 +97,6 @@ end
 --- Records of one answer; seconds between two looks.
 local PAGE, AGAIN = 200, 0.2
 
-local over = { done = true, failed = true, cancelled = true }
-
 -- As text each, as they may be anything; without `json` what is not even text.
 local function texts(page)
   local list = json.array {}
@@ -118,7 +116,7 @@ function commands.follow(args)
     if not page then return nil, more end
     local state = stored.state(row)
     if #page > 0 or state ~= args.state or fiber.now() >= due then
-      return { run = stored.describe(row, true), records = texts(page), more = more, over = over[state] and not more or false }
+      return { run = stored.describe(row, true), records = texts(page), more = more, over = ended.states[state] and not more or false }
     end
     fiber.sleep(AGAIN)
   end

@@ -5,6 +5,7 @@
 ---     check.object(c, value, "/0", { name = check.text(200), repeat = check.integer(1, 1000) })
 local json = require "hocket.json"
 local problem = require "hocket.internal.agents.problem"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 
 local check = {}
 
@@ -170,13 +171,6 @@ function check.map(of, max, name)
   end
 end
 
-local function names_of(keys)
-  local names = {}
-  for name in pairs(keys) do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
-
 --- An object with these members and no others.
 ---@param keys table<string, fun(c: hocket.EvalContext, value: any, pointer: string)>
 function check.object(c, value, pointer, keys)
@@ -186,7 +180,7 @@ function check.object(c, value, pointer, keys)
     if keys[name] then
       keys[name](c, one, at)
     else
-      c:say("#" .. at, "unknown key '%s'%s", tostring(name):sub(1, 60), problem.hint(tostring(name), names_of(keys)))
+      c:say("#" .. at, "unknown key '%s'%s", tostring(name):sub(1, 60), problem.hint(tostring(name), sorted_keys(keys)))
     end
   end
 end

@@ -3,6 +3,7 @@ local call_checks = require "hocket.internal.eval.call_checks"
 local json = require "hocket.json"
 local people = require "hocket.internal.eval.people"
 local script_check = require "hocket.internal.eval.script_check"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local text_checks = require "hocket.internal.eval.text_checks"
 
 local expect = {}
@@ -48,10 +49,7 @@ local function check_file(add, self, path, wanted)
 end
 
 local function check_files(add, self, files)
-  local paths = {}
-  for path in pairs(files) do paths[#paths + 1] = path end
-  table.sort(paths)
-  for _, path in ipairs(paths) do check_file(add, self, path, files[path]) end
+  for _, path in ipairs(sorted_keys(files)) do check_file(add, self, path, files[path]) end
 end
 
 local function number(value)

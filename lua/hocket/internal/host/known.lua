@@ -3,6 +3,7 @@
 local agents = require "hocket.agent"
 local live = require "hocket.internal.base.lazy" "hocket.live"
 local runs = require "hocket.internal.run.run"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local targets = require "hocket.internal.runner.target"
 local failed = require("hocket.internal.core.system").error
 
@@ -12,14 +13,6 @@ local known = {}
 ---@return hocket.Live[]
 function known.watched()
   return live.all()
-end
-
--- The names of the texts that the program gave.
-local function texts()
-  local names = {}
-  for name in pairs(targets.texts() or {}) do names[#names + 1] = name end
-  table.sort(names)
-  return names
 end
 
 local function add(found, def, from)
@@ -59,7 +52,7 @@ function known.agents()
   for _, live in ipairs(known.watched()) do
     for _, team in pairs(live:current().teams) do add_team(found, team, live.path) end
   end
-  for _, name in ipairs(texts()) do
+  for _, name in ipairs(sorted_keys(targets.texts() or {})) do
     local own = name:match "([^/]+)%.md$"
     if own and not found.by_name[own] then
       found.by_name[own] = { name = own, from = "buffer:" .. name, target = "buffer:" .. name }

@@ -5,6 +5,7 @@ local json = require "hocket.json"
 local runs = require "hocket.internal.run.run"
 local sanitize = require "hocket.internal.base.sanitize"
 local schema = require "hocket.schema"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 
 local elicit = {}
 
@@ -95,11 +96,9 @@ end
 
 local function names_of(params)
   local form = type(params.requestedSchema) == "table" and params.requestedSchema or {}
-  local properties, required, names = type(form.properties) == "table" and form.properties or {}, {}, {}
-  for name in pairs(properties) do names[#names + 1] = name end
+  local properties, required = type(form.properties) == "table" and form.properties or {}, {}
   for _, name in ipairs(type(form.required) == "table" and form.required or {}) do required[name] = true end
-  table.sort(names)
-  return names, properties, required
+  return sorted_keys(properties), properties, required
 end
 
 local function fill(entry, params)

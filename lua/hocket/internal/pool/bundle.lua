@@ -10,6 +10,7 @@
 local carried = require "hocket.internal.base.carried"
 local json = require "hocket.json"
 local script = require "hocket.internal.base.script"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 local tree = require "hocket.internal.base.tree"
@@ -113,10 +114,8 @@ end
 
 -- One name for what is the same, however many runs have it.
 local function digest_of(self)
-  local names, parts = {}, {}
-  for path in pairs(self.texts) do names[#names + 1] = path end
-  table.sort(names)
-  for i, path in ipairs(names) do parts[i] = path .. "\0" .. system.digest(self.texts[path]) end
+  local parts = {}
+  for i, path in ipairs(sorted_keys(self.texts)) do parts[i] = path .. "\0" .. system.digest(self.texts[path]) end
   return system.digest(table.concat(parts, "\0"))
 end
 

@@ -16,6 +16,7 @@ local cancel = require "hocket.internal.base.lazy" "hocket.internal.run.cancel"
 local consent = require "hocket.internal.run.consent"
 local core = require "hocket.internal.core.llm"
 local effects = require "hocket.internal.base.effects"
+local ended = require "hocket.internal.run.ended"
 local facts_of = require "hocket.internal.agents.facts"
 local failed = require("hocket.internal.core.system").error
 local fiber = require "hocket.internal.core.fiber"
@@ -25,11 +26,11 @@ local labels = require "hocket.internal.base.labels"
 local policy = require "hocket.internal.run.policy"
 local pool = require "hocket.internal.pool.pool"
 local remote_tools = require "hocket.internal.pool.remote_tools"
-local result_of = require "hocket.internal.run.result_of"
 local retry = require "hocket.internal.pool.retry"
 local scope = require "hocket.internal.session.scope"
 local share = require "hocket.internal.pool.share"
 local shortfall = require "hocket.internal.run.shortfall"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 local wire = require "hocket.internal.pool.wire"
@@ -76,11 +77,7 @@ end
 
 -- A list of names, as a set that a caller grants.
 local function names_of(set)
-  if not set then return nil end
-  local list = {}
-  for name in pairs(set) do list[#list + 1] = name end
-  table.sort(list)
-  return json.array(list)
+  return set and json.array(sorted_keys(set)) or nil
 end
 
 local function attached_to(step)
@@ -187,7 +184,7 @@ end
 local MAX_RESULT = 16 << 20
 
 local function read_result(child)
-  local text, err = retry(result_of, child)
+  local text, err = retry(ended.result, child)
   if err then return nil, err end
   if text and #text > MAX_RESULT then
     return nil, failed { code = "limit", message = ("the result of run %s is larger than %d MiB"):format(child, MAX_RESULT >> 20) }
@@ -355,8 +352,6 @@ local function put(step, child, options)
   return ok, err, ok
 end
 
-local ended = { done = true, failed = true, cancelled = true }
-
 local function states_of(child, id)
   local row = retry(store.find, child)
   local own = retry(store.find, id)
@@ -369,7 +364,7 @@ local LATE = 4
 -- Nobody has taken it for a while: a person is to know why nothing happens.
 local function look(step, child, times)
   local state, _, own_pool = effects.run("look", { run = child }, function() return states_of(child, step.run.id) end, { reads = true })
-  if ended[state] then return { ended = state } end
+  if ended.states[state] then return { ended = state } end
   if own_pool then return nil end -- it gives way to others
   local again = times == 1 and LATE or nil
   if state ~= "queued" or times ~= 2 then return nil, again end

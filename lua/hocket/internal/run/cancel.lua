@@ -2,6 +2,7 @@
 ---
 ---     somebody has it   ──> a message, which that process hears within a second; at its end that looks once more for what it asked for
 ---     nobody            ──> it is taken, and cancelled there and then; one that has ended meanwhile stays as it is
+local ended = require "hocket.internal.run.ended"
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
@@ -9,7 +10,6 @@ local system = require "hocket.internal.core.system"
 local cancel = {}
 
 local OPEN = { "queued", "running", "waiting", "parked" }
-local over = { done = true, failed = true, cancelled = true }
 
 -- What stands in the place of a result, for whoever waits for one.
 local function result_of(id)
@@ -29,7 +29,7 @@ local function end_one(id)
     if err.code == "state" then return tell(id) end
     return nil, err
   end
-  local has_ended, ok = over[row.state]
+  local has_ended, ok = ended.states[row.state]
   if has_ended then ok, err = store.finish(id, row.fence) else ok, err = store.finish(id, row.fence, "cancelled", row.pool and result_of(id) or nil) end
   if not ok then return nil, err end
   return has_ended and row.state or "cancelled", nil, has_ended
@@ -65,7 +65,7 @@ local DEPTH = 64
 end_run = function(id, depth)
   local row, err = store.find(id)
   if not row then return nil, err end
-  local how, has_ended = row.state, over[row.state]
+  local how, has_ended = row.state, ended.states[row.state]
   if not has_ended then
     how, err, has_ended = end_one(id)
     if not how then return nil, err end

@@ -44,24 +44,14 @@ local function at_work(run)
   return list
 end
 
--- An agent by those who called it, outermost first.
-local function path_of(step)
-  local names = {}
-  while step do
-    table.insert(names, 1, step.def.name)
-    step = step.above
-  end
-  return table.concat(names, "/")
-end
-
 -- Whether a name, the end of a path, or an operation's id means it.
 local function is_meant(step, to)
-  return step.op == to or ("/" .. path_of(step)):sub(-#to - 1) == "/" .. to
+  return step.op == to or ("/" .. step:path "/"):sub(-#to - 1) == "/" .. to
 end
 
 local function listed(list)
   local names = {}
-  for i = 1, math.min(#list, NAMED) do names[i] = ("%s (%s)"):format(path_of(list[i]), list[i].op) end
+  for i = 1, math.min(#list, NAMED) do names[i] = ("%s (%s)"):format(list[i]:path "/", list[i].op) end
   if #list > NAMED then names[#names + 1] = ("and %d more"):format(#list - NAMED) end
   return table.concat(names, ", ")
 end

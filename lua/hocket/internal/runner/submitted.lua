@@ -3,12 +3,12 @@
 local account = require "hocket.internal.models.account"
 local component = require "hocket.internal.base.component"
 local effects = require "hocket.internal.base.effects"
+local ended = require "hocket.internal.run.ended"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local labels = require "hocket.internal.base.labels"
 local messages = require "hocket.internal.run.messages"
 local policy = require "hocket.internal.run.policy"
-local result_of = require "hocket.internal.run.result_of"
 local runs = require "hocket.internal.run.run"
 local away = require "hocket.internal.base.away"
 local signals = require "hocket.internal.run.signals"
@@ -92,15 +92,13 @@ end
 local Submitted = {}
 Submitted.__index = Submitted
 
-local over = { done = true, failed = true, cancelled = true }
-
 -- What the store has of its end; false: it has not ended, and who is told when it does.
 local function look(id)
   local row, err = store.find(id)
   if not row then return nil, err end
-  if not over[row.state] then return false, row.caller end
+  if not ended.states[row.state] then return false, row.caller end
   local text
-  text, err = result_of(id)
+  text, err = ended.result(id)
   if text then return json.decode(text) end
   if err then return nil, err end
   return { ok = false, text = "", error = { code = row.state == "cancelled" and "cancelled" or "state", message = "the run is " .. row.state } }

@@ -8,6 +8,7 @@
 --- comes twice counts once, the first time. An hour that begins with `*` says "every so often" and not a time of the day: then nothing
 --- is made up for, and both of two equal times count.
 local isotime = require "hocket.internal.base.isotime"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local suggest = require "hocket.internal.base.suggest"
 local system = require "hocket.internal.core.system"
 local timezone = require "hocket.internal.base.timezone"
@@ -103,9 +104,7 @@ local function read_word(text)
   local meant = words[text:lower()]
   if meant then return meant end
   if text:lower() == "@reboot" then fail "@reboot is no time: a schedule is of no machine" end
-  local list = {}
-  for word in pairs(words) do list[#list + 1] = word end
-  table.sort(list)
+  local list = sorted_keys(words)
   local near = suggest(text, list)
   fail("there is no '%s'%s (there are: %s)", text, near and (": did you mean %s?"):format(near) or "", table.concat(list, ", "))
 end

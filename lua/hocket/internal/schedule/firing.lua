@@ -6,10 +6,10 @@
 --- Only what is due is read, by the store's clock. One that cannot be run is noted with the reason, told, and tried again in an
 --- hour; it stops no other. A process that may only read the store (the page, with a reader's role) leaves them to others.
 local due = require "hocket.internal.schedule.due"
+local ends = require "hocket.internal.run.ended"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local notices = require "hocket.internal.schedule.notices"
-local result_of = require "hocket.internal.run.result_of"
 local schedules = require "hocket.internal.schedule.schedules"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
@@ -39,7 +39,7 @@ end
 local ended = { done = true, failed = true, cancelled = true, removed = true }
 
 local function why_failed(id)
-  local result = json.decode(result_of(id) or "")
+  local result = json.decode(ends.result(id) or "")
   local message = type(result) == "table" and type(result.error) == "table" and result.error.message
   if type(message) == "string" then return truncate(message, MAX_TEXT, "…") end
 end

@@ -1,6 +1,7 @@
 --- The scripted model's side of Bedrock's Converse: binary messages with checksums.
 local form = require "hocket.internal.base.form"
 local json = require "hocket.json"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local wire = require "hocket.internal.sim.wire"
 
 local bedrock = { name = "bedrock", content_type = "application/vnd.amazon.eventstream" }
@@ -32,10 +33,8 @@ end
 ---@param payload string
 ---@return string
 function bedrock.frame(headers, payload)
-  local names, parts = {}, {}
-  for name in pairs(headers) do names[#names + 1] = name end
-  table.sort(names)
-  for i, name in ipairs(names) do parts[i] = string.pack(">s1Bs2", name, 7, headers[name]) end
+  local parts = {}
+  for i, name in ipairs(sorted_keys(headers)) do parts[i] = string.pack(">s1Bs2", name, 7, headers[name]) end
   local all = table.concat(parts)
   local head = string.pack(">I4I4", #all + #payload + 16, #all)
   local message = head .. string.pack(">I4", crc32(head)) .. all .. payload

@@ -6,6 +6,7 @@
 local json = require "hocket.json"
 local secrets = require "hocket.internal.core.secrets"
 local names = require "hocket.internal.telemetry.names"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 
 local otlp = {}
 
@@ -157,10 +158,8 @@ local shells = {
 ---@param version string Ours.
 ---@return fun(items: string[]): string
 function otlp.shell(signal, resource, version)
-  local list, sorted = {}, {}
-  for name in pairs(resource) do sorted[#sorted + 1] = name end
-  table.sort(sorted)
-  for _, name in ipairs(sorted) do
+  local list = {}
+  for _, name in ipairs(sorted_keys(resource)) do
     list[#list + 1] = name
     list[#list + 1] = resource[name]
   end

@@ -42,6 +42,13 @@ function Step:subject()
   return self.opts.subject or self.input
 end
 
+--- Who called whom, from the outermost down to this one.
+---@param between string
+---@return string
+function Step:path(between)
+  return (self.above and self.above:path(between) .. between or "") .. self.def.name
+end
+
 --- Whether its answer is handed on.
 ---@return boolean
 function Step:goes_on()

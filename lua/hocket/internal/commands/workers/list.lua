@@ -1,4 +1,5 @@
 --- `hocket workers`: who works for the store, what lies in its pools, and what waits for whom. It only reads.
+local ended = require "hocket.internal.run.ended"
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
@@ -8,8 +9,6 @@ local BLOCKED = 200
 
 --- Milliseconds after which one that is silent is lost.
 local SILENT = 60000
-
-local OVER = { done = true, failed = true, cancelled = true }
 
 local WHATS = { "queued", "later", "running", "waiting", "parked" }
 
@@ -154,7 +153,7 @@ local function blocked_of(rows)
   -- Callers that are no worker's, as a script of somebody's own; one that has ended waits for nobody.
   for id, called_by in pairs(children) do
     local row = store.find(id)
-    if row and not OVER[row.state] then
+    if row and not ended.states[row.state] then
       list[#list + 1] = { run = id, target = row.target or "", pool = row.pool, state = stored.state(row), since_ms = row.updated_ms, waits_for = waits_for({}, called_by) }
     end
   end

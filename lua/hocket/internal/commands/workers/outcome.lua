@@ -2,7 +2,7 @@
 --- what there is. Those have no `tree`, no `sources`, no `made`, and no `document` where there was one.
 local isotime = require "hocket.internal.base.isotime"
 local json = require "hocket.json"
-local kept_of = require "hocket.internal.run.result_of"
+local ended = require "hocket.internal.run.ended"
 local stored = require "hocket.internal.commands.stored"
 
 ---@class hocket.Outcome
@@ -55,7 +55,7 @@ local function told(row)
 end
 
 local function kept(row)
-  local text, err = kept_of(row.id)
+  local text, err = ended.result(row.id)
   if not text then return nil, err end
   local result = json.decode(text)
   return type(result) == "table" and result or nil

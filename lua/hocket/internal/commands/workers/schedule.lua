@@ -4,6 +4,7 @@ local cron = require "hocket.internal.schedule.cron"
 local isotime = require "hocket.internal.base.isotime"
 local json = require "hocket.json"
 local schedules = require "hocket.internal.schedule.schedules"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local sources = require "hocket.internal.base.sources"
 local store = require "hocket.internal.core.store"
 local submission = require "hocket.internal.runner.submission"
@@ -29,10 +30,7 @@ end
 local function one_of(name, value, known, default)
   if value == nil then return default end
   if known[value] then return value end
-  local list = {}
-  for word in pairs(known) do list[#list + 1] = word end
-  table.sort(list)
-  return failure("invalid", "--%s %s: expected %s", name, value, table.concat(list, ", "))
+  return failure("invalid", "--%s %s: expected %s", name, value, table.concat(sorted_keys(known), ", "))
 end
 
 -- "travel/agents" is "travel", unless it says nothing.

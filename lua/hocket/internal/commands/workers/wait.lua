@@ -1,6 +1,7 @@
 --- `hocket wait`: what a run came to, once it has ended, whoever does it. `hocket cancel`: ends it for good, with what it has asked
 --- others for.
 local cancel = require "hocket.internal.run.cancel"
+local ended = require "hocket.internal.run.ended"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local outcome = require "hocket.internal.commands.workers.outcome"
@@ -13,8 +14,6 @@ local commands = {}
 local AGAIN = 0.2
 
 local nobodys = { cut_off = "was cut off", forked = "has only been forked" }
-
-local over = { done = true, failed = true, cancelled = true }
 
 local function result_of(row)
   local said, err = outcome(row, true)
@@ -82,7 +81,7 @@ end
 
 -- What is to be said of it; false: it goes on.
 local function look(self, row)
-  if over[row.state] then
+  if ended.states[row.state] then
     local found, err = again(self, result_of, row)
     if not found then return nil, err end
     return failed(found)
@@ -127,7 +126,7 @@ function commands.cancel(args)
     fiber.sleep(AGAIN / 2)
     row, err = stored.find(row.id)
     if not row then return nil, err end
-    if over[row.state] then how = row.state end
+    if ended.states[row.state] then how = row.state end
   end
   return { id = row.id, state = how == "told" and stored.state(row) or how, told = how == "told" or nil }
 end

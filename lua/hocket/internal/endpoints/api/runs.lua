@@ -1,5 +1,6 @@
 --- /api/runs: what there is, and what can be begun, forked, gone on with and removed.
 local content = require "hocket.internal.endpoints.content"
+local ended = require "hocket.internal.run.ended"
 local fork = require "hocket.internal.commands.fork"
 local json = require "hocket.json"
 local list_runs = require "hocket.internal.commands.runs"
@@ -277,15 +278,13 @@ end
 
 -- ---- One run -------------------------------------------------------------------------------------------
 
-local over = { done = true, failed = true, cancelled = true }
-
 local function show(server, request, response)
   local one, err = api_runs.find(server, request.params.id)
   if not one then return response:fail(err) end
   local run = server.desk:find(one.id)
   if run and run.outcome then
     one.result = json.decode(run.outcome.result)
-  elseif over[one.state] then
+  elseif ended.states[one.state] then
     local told, wrong = outcome(one)
     if not told then return response:fail(wrong) end
     one.result = told.result
