@@ -1,7 +1,7 @@
 --- How `hocket work` takes runs: how many it asks for, and what becomes of those that it does not begin. What is behind it is
 --- played: the store's queue, and runs that go on until they are told to end.
 local t = require "harness"
-local announced = require "hocket.internal.workers.announced"
+local announced = require "hocket.internal.commands.workers.announced"
 local core = require "hocket.internal.core.runs"
 local fiber = require "hocket.internal.core.fiber"
 local firing = require "hocket.internal.schedule.firing"

@@ -1,5 +1,5 @@
 --- What the call of a tool would do to a file, as a person who is asked sees it: the path, and what would change there.
-local diff = require "hocket.internal.base.diff"
+local diff = require "hocket.internal.run.diff"
 local effects = require "hocket.internal.base.effects"
 local sanitize = require "hocket.internal.base.sanitize"
 

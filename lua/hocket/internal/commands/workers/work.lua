@@ -6,7 +6,7 @@
 ---     the store is away ──> it is waited for, from the beginning on
 ---     run:answer("shutdown", seconds) ──> nothing more is taken; what is under way ends within so many seconds, and is kept;
 ---                                         then each run is given back, for another worker
-local announced = require "hocket.internal.workers.announced"
+local announced = require "hocket.internal.commands.workers.announced"
 local cancel = require "hocket.internal.run.cancel"
 local core = require "hocket.internal.core.runs"
 local fiber = require "hocket.internal.core.fiber"

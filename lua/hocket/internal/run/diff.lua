@@ -1,6 +1,6 @@
 --- What changes between two texts, for a person: a unified diff, with bounds on the work and on what comes out.
 ---
----     local diff = require "hocket.internal.base.diff"
+---     local diff = require "hocket.internal.run.diff"
 ---     local made = diff.unified("one\ntwo\n", "one\nthree\n")
 ---     print(made.text, made.added, made.removed)
 local diff = {}

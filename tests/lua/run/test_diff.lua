@@ -1,6 +1,6 @@
 --- What changes between two texts: exact, the shortest that there is where that can be found, and bounded.
 local t = require "harness"
-local diff = require "hocket.internal.base.diff"
+local diff = require "hocket.internal.run.diff"
 
 local function text(before, after)
   return diff.unified(before, after).text

@@ -1,6 +1,6 @@
 --- Workers say that they are there; what lies in pools, and what waits for whom, is told to whoever looks.
 local t = require "harness"
-local announced = require "hocket.internal.workers.announced"
+local announced = require "hocket.internal.commands.workers.announced"
 local cancel = require("hocket.internal.run.cancel").run
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
