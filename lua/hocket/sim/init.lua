@@ -325,7 +325,7 @@ function sim.base()
     if path then
       script, err = sim.load(path)
     else
-      script = require "hocket.internal.sim.default"
+      script = require "hocket.sim.team" {} -- in general terms
     end
     if not script then return nil, err end
   end

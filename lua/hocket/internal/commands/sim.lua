@@ -30,7 +30,7 @@ function commands.sim(args, journal)
     script, err = sim.load(path)
     if not script then return nil, { code = "agent", message = err.message } end -- also one that is not there
   else
-    script = require "hocket.internal.sim.default"
+    script = require "hocket.sim.team" {}
   end
   local served
   served, err = sim.serve(script, {
