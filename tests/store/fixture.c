@@ -1,5 +1,7 @@
 #include "store/fixture.h"
 
+#include "store/columns.h"
+
 static int64_t wall_ms(void *ud)
 {
     struct fixture *f = ud;
@@ -223,4 +225,22 @@ void fixture_entries(
 {
     for (uint64_t i = 0; i < n; i++)
         fixture_append(f, claim, from + i);
+}
+
+void fixture_drop_columns(char *out, size_t size, int version)
+{
+    static const struct {
+        const char *name;
+        int since;
+    } columns[] = {
+#define COLUMN(how, column, member, WHOSE, KIND, since, SET, declaration) { #column, since },
+        HOCKET__RUN_COLUMNS(COLUMN, )
+#undef COLUMN
+    };
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+        if (columns[i].since >= version)
+            n += (size_t) snprintf(
+                out + n, size - n, "ALTER TABLE runs DROP COLUMN %s;", columns[i].name);
+    assert_true(n > 0 && n < size);
 }

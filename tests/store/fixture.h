@@ -80,3 +80,6 @@ void fixture_append(struct fixture *f, const struct hocket__store_claim *claim, 
 /* Appends n entries, from `from` on. */
 void fixture_entries(
     struct fixture *f, const struct hocket__store_claim *claim, uint64_t from, uint64_t n);
+
+/* SQL by which columns of runs go that are new in this version of the tables, or a later one. */
+void fixture_drop_columns(char *out, size_t size, int version);

@@ -495,22 +495,21 @@ static void make_version_1(struct fixture *f)
     make_store(f);
     sql(f->path, "DROP INDEX runs_due; DROP INDEX runs_asleep; DROP INDEX runs_caller;"
                  "DROP INDEX IF EXISTS messages_open;"
-                 "ALTER TABLE runs DROP COLUMN pool;"
-                 "ALTER TABLE runs DROP COLUMN due_ms; ALTER TABLE runs DROP COLUMN caller;"
-                 "ALTER TABLE runs DROP COLUMN project; ALTER TABLE runs DROP COLUMN attempts;"
-                 "ALTER TABLE runs DROP COLUMN taken_n; ALTER TABLE runs DROP COLUMN news;"
                  "DROP TABLE items; DROP TABLE limits; DROP TABLE leases; PRAGMA user_version = 1");
+    char text[2048];
+    fixture_drop_columns(text, sizeof(text), 2);
+    sql(f->path, text);
 }
 
 /* And the one before the first release, in what the way to version 1 changes. */
 static void make_version_0(struct fixture *f)
 {
     make_version_1(f);
-    sql(f->path, "DROP TABLE messages; ALTER TABLE runs DROP COLUMN at_seq;"
-                 "ALTER TABLE runs DROP COLUMN simulated;"
+    sql(f->path, "DROP TABLE messages;"
                  "CREATE TABLE inbox(run INTEGER, id TEXT, value TEXT);"
                  "INSERT INTO inbox SELECT no, 'q1', '{\"answer\":true}' FROM runs;"
                  "PRAGMA user_version = 0");
+    sql(f->path, "ALTER TABLE runs DROP COLUMN at_seq; ALTER TABLE runs DROP COLUMN simulated");
 }
 
 static void an_older_one_is_migrated(void **state)
