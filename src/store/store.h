@@ -37,7 +37,7 @@ struct hocket__store;
 /* ---- Opening, closing ------------------------------------------------------------------ */
 
 enum hocket__store_news {
-    HOCKET__STORE_READY,   /* it is open; id NULL */
+    HOCKET__STORE_READY, /* it is open; id NULL; err says why no run can be kept in it, NULL: they can */
     HOCKET__STORE_BROKEN,  /* it cannot be used; err says why, and what to do */
     HOCKET__STORE_PAUSED,  /* writing fails and is tried again; err says why */
     HOCKET__STORE_GOING,   /* writing goes on */

@@ -40,6 +40,11 @@ void hocket__stored_do_without(struct hocket__stored *s)
         hocket__waiting_look_soon(s);
 }
 
+bool hocket__stored_may_lack(const struct hocket__stored *s, int status)
+{
+    return s->run->host->store_optional && status == HOCKET_EDENIED && !s->resumed && !s->confirmed;
+}
+
 void hocket__stored_fail(struct hocket__stored *s, const struct hocket_error *why)
 {
     if (s->run->kept)

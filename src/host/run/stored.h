@@ -98,6 +98,8 @@ void hocket__stored_free(struct hocket__stored *s);    /* NULL is fine */
 void hocket__stored_break(struct hocket__stored *s, const struct hocket_error *err);
 /* It goes on without it. */
 void hocket__stored_do_without(struct hocket__stored *s);
+/* Whether a run goes on without a store that refuses it for this, since nobody has named the store and nothing of the run is in it. */
+bool hocket__stored_may_lack(const struct hocket__stored *s, int status);
 /* It ends, also where it sleeps or is still being read: what it does is not kept any more. */
 void hocket__stored_fail(struct hocket__stored *s, const struct hocket_error *why);
 void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state state);

@@ -60,7 +60,9 @@ static void let_end(struct hocket__stored *s, int status, const struct hocket_er
 {
     struct hocket__run *r = s->run;
     let_go(s);
-    if (status < 0 && !s->off && (r->status == 0 || s->parked)) {
+    if (status < 0 && !s->off && !s->parked && hocket__stored_may_lack(s, status)) {
+        hocket__host_warn_store(r->host, err);
+    } else if (status < 0 && !s->off && (r->status == 0 || s->parked)) {
         struct hocket_error why = *err;
         if (s->parked)
             hocket__error(&why, status, "the run could not be kept: %s", err->message);
@@ -103,7 +105,7 @@ static void hold_until_known(struct hocket__stored *s)
     hold_end(s);
     s->opening.done = on_open;
     s->opening.no_pause = nowhere;
-    hocket__store_commit(s->store, nowhere ? &s->claim : NULL, HOCKET__STORE_WRITTEN, &s->opening);
+    hocket__store_commit(s->store, &s->claim, HOCKET__STORE_WRITTEN, &s->opening);
 }
 
 /* A run that ends with its host, or is parked, is not over: it can be resumed. So can one whose log could not be

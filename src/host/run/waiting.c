@@ -416,8 +416,7 @@ static void lose(struct hocket__stored *s, const struct hocket_error *why)
             "another process has taken the run over: what is done here is not kept any more");
     s->lost = s->claimed;
     s->claimed = false;
-    if (s->run->host->store_optional && err.status == HOCKET_EDENIED && !s->resumed
-        && !s->confirmed) {
+    if (hocket__stored_may_lack(s, err.status)) {
         hocket__hearing_end(s);
         hocket__stored_do_without(s);
         hocket__host_warn_store(s->run->host, why);
@@ -431,7 +430,9 @@ static void on_news(
 {
     struct hocket_host *h = ud;
     bool told = news != HOCKET__STORE_BROKEN || hocket__host_may_do_without(h), late = false;
-    h->store_ready |= news == HOCKET__STORE_READY;
+    bool ready =
+        news == HOCKET__STORE_READY && !err; /* else the end of a run waits for its refusal */
+    h->store_ready |= ready;
     if (news == HOCKET__STORE_BROKEN && told)
         hocket__host_warn_store(h, err);
     for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
@@ -440,7 +441,7 @@ static void on_news(
             continue;
         bool hears = !s->run->ended || hocket__stored_is_held(s);
         told |= hears;
-        if (news == HOCKET__STORE_READY)
+        if (ready)
             hocket__stored_opened(s);
         if (news == HOCKET__STORE_BROKEN)
             hocket__stored_break(s, err);

@@ -23,11 +23,11 @@ static void tell_state(struct hocket__keeper_store *q)
     hocket__keeper_lock(q);
     bool opened = q->opened, broken = q->broken && !q->told_broken, paused = q->paused,
          changed = q->changed;
-    struct hocket_error error = q->error;
+    struct hocket_error error = q->error, denied = q->denied;
     q->opened = q->changed = false;
     hocket__keeper_unlock(q);
     if (opened)
-        hocket__store_tell(s, HOCKET__STORE_READY, NULL, NULL);
+        hocket__store_tell(s, HOCKET__STORE_READY, NULL, denied.status ? &denied : NULL);
     if (changed)
         hocket__store_tell(s, HOCKET__STORE_CHANGED, NULL, NULL);
     if (paused != q->told_paused && !q->told_broken) {

@@ -517,6 +517,8 @@ void *hocket__keeper_work(void *ud)
         k->next_sweep_ms = hocket__monotonic_ms() + WATCH_MS;
         hocket__keeper_lock(q);
         q->opened = true;
+        if (k->denied)
+            hocket__error(&q->denied, HOCKET_EDENIED, "%s", k->denied);
         hocket__keeper_unlock(q);
         uv_async_send(&q->out);
         keep(q, &r);

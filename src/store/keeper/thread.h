@@ -36,7 +36,8 @@ struct hocket__keeper_store {
     uint64_t answered; /* so many questions, ever */
     struct hocket__list answers, refusals;
     bool opened, broken, paused, changed, ended;
-    struct hocket_error error; /* of broken or paused */
+    struct hocket_error denied; /* why no run can be kept in what was opened; status 0: they can */
+    struct hocket_error error;  /* of broken or paused */
 
     /* The loop's. */
     uv_async_t out;
