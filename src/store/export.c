@@ -408,16 +408,22 @@ struct importing {
     char generation[sizeof("import ") + HOCKET__STORE_ID];
 };
 
+/* Appends a JSON object, with another value of a member that is in it. */
+static int replace(
+    struct hocket__buf *out, struct hocket__str json, struct hocket__str old, const char *value)
+{
+    const char *rest = old.p + old.n;
+    hocket__buf_add(out, json.p, (size_t) (old.p - json.p));
+    hocket__buf_adds(out, value);
+    return hocket__buf_add(out, rest, (size_t) (json.p + json.n - rest));
+}
+
 /* Whoever exported it has begun it: here nobody has. Of a JSON object the same without its mark. */
 static int without_mark(struct hocket__buf *out, struct hocket__str options)
 {
     struct hocket__str mark;
-    if (!hocket__json_find(options, "made", &mark))
-        return hocket__buf_addstr(out, options);
-    hocket__buf_add(out, options.p, (size_t) (mark.p - options.p));
-    hocket__buf_adds(out, "\"\"");
-    const char *rest = mark.p + mark.n;
-    return hocket__buf_add(out, rest, (size_t) (options.p + options.n - rest));
+    return hocket__json_find(options, "made", &mark) ? replace(out, options, mark, "\"\"")
+                                                     : hocket__buf_addstr(out, options);
 }
 
 static int put_unmarked(struct importing *m, struct hocket__store_run *run)
@@ -448,10 +454,25 @@ static int gives_leave(struct importing *m, struct hocket__str json)
     return rc;
 }
 
+/* What its owner has said is a part of the record from here on (internal/run/origin.lua). */
+static int put_said(struct importing *m, struct hocket__store_message message)
+{
+    struct hocket__str from;
+    struct hocket__buf json;
+    if (!hocket__json_find(message.json, "from", &from) || !hocket__str_is(from, "\"person\""))
+        return hocket__store_message_put(m->s, m->claim, &message);
+    hocket__buf_init(&json, m->s->o.alloc, 0);
+    int rc = replace(&json, message.json, from, "\"record\"");
+    message.json = hocket__buf_str(&json);
+    rc = rc < 0 ? rc : hocket__store_message_put(m->s, m->claim, &message);
+    hocket__buf_deinit(&json);
+    return rc;
+}
+
 static int put_message(struct importing *m, const struct hocket__store_message *message)
 {
     int rc = gives_leave(m, message->json);
-    return rc == 0 ? hocket__store_message_put(m->s, m->claim, message) : rc < 0 ? rc : 0;
+    return rc == 0 ? put_said(m, *message) : rc < 0 ? rc : 0;
 }
 
 static int put_run(struct importing *m, struct hocket__store_run *run)

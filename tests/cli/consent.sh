@@ -1,42 +1,7 @@
 # Who consents to what a run does: a person, for their own run, in their own store, on their own command line. Everywhere else what the
 # record allows counts for nothing. Each case has a run that was allowed everything ask for a command; RAN is there where it ran.
 . "$(dirname "$0")/lib.sh"
-export HOME="$WORK/home" HOCKET_MODEL=sim HOCKET_SANDBOX=limits
-unset XDG_STATE_HOME HOCKET_STORE
-export HOCKET_TRUST="$WORK/ours" # what its code may do is in stored_code.sh
-mkdir home ours
-cat >ours/sim.lua <<'LUA'
-local function count(q)
-  local n, words = 0, q.system
-  for _, message in ipairs(q.messages) do
-    n, words = n + (message.role == "tool" and 1 or 0), words .. message.text
-  end
-  return n, words
-end
-return function(q)
-  local n, words = count(q)
-  if words:find "ASK" and n == 0 then return { calls = { { name = "ask_user", arguments = { question = "Which colour?" } } } } end
-  if words:find "RUN" and not q.last.text:find "sandbox:" and not q.last.text:find "not allowed" and not q.last.text:find "not done" then
-    return { calls = { { name = "execute_command", arguments = { command = "echo yes >> RAN" } } } }
-  end
-  return "fine: " .. q.last.text
-end
-LUA
-printf -- '---\nname: helper\ntools: [ask_user, execute_command]\n---\nYou help.\n' >ours/helper.md
-cd ours || exit 1
-
-ran() { if [ -e RAN ]; then rm RAN; else fail "the command should have run"; fi; }
-held() { if [ -e RAN ]; then rm RAN; fail "the command ran"; fi; }
-newest() { "$HOCKET" runs --json --store "$1" | grep -o '"id":"01[0-9A-Z]*' | cut -c7- | head -n 1; }
-# A run of ours that waits for an answer, and has it: what it does next is up to whoever goes on.
-ours() { # ours STORE OPTION…
-  store=$1; shift
-  run hocket run --trust --approve allow --store "$store" "$@" helper.md "ASK RUN"; expect 75
-  id=$(newest "$store"); run hocket answer --store "$store" "$id" q1 blue; expect 0
-}
-resume() { run hocket resume --store "$@"; }
-not_said() { hasnt err "does not count"; }
-said() { [ "$(grep -c "does not count here" err)" = 1 ] || fail "what was cut is said once"; has err 'approve ["allow"]'; }
+. "$HERE/consent_lib.sh"
 
 # ---- Ours, on the command line, with work and by a schedule ------------------------------------------------
 ours a.db; resume a.db "$id"; expect 0; ran; not_said
@@ -92,10 +57,7 @@ command -v curl >/dev/null || finish
 run hocket run --trust --approve allow --store a.db helper.md "good day"; done_run=$(newest a.db)
 run hocket chat --trust --approve allow --store a.db helper.md "good day" </dev/null; talk=$(newest a.db)
 ours a.db; asking=$id
-"$HOCKET" serve --listen 127.0.0.1:0 --store a.db --approve deny --model sim helper.md >served 2>serving & server=$!
-until_true grep -qs '^serving' serving
-url=$(sed -n 's/^serving //p' serving) token=$(cat "$HOME/.local/state/hocket/serve-token")
-api() { curl -sS --max-time 60 -H "Authorization: Bearer $token" -H 'content-type: application/json' "$@"; }
+serves deny
 rests() { until_true sh -c "curl -sS -H 'Authorization: Bearer $token' $url/api/runs/$1 | grep -q '\"state\":\"\(waiting\|done\|parked\|failed\)\"'"; }
 forks() { # forks ID BODY: the new run's id in $id
   what="fork of $1 with $2"

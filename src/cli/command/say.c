@@ -142,7 +142,7 @@ static void say_next(const char *command, const struct cli_result *result, const
 static int send(const char *command, struct cli_buf *args, const char *store)
 {
     struct cli_result result;
-    cli_buf_adds(args, "}");
+    cli_buf_adds(args, ",\"consent\":true}");
     int rc = cli_stored_call(command, command, args->p, store, &result);
     cli_buf_free(args);
     if (rc != CLI_EXIT_DONE)

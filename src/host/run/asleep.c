@@ -134,7 +134,7 @@ static bool asks(const struct hocket__stored *s, const char *question)
            && has(hocket__buf_str(&s->waits_for), id);
 }
 
-/* As hearing.c reads them. */
+/* As hearing.c reads them; whoever has the run says it, and may have it do what it is allowed (internal/run/origin.lua). */
 static void write_message(
     struct hocket__buf *b, const char *wish, const char *a, struct hocket__str text)
 {
@@ -149,6 +149,8 @@ static void write_message(
         hocket__jw_raw(b, text);
     else
         hocket__jw_string(b, text);
+    hocket__jw_key(b, "from");
+    hocket__jw_cstring(b, "host");
     hocket__jw_close(b, '}');
 }
 

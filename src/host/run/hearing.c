@@ -70,6 +70,14 @@ static int carry_out(struct hocket__stored *s, const struct wish *w, const char 
                    : hocket__run_say(s->run, w->heard_as, a, b, err);
 }
 
+/* Before words of a client the run loses what its owner allowed (internal/run/client_words.lua). */
+static int carry_out_words(struct hocket__stored *s, const struct wish *w, struct hocket__str json,
+    const char *a, struct hocket__str b, struct hocket_error *err)
+{
+    int rc = hocket__run_wish(s->run, "before", "", json, err);
+    return rc < 0 ? rc : carry_out(s, w, a, b, err);
+}
+
 /* What the run was told, or why it could not be: 0, or a status. */
 static int hear(struct hocket__stored *s, struct hocket__str json, struct hocket_error *err)
 {
@@ -85,7 +93,8 @@ static int hear(struct hocket__stored *s, struct hocket__str json, struct hocket
         rc = carry_out(s, w, "", HOCKET__STR(""), err);
     else if (w && hocket__hearing_member(json, w->first, false, &first)
              && hocket__hearing_member(json, w->second, w->json, &second))
-        rc = carry_out(s, w, first.len ? first.data : "", hocket__buf_str(&second), err);
+        rc =
+            carry_out_words(s, w, json, first.len ? first.data : "", hocket__buf_str(&second), err);
     else
         hocket__error(err, rc, "it is no message that a run understands");
     hocket__buf_deinit(&first);

@@ -2,6 +2,7 @@
 local ask = require "hocket.ask"
 local ended = require "hocket.internal.run.ended"
 local json = require "hocket.json"
+local origin = require "hocket.internal.run.origin"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 local truncate = require "hocket.internal.base.truncate"
@@ -138,10 +139,10 @@ local function check(row, question, text)
 end
 
 -- Under an id of its own for each question: of two who answer at once one hears that it was answered.
-local function put(row, question, text)
+local function put(row, question, text, from)
   local said = json.encode { wish = "answer", question = question, text = text }
   for i = 1, 1000 do
-    local ok, err = store.message(row.id, { id = ("answer %s %d"):format(question, i), json = said })
+    local ok, err = origin.put(row.id, ("answer %s %d"):format(question, i), said, from)
     if ok or err.code ~= "exists" then return ok, err end
     local by_question, wrong = pending(row)
     if not by_question then return nil, wrong end
@@ -156,7 +157,7 @@ end
 
 --- Without a question: what is open, with `answered` where an answer waits to be taken.
 ---@async
----@param args {id: string, question?: string, text?: string}
+---@param args {id: string, question?: string, text?: string, consent?: boolean, client?: boolean} consent, client: as in origin.of.
 return function(args)
   local row, err = stored.find(args.id)
   if not row then return nil, err end
@@ -176,7 +177,7 @@ return function(args)
   end
   local ok, wrong = check(row, args.question, tostring(args.text or ""))
   if not ok then return nil, wrong end
-  ok, wrong = put(row, args.question, tostring(args.text))
+  ok, wrong = put(row, args.question, tostring(args.text), origin.of(args))
   if not ok then return nil, wrong end
   return { id = row.id, question = args.question, state = stored.state(row), owner = row.owner, pool = row.pool }
 end

@@ -7,6 +7,7 @@ local answer = require "hocket.internal.commands.answer"
 local ended = require "hocket.internal.run.ended"
 local json = require "hocket.json"
 local messages = require "hocket.internal.run.messages"
+local origin = require "hocket.internal.run.origin"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 local system = require "hocket.internal.core.system"
@@ -43,7 +44,7 @@ local function has_room(row)
 end
 
 ---@async
----@param args {id: string, to?: string, text: string}
+---@param args {id: string, to?: string, text: string, consent?: boolean, client?: boolean} consent, client: as in origin.of.
 function commands.say(args)
   local row, err = stored.find(args.id)
   if not row then return nil, err end
@@ -51,11 +52,11 @@ function commands.say(args)
   local ok, wrong = check(row, to, text)
   if not ok then return nil, wrong end
   local input = to == "" and open_input(row)
-  if input then return answer { id = row.id, question = input, text = text } end
+  if input then return answer { id = row.id, question = input, text = text, consent = args.consent, client = args.client } end
   if #text > MAX_TEXT then return stored.failure("limit", "what is said to an agent at work has at most %d bytes", MAX_TEXT) end
   ok, wrong = has_room(row)
   if not ok then return nil, wrong end
-  ok, wrong = store.message(row.id, { id = "say " .. system.run_id(), json = json.encode { wish = "say", to = to, text = text } })
+  ok, wrong = origin.put(row.id, "say " .. system.run_id(), json.encode { wish = "say", to = to, text = text }, origin.of(args))
   if not ok then return nil, wrong end
   return { id = row.id, to = to ~= "" and to or nil, state = stored.state(row), owner = row.owner, pool = row.pool }
 end
@@ -63,7 +64,7 @@ end
 local MAX_VALUE = 1024 * 1024
 
 ---@async
----@param args {id: string, name: string, value?: any} value: anything that JSON can say.
+---@param args {id: string, name: string, value?: any, consent?: boolean, client?: boolean} value: anything that JSON can say. consent, client: as in origin.of.
 function commands.signal(args)
   local row, err = stored.find(args.id)
   if not row then return nil, err end
@@ -73,7 +74,7 @@ function commands.signal(args)
   if ended.states[row.state] then return stored.failure("state", "run %s has ended (%s): nothing waits for a signal", row.id, row.state) end
   local said = json.encode { wish = "signal", name = args.name, value = args.value == nil and json.null or args.value }
   if #said > MAX_VALUE then return stored.failure("limit", "a signal's value has at most %d bytes", MAX_VALUE) end
-  local ok, wrong = store.message(row.id, { id = "signal " .. system.run_id(), json = said })
+  local ok, wrong = origin.put(row.id, "signal " .. system.run_id(), said, origin.of(args))
   if not ok then return nil, wrong end
   return { id = row.id, name = args.name, state = stored.state(row), owner = row.owner, pool = row.pool }
 end

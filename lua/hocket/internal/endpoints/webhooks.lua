@@ -6,6 +6,7 @@
 --- was heard a moment before a kill is posted twice, with the same id. Questions are posted again while they are open. Runs never wait for any of this.
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
+local origin = require "hocket.internal.run.origin"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 local system = require "hocket.internal.core.system"
@@ -39,7 +40,7 @@ end
 local function note_delivered(self, url, event)
   self.counts.delivered = self.counts.delivered + 1
   if not event.ended or not self.desk.kept then return end
-  local ok, err = store.message(event.run, { id = marker(url), json = '{"wish":"delivered"}' })
+  local ok, err = origin.put(event.run, marker(url), '{"wish":"delivered"}')
   if not ok and err.code ~= "exists" and err.code ~= "not_found" then system.log("warn", "a webhook is delivered, and may be again: " .. err.message) end
 end
 

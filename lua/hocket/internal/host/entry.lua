@@ -127,6 +127,7 @@ end
 local wishes = {
   operator = function(run, text) return require("hocket.internal.run.consent").operator(run, text) end,
   answer = function(run, id, text) return run:answer(id, text) end,
+  before = function(run, _, message) return require("hocket.internal.run.client_words").before(run, message) end,
   change = function(run, options)
     local changes, err = json.decode(options)
     if type(changes) ~= "table" then return nil, err or { code = "invalid", message = "the options have to be one JSON object" } end
@@ -148,7 +149,7 @@ local wishes = {
 }
 
 --- Passes a wish on to the run that writes a journal. See hocket_run_answer, _change, _interrupt.
----@param wish "answer"|"change"|"consent"|"interrupt"|"left"|"left_again"|"left_has_room"|"look"|"mail"|"operator"|"say"|"signal"|"tree"|"within"
+---@param wish "answer"|"before"|"change"|"consent"|"interrupt"|"left"|"left_again"|"left_has_room"|"look"|"mail"|"operator"|"say"|"signal"|"tree"|"within"
 ---@param journal userdata
 ---@param a? string
 ---@param b? string

@@ -175,7 +175,7 @@ local function answer(step, tools, child, asked, lending)
   take_labels(step, asked.labels)
   local value = made and made(step, tools, asked, lending) or { error = "nobody here understands that" }
   local name = "reply " .. asked.n
-  return wire.send(child, { name = name, id = name }, value, function() return is_own(step, child) end)
+  return wire.send(step.run, child, { name = name, id = name }, value, function() return is_own(step, child) end)
 end
 
 -- ---- Its end: a reply or an error, usage, labels, the conversation, as within a process -----------------------
@@ -400,7 +400,7 @@ local function wait(step, tools, child, helpers, lending)
     if said.uncalled and effects.run("whose", { run = child }, function() return is_own(step, child) end, { reads = true }) == false then return nil end
     if step.run.stopped and not stopped then
       stopped = true
-      help(helpers, wire.stop, child, function() return is_own(step, child) end)
+      help(helpers, wire.stop, step.run, child, function() return is_own(step, child) end)
     end
     if answers[said.kind] and math.type(said.n) == "integer" then
       help(helpers, answer, step, tools, child, said, lending)

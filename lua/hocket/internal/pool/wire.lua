@@ -6,6 +6,7 @@ local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local messages = require "hocket.internal.run.messages"
+local origin = require "hocket.internal.run.origin"
 local retry = require "hocket.internal.pool.retry"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
@@ -23,11 +24,11 @@ wire.is_full = false
 local heard = { exists = true, not_found = true }
 
 -- `fields` are what the log knows it by.
-local function post(to, id, said, fields, may)
+local function post(from, to, id, said, fields, may)
   local function put()
     local allowed, why, nobody = may()
     if not allowed then return nil, why, nobody end
-    local ok, err = retry(store.message, to, { id = id, json = said }) -- nobody would say it again
+    local ok, err = retry(origin.put, to, id, said, from) -- nobody would say it again
     if ok or heard[err.code] then return true end
     return nil, err
   end
@@ -36,28 +37,30 @@ end
 
 --- Says something to another run, once.
 ---@async
----@param to string The run's id.
+---@param from hocket.Run
+---@param to string The other one's id.
 ---@param about {name: string, id: string, as?: string} What that waits for; and of what is said, among all that is said to that run. as: what both are in the log, where they have the name of a run that may be a fork.
 ---@param value any Data.
 ---@param may fun(): boolean?, hocket.Error?, boolean? Whether it is to be said: asked where it is not in the log yet. What it returns besides is returned.
 ---@return boolean? said
 ---@return hocket.Error?
 ---@return boolean? more
-function wire.send(to, about, value, may)
+function wire.send(from, to, about, value, may)
   local said = json.encode { wish = "signal", name = about.name, value = value }
   local fields = { to = to, id = about.as or about.id, said = about.as and json.encode(value) or said }
-  return post(to, about.id, said, fields, may)
+  return post(from, to, about.id, said, fields, may)
 end
 
 --- Stops another run, as Run:stop does: each of its agents makes one more call at most.
 ---@async
+---@param from hocket.Run
 ---@param to string
 ---@param may fun(): boolean?, hocket.Error? As for wire.send.
 ---@return boolean? said
 ---@return hocket.Error?
-function wire.stop(to, may)
+function wire.stop(from, to, may)
   local said = json.encode { wish = "stop" }
-  return post(to, "stop", said, { to = to, id = "stop", said = said }, may)
+  return post(from, to, "stop", said, { to = to, id = "stop", said = said }, may)
 end
 
 -- Nothing came for as long as a run stays at hand.

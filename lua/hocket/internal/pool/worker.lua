@@ -40,7 +40,7 @@ local function ask(run, what, agent, op)
   what.n = call.asked
   what.labels = run.labels and labels.names(run.labels.bits) or nil -- what it asks may be made of all that it has read
   local about = { name = "run " .. run.id, id = ("ask %s %d"):format(run.id, what.n), as = "ask " .. what.n }
-  local ok, err, nobody = wire.send(call.caller, about, what, function() return is_called(run) end)
+  local ok, err, nobody = wire.send(run, call.caller, about, what, function() return is_called(run) end)
   if not ok then return nil, err, nobody end
   local shown <close>, untold = run:show_wait("caller", { caller = call.caller }, agent, op)
   if untold then return nil, untold end

@@ -4,6 +4,7 @@
 ---     nobody            ──> it is taken, and cancelled there and then; one that has ended meanwhile stays as it is
 local ended = require "hocket.internal.run.ended"
 local json = require "hocket.json"
+local origin = require "hocket.internal.run.origin"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 
@@ -17,7 +18,7 @@ local function result_of(id)
 end
 
 local function tell(id)
-  local ok, err = store.message(id, { id = "cancel", json = json.encode { wish = "cancel" } })
+  local ok, err = origin.put(id, "cancel", '{"wish":"cancel"}')
   if ok or err.code == "exists" then return "told" end
   return nil, err
 end

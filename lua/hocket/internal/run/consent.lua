@@ -181,6 +181,7 @@ local function begin_anew(row, options, said)
   if not said.counts then note_cut(cut, options, left) end
   put(options, left)
   options.record, options.replay, options.made, options.cut = nil, nil, nil, #cut > 0 and table.concat(cut, "; ") or nil
+  options.not_for_clients = not said.counts and said.given.consent ~= false or nil
   if said.ours then return consent.marked(row.id, row.target, row.input, options) end -- with what was cut it is still its owner's
   return json.encode(options)
 end
@@ -244,6 +245,13 @@ function consent.operator(run, text)
   return true
 end
 
+-- Whose options it has: those that a process gives to clients (false in `consent`), or another's; whether it was cut since it began,
+-- and that by a client's words. A checkpoint has what the policy has.
+local function set_clients(run, own, said)
+  own.for_clients, own.was_cut, own.heard_words = said.given.consent == false, true, said.words == true
+  run.for_clients, run.was_cut, run.heard_words = own.for_clients, true, own.heard_words
+end
+
 -- Says to a run what holds from here on.
 local function apply(run, text)
   local said, cut = read(text), {}
@@ -257,10 +265,11 @@ local function apply(run, text)
   if left.budget then run.accounts:limit(account.ROOT, left.budget) end
   if left.jobs then broker.shared():limit("all", nil, left.jobs) end
   effects.here().policy.holds, run.cuts = left, (run.cuts or 0) + 1
+  set_clients(run, effects.here().policy, said)
   tell(run, cut)
 end
 
-local early = setmetatable({}, { __mode = "k" }) -- by journal: what was said to a run that had not begun
+local early = setmetatable({}, { __mode = "k" }) -- by journal: all that was said to a run that had not begun
 
 --- A run hears what holds from here on. It is in the log, and said again by a replay.
 ---@param journal userdata
@@ -268,16 +277,30 @@ local early = setmetatable({}, { __mode = "k" }) -- by journal: what was said to
 ---@param text string As decide gave it.
 ---@return true
 function consent.hear(journal, run, text)
-  if run and run.heard_consent then apply(run, text) else early[journal] = text end
+  if run and run.heard_consent then
+    apply(run, text)
+  else
+    early[journal] = early[journal] or {}
+    table.insert(early[journal], text)
+  end
   return true
+end
+
+--- What a run hears before a client's words (client_words.lua): its record's consent counts no more, and nothing is given in its place.
+--- It stays in its folder.
+---@param run hocket.Run
+---@return string
+function consent.of_message(run)
+  return json.encode { given = { consent = false, workdir = run.options.workdir }, counts = false, words = true }
 end
 
 --- A run begins: it hears what was said to it before that, and tells what its row says.
 ---@param run hocket.Run
 function consent.begin(run)
-  local text = early[run.journal]
+  local texts = early[run.journal]
   run.heard_consent, early[run.journal] = true, nil
-  if text then apply(run, text) end
+  run.for_clients = run.options.consent == false and not run.options.not_for_clients -- of the process that it begins in
+  for _, text in ipairs(texts or {}) do apply(run, text) end
   if run.options.cut then run:emit("warning", { code = "consent", message = consent.words(run.options.cut) }) end
 end
 
@@ -285,7 +308,9 @@ end
 ---@param run hocket.Run
 function consent.again(run)
   local own = effects.here().policy
-  if own and own.holds then put(run.options, own.holds) end
+  if not (own and own.holds) then return end
+  put(run.options, own.holds)
+  run.for_clients, run.was_cut, run.heard_words = own.for_clients, own.was_cut, own.heard_words
 end
 
 return consent

@@ -1,6 +1,7 @@
 --- `hocket budget`: what projects may use in a day, and what is left of it. It stands in the store, for all who work on it.
 local day_budget = require "hocket.internal.models.day_budget"
 local json = require "hocket.json"
+local origin = require "hocket.internal.run.origin"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
 local timezone = require "hocket.internal.base.timezone"
@@ -84,7 +85,7 @@ end
 -- somebody goes on with it.
 local function tell(row)
   if not row.owner and not row.pool then return true end
-  local ok, err = store.message(row.id, { id = "look " .. system.run_id(), json = '{"wish":"look"}' })
+  local ok, err = origin.put(row.id, "look " .. system.run_id(), '{"wish":"look"}')
   if ok or err.code == "not_found" then return true end
   return nil, err
 end

@@ -53,6 +53,7 @@ local function go_on(server, row)
 end
 
 local function by_store(server, row, put, args)
+  args.client = true
   local ok, err = put(args)
   if not ok then return nil, err end
   ok, err = go_on(server, row)
