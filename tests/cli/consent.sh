@@ -57,6 +57,9 @@ command -v curl >/dev/null || finish
 run hocket run --trust --approve allow --store a.db helper.md "good day"; done_run=$(newest a.db)
 run hocket chat --trust --approve allow --store a.db helper.md "good day" </dev/null; talk=$(newest a.db)
 ours a.db; asking=$id
+# the proof of who began it is for nobody to see
+for words in show answer; do run hocket $words --store a.db "$asking" --json; has out '"consent":true'; hasnt out '"made"'; done
+run hocket show --store a.db "$asking" --html it.html; expect 0; hasnt it.html '"made":"'
 serves deny
 rests() { until_true sh -c "curl -sS -H 'Authorization: Bearer $token' $url/api/runs/$1 | grep -q '\"state\":\"\(waiting\|done\|parked\|failed\)\"'"; }
 forks() { # forks ID BODY: the new run's id in $id

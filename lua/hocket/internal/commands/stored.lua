@@ -98,6 +98,13 @@ function stored.eval(row)
   return options and type(options.eval) == "table" and options.eval or nil
 end
 
+-- Its options without the mark of who has begun it (run/proof.lua), which is for nobody to see.
+local function options_of(row)
+  local options = parsed(row.options)
+  if options then options.made = nil end
+  return options
+end
+
 local function number_or_null(n)
   return n == nil and json.null or n
 end
@@ -110,7 +117,7 @@ function stored.describe(row, brief)
   local input, put_off = row.input or "", stored.put_off(row)
   return {
     id = row.id, parent = row.parent, at_n = row.at_n, at_seq = row.at_seq, target = row.target or "", version = row.version,
-    input = brief and truncate(input, 300) or input, options = not brief and parsed(row.options) or nil,
+    input = brief and truncate(input, 300) or input, options = not brief and options_of(row) or nil,
     state = stored.state(row), waiting_for = stored.open(row), until_ms = until_ms(row), owner = row.owner, simulated = row.simulated,
     eval = stored.eval(row), cost = number_or_null(row.cost), tokens = number_or_null(row.tokens),
     created_ms = row.created_ms, updated_ms = row.updated_ms, pool = row.pool, due_ms = (row.due_ms or 0) > 0 and row.due_ms or nil, caller = row.caller, project = row.project,
