@@ -158,6 +158,7 @@ local function find_kept(params)
   if type(id) ~= "string" then wrong "'sessionId' has to be a text" end
   local kept = acp_kept.find(id)
   if not kept then error({ code = codes.not_found, message = "there is no such session" }, 0) end
+  if params.cwd == nil and not kept.is_ours then wrong("'cwd' is missing: nothing proves that you began this session here, so its record does not choose the folder. Name it, if you mean it: %s", kept.cwd) end
   if params.cwd ~= nil and folder_of(params) ~= kept.cwd then wrong("'cwd': this session works in %s", kept.cwd) end
   return kept
 end

@@ -1,5 +1,6 @@
 --- Conversations of the store, as an editor lists them (Agent Client Protocol): those that were left, and can be gone on with.
 local json = require "hocket.json"
+local proof = require "hocket.internal.run.proof"
 local store = require "hocket.internal.core.store"
 local truncate = require "hocket.internal.base.truncate"
 
@@ -37,12 +38,14 @@ end
 --- One that can be gone on with.
 ---@async
 ---@param id string Whole.
----@return {sessionId: string, cwd: string, mode: string}?
+---@return {sessionId: string, cwd: string, mode: string, is_ours: boolean}? is_ours: this user began it here, so that its folder is what it says.
 function acp_kept.find(id)
   if #id ~= 26 or not id:find "^%w+$" then return nil end
   local row = store.find(id)
   if not row or row.id ~= id or row.state == "done" or row.state == "failed" or row.state == "cancelled" then return nil end
-  return described(row)
+  local one = described(row)
+  if one then one.is_ours = proof.is_ours(row) end
+  return one
 end
 
 local function shown(one)
