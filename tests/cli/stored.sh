@@ -128,8 +128,8 @@ run hocket show ZZ; expect 1; has err "there is no run ZZ"
 run hocket show 'no id'; expect 2; has err "is no id of a run"
 
 # ---- answer, signal ---------------------------------------------------------------------------------------------
-run hocket answer $B; expect 0; has out "q1  desk asks:"; has out "a2  shell wants to call execute_command"; has out "--allow | --deny [WHY]"
-has out "hocket signal $B paid [VALUE]"; has out "| --always"
+run hocket answer $B; expect 0; has out "q1  desk asks:"; has out "a2  shell wants to call execute_command"; for words in "a2 --allow" "a2 --deny" "a3 --always"; do has out "hocket answer $B $words"; done; hasnt out "|"
+has out "hocket signal $B paid [VALUE]"
 run hocket answer $B q9 text; expect 1; has err "does not ask 'q9': it waits for q1, a2, a3, s4"
 run hocket answer $B a2 perhaps; expect 2; has err "answered with allow, deny"
 run hocket answer $B a2 yes, but; expect 2

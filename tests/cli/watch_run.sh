@@ -93,7 +93,7 @@ run hocket watch $A --json --from 9; same "$(wc -l <out)" 2
 run hocket watch $F; expect 5; has err "error: all is used up"
 run hocket watch $F --json; expect 5
 run hocket watch $C; expect 130; has err "cancelled"
-run hocket watch $P --no-wait; expect 75; has err "a1  coder wants to call write_file"; has err "hocket answer $P a1 --allow | --deny [WHY]"; has err "hocket resume $P goes on"
+run hocket watch $P --no-wait; expect 75; has err "a1  coder wants to call write_file"; has err "hocket answer $P a1 --allow"; has err "hocket answer $P a1 --deny"; has err "hocket resume $P goes on"
 run hocket watch $P --no-wait --store "$HOCKET_STORE"; has err "hocket answer $P --store $HOCKET_STORE a1 --allow"
 run hocket watch $P --no-wait -q; expect 75; has err "hocket answer $P a1"
 run hocket watch $P --no-wait --json; expect 75; empty err

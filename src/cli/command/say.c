@@ -70,7 +70,8 @@ static int read_text(const struct say *s, char **words, int count, struct cli_bu
     if (s->verdict && count > 0 && strcmp(s->verdict, "deny") != 0)
         return cli_usage("answer", "--%s says all: '%s' is too much", s->verdict, words[0]);
     if (!s->verdict && count == 0)
-        return cli_usage("answer", "what is the answer? A text, --allow or --deny");
+        return cli_usage(
+            "answer", "what is the answer? A text, --allow, --deny, --always or --edit");
     cli_buf_adds(out, s->verdict ? s->verdict : "");
     cli_buf_adds(out, s->verdict && count > 0 ? ": " : "");
     if (s->arguments)
@@ -180,8 +181,8 @@ static int main_answer(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command cli_answer_run = {
     .name = "answer",
-    .usage =
-        "ID [QUESTION TEXT… | QUESTION --allow | QUESTION --deny [WHY…] | QUESTION --edit JSON]",
+    .usage = "ID [QUESTION TEXT… | QUESTION --allow | QUESTION --deny [WHY…] | QUESTION --always | "
+             "QUESTION --edit JSON]",
     .summary = "answer what a run asks that nobody was there to answer",
     .about =
         "Without a question it lists what is open. Answers are kept in any order, and taken when "

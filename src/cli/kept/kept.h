@@ -23,7 +23,8 @@ struct cli_parked {
     char run[32]; /* its name; "" until it has told something */
     struct cli_parked_one {
         char id[24];
-        bool leave;                  /* a plan, or a tool's call: allowed or denied */
+        bool leave, plan;            /* a tool's call, or a plan: allowed or denied */
+        bool always;                 /* and so each time */
         struct cli_buf line, signal; /* signal: the name of what it waits for; else empty */
     } * list;                        /* what is open */
     size_t count, cap;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/exit.h"
+#include "cli/how.h"
 #include "cli/progress.h"
 #include "cli/store.h"
 #include "cli/text.h"
@@ -67,8 +68,9 @@ static void add(struct cli_parked *p, const char *type, const hocket_json *event
     const char *name = cli_member(event, "name");
     if (strcmp(type, "signal_requested") == 0)
         cli_text_word(&one->signal, name, strlen(name));
-    one->leave = strcmp(type, "approval_requested") == 0
-                 || strcmp(cli_member(event, "kind"), "approval") == 0;
+    one->leave = strcmp(type, "approval_requested") == 0;
+    one->plan = strcmp(cli_member(event, "kind"), "approval") == 0;
+    one->always = *cli_member(event, "always") != 0;
     describe(&one->line, type, event);
 }
 
@@ -124,11 +126,11 @@ void cli_parked_event(struct cli_parked *p, const struct hocket_event *e)
 }
 
 /* "allow:   hocket answer 01K… a1 --allow", a command to copy in each line. */
-static void say_command(struct cli_screen *screen, const char *what, const char *command,
-    const char *run, const char *rest, const char *where)
+static void say_command(void *ud, const char *what, const char *command)
 {
+    struct cli_screen *screen = ud;
     struct cli_buf line = { 0 };
-    cli_buf_addf(&line, "%-8s hocket %s %s%s%s", what, command, run, rest, where);
+    cli_buf_addf(&line, "%-8s %s", what, command);
     cli_screen_say(screen, CLI_DIM, line.p);
     cli_buf_free(&line);
 }
@@ -137,22 +139,18 @@ static void say_command(struct cli_screen *screen, const char *what, const char 
 static void say_how(const struct cli_parked *p, struct cli_screen *screen, const char *where)
 {
     const struct cli_parked_one *one = &p->list[0];
-    struct cli_buf rest = { 0 };
-    if (one->signal.n > 0) {
-        cli_buf_addf(&rest, " %s", cli_buf_text(&one->signal));
-        say_command(screen, "send:", "signal", p->run, rest.p, where);
-    } else {
-        cli_buf_addf(&rest, " %s %s", one->id, one->leave ? "--allow" : "TEXT");
-        say_command(screen, one->leave ? "allow:" : "answer:", "answer", p->run, rest.p, where);
-    }
-    if (one->leave) {
-        cli_buf_free(&rest);
-        rest = (struct cli_buf){ 0 };
-        cli_buf_addf(&rest, " %s --deny", one->id);
-        say_command(screen, "deny:", "answer", p->run, rest.p, where);
-    }
-    say_command(screen, "go on:", "resume", p->run, "", where);
-    cli_buf_free(&rest);
+    struct cli_buf resume = { 0 };
+    const struct cli_how how = { .run = p->run,
+        .id = one->id,
+        .where = where,
+        .signal = one->signal.n > 0 ? cli_buf_text(&one->signal) : NULL,
+        .leave = one->leave,
+        .plan = one->plan,
+        .always = one->always };
+    cli_how_to_answer(&how, say_command, screen);
+    cli_buf_addf(&resume, "hocket resume %s%s", p->run, where);
+    say_command(screen, "go on:", cli_buf_text(&resume));
+    cli_buf_free(&resume);
 }
 
 /* "run 01K… waits for an answer:" */

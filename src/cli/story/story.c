@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "cli/how.h"
 #include "cli/store.h"
 #include "cli/text.h"
 
@@ -334,10 +335,37 @@ static void add_word(struct cli_paper *p, const hocket_json *one, const char *na
     cli_buf_free(&word);
 }
 
-/* The command that answers. */
+static void say_command(void *ud, const char *what, const char *command)
+{
+    struct cli_paper *p = ud;
+    (void) what;
+    cli_paper_to(p, INDENT + 4);
+    cli_paper_add(p, CLI_DIM, command);
+    cli_paper_line(p);
+}
+
+/* The commands that answer. */
+static void say_answers(struct cli_paper *p, const hocket_json *one, const char *id)
+{
+    size_t n;
+    bool is_signal = is_kind(one, "signal");
+    const char *text = cli_story_text(one, is_signal ? "name" : "id", &n);
+    struct cli_buf word = { 0 };
+    cli_text_word(&word, text, n);
+    const struct cli_how how = { .run = id,
+        .id = cli_buf_text(&word),
+        .where = "",
+        .signal = is_signal ? cli_buf_text(&word) : NULL,
+        .leave = cli_story_is_text(one, "tool"),
+        .plan = cli_story_member(one, "plan") != NULL,
+        .always = cli_story_is_text(one, "always") };
+    cli_how_to_answer(&how, say_command, p);
+    cli_buf_free(&word);
+}
+
+/* What somebody has to do. */
 static void say_how(struct cli_paper *p, const hocket_json *one, const char *id)
 {
-    bool is_signal = is_kind(one, "signal");
     cli_paper_to(p, INDENT + 4);
     if (cli_story_is_text(one, "answered")) {
         cli_paper_add(p, CLI_GOOD, "answered, and not taken yet: ");
@@ -357,17 +385,11 @@ static void say_how(struct cli_paper *p, const hocket_json *one, const char *id)
         cli_paper_line(p);
         return;
     }
-    if (is_kind(one, "input"))
-        cli_paper_addf(p, CLI_DIM, "hocket chat --resume %s, or ", id);
-    cli_paper_addf(p, CLI_DIM, "hocket %s %s ", is_signal ? "signal" : "answer", id);
-    add_word(p, one, is_signal ? "name" : "id");
-    cli_paper_add(p, CLI_DIM,
-        is_signal                        ? " [VALUE]"
-        : cli_story_is_text(one, "tool") ? " --allow | --deny [WHY]"
-        : cli_story_member(one, "plan")  ? " --allow | --deny [WHY] | TEXT, what to change"
-                                         : " TEXT");
-    cli_paper_add(p, CLI_DIM, cli_story_is_text(one, "always") ? " | --always" : "");
-    cli_paper_line(p);
+    if (is_kind(one, "input")) {
+        cli_paper_addf(p, CLI_DIM, "hocket chat --resume %s", id);
+        cli_paper_line(p);
+    }
+    say_answers(p, one, id);
 }
 
 void cli_story_open_one(struct cli_paper *p, const hocket_json *one, const char *id)

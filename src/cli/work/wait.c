@@ -6,6 +6,7 @@
 #include "cli/command/command.h"
 #include "cli/exit.h"
 #include "cli/host/host.h"
+#include "cli/how.h"
 #include "cli/out.h"
 #include "cli/progress.h"
 #include "cli/store.h"
@@ -84,22 +85,41 @@ static void say_open(const hocket_json *one)
     cli_buf_free(&line);
 }
 
+static void say_command(void *ud, const char *what, const char *command)
+{
+    (void) ud;
+    fprintf(stderr, "%-8s %s\n", what, command);
+}
+
+static void say_answers(const char *id, const hocket_json *one, const char *where)
+{
+    struct cli_buf word = { 0 };
+    bool is_signal = strcmp(cli_member(one, "kind"), "signal") == 0;
+    const char *name = cli_member(one, is_signal ? "name" : "id");
+    cli_text_word(&word, name, strlen(name));
+    const struct cli_how how = { .run = id,
+        .id = cli_buf_text(&word),
+        .where = where,
+        .signal = is_signal ? cli_buf_text(&word) : NULL,
+        .leave = *cli_member(one, "tool") != 0,
+        .plan = hocket_json_get(one, "plan") != NULL,
+        .always = *cli_member(one, "always") != 0 };
+    if (one)
+        cli_how_to_answer(&how, say_command, NULL);
+    cli_buf_free(&word);
+}
+
 static void say_parked(const struct wait *w, const hocket_json *found)
 {
-    const hocket_json *open = hocket_json_get(found, "waiting_for"), *first;
+    const hocket_json *open = hocket_json_get(found, "waiting_for");
     struct cli_buf where = { 0 };
     const char *id = cli_member(found, "id");
-    fprintf(stderr, "the run waits for an answer:\n");
+    fprintf(stderr, "run %s waits for an answer:\n", id);
     for (size_t i = 0; i < hocket_json_count(open); i++)
         say_open(hocket_json_at(open, i));
-    first = hocket_json_at(open, 0);
     cli_store_hint(&where, w->store);
-    fprintf(stderr, "answer: hocket answer %s %s %s%s; then wait again: hocket wait %s%s\n", id,
-        first ? cli_member(first, "id") : "QUESTION",
-        first && (*cli_member(first, "tool") || hocket_json_get(first, "plan"))
-            ? "--allow | --deny [WHY]"
-            : "TEXT",
-        cli_buf_text(&where), id, cli_buf_text(&where));
+    say_answers(id, hocket_json_at(open, 0), cli_buf_text(&where));
+    fprintf(stderr, "%-8s hocket wait %s%s\n", "wait:", id, cli_buf_text(&where));
     cli_buf_free(&where);
 }
 
