@@ -40,10 +40,15 @@ static void write_limits(const struct hocket__budget_spec *l, struct hocket__buf
     hocket__pack_num(out, l->reserve);
 }
 
-static int64_t limit(struct hocket__packed *in)
+static int64_t at_least(struct hocket__packed *in, int64_t least)
 {
     int64_t v = hocket__unpack_int(in);
-    return v < HOCKET__NO_LIMIT ? HOCKET__NO_LIMIT : v;
+    return v < least ? least : v;
+}
+
+static int64_t limit(struct hocket__packed *in)
+{
+    return at_least(in, HOCKET__NO_LIMIT);
 }
 
 static void read_limits(struct hocket__packed *in, struct hocket__budget_spec *l)
@@ -88,10 +93,10 @@ static void read_names(struct hocket__packed *in, struct hocket__account_names *
 
 static void read_ask(struct hocket__packed *in, struct hocket__budget_ask *ask)
 {
-    ask->input = hocket__unpack_int(in);
-    ask->max_output = hocket__unpack_int(in);
-    ask->price_in = hocket__unpack_int(in);
-    ask->price_out = hocket__unpack_int(in);
+    ask->input = at_least(in, 0);
+    ask->max_output = at_least(in, -1);
+    ask->price_in = at_least(in, -1);
+    ask->price_out = at_least(in, -1);
     ask->last = hocket__unpack_num(in) != 0;
 }
 
