@@ -27,12 +27,16 @@ local names = { "approve", "rules", "sandbox", "network", "trust", "typed", "wor
 
 -- ---- Whether the record's consent counts -----------------------------------------------------------
 
---- Whether the consent of a row's own options is proven: this user has given it, here.
+-- Consent that this user has given, here.
+local function is_given(options, ours)
+  return type(options) == "table" and options.consent == true and ours and proof.is_file()
+end
+
+--- Whether the consent of a row's own options is proven.
 ---@param row {id: string, target?: string, input?: string, options?: string}
 ---@return boolean
 function consent.is_given(row)
-  local options = json.decode(row.options or "")
-  return type(options) == "table" and options.consent == true and proof.is_file() and proof.is_ours(row)
+  return is_given(json.decode(row.options or ""), proof.is_ours(row))
 end
 
 --- Options of a run that is put into the store, as JSON: with the mark of who puts it, where they say whether people consent to them.
@@ -190,15 +194,18 @@ end
 ---@param row {id: string, target: string, input?: string, options: string, generation?: string}
 ---@param given_text string Options that are given now, JSON.
 ---@param fresh boolean Nothing was done of it: its log is empty.
+---@param ours? boolean What proof.is_ours says of it.
 ---@return string own Its options, JSON.
 ---@return string instead What is to stand in their place.
 ---@return string? wish To be said to it when it is live.
-function consent.decide(row, given_text, fresh)
+function consent.decide(row, given_text, fresh, ours)
   local given, rest = split(read(given_text))
-  local options, counts = read(row.options), given.consent == true and consent.is_given(row)
+  if ours == nil then ours = proof.is_ours(row) end
+  local options = read(row.options)
+  local counts = given.consent == true and is_given(options, ours)
   if counts and not narrows(given) then return row.options, json.encode(rest) end
   local operator = system.getenv "HOCKET_APPROVE"
-  local said = { given = given, counts = counts, ours = proof.is_ours(row), operator = operator ~= "" and operator or nil }
+  local said = { given = given, counts = counts, ours = ours, operator = operator ~= "" and operator or nil }
   if fresh then return begin_anew(row, options, said), json.encode(rest) end
   local own = row.options
   if options.record or options.replay or not said.counts then -- where its tools work is no part of the log

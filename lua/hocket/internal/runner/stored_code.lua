@@ -9,7 +9,7 @@
 ---
 --- This is the one way in: resume, fork, replay, load, workers, HTTP, MCP, ACP and A2A begin here (host/run/consent.c). What is compared is
 --- the text that will run. What a run reads later, from disk, passes the same rule when it is compiled, declared or started (`may_run`).
-local agents = require "hocket.agent"
+local agents = require "hocket.internal.base.lazy" "hocket.agent"
 local carried = require "hocket.internal.base.carried"
 local consent = require "hocket.internal.run.consent"
 local effects = require "hocket.internal.base.effects"
@@ -17,13 +17,13 @@ local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
 local json = require "hocket.json"
 local kept = require "hocket.internal.core.kept"
-local mcp_servers = require "hocket.internal.agents.mcp_servers"
-local pack = require "hocket.internal.base.pack"
+local mcp_servers = require "hocket.internal.base.lazy" "hocket.internal.agents.mcp_servers"
+local pack = require "hocket.internal.base.lazy" "hocket.internal.base.pack"
 local proof = require "hocket.internal.run.proof"
 local script = require "hocket.internal.base.script"
 local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
-local trust = require "hocket.internal.runner.trust"
+local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
 
 local stored_code = {}
 
@@ -143,8 +143,8 @@ local function unknown(list, code)
 end
 
 -- Which code may run, as whoever continues it says: a program that embeds hocket has files of its own; a client consents to nothing.
-local function code_of(row, given)
-  if proof.is_ours(row) or given.trust == true and given.consent ~= false then return nil end
+local function code_of(ours, given)
+  if ours or given.trust == true and given.consent ~= false then return nil end
   return given.consent == nil and given.trust == nil and OWN or TRUSTED
 end
 
@@ -171,14 +171,15 @@ end
 ---@return string instead What is to stand in their place.
 ---@return string? wish To be said to it when it is live.
 function stored_code.begin(row, given_text, how, fed)
-  local code = code_of(row, read(given_text))
+  local ours = proof.is_ours(row)
+  local code = code_of(ours, read(given_text))
   local left = code and unknown(pieces(fed), code) or {}
   if left[1] then
     local _, err = trust.refuse_run(row.id, names_of(left))
     error(err, 0)
   end
   if how == "replay" then return row.options, with_code("{}", code) end
-  local own, instead, wish = consent.decide(row, given_text, how == "new")
+  local own, instead, wish = consent.decide(row, given_text, how == "new", ours)
   return own, code and with_code(instead, code) or instead, wish
 end
 
