@@ -45,6 +45,7 @@ end
 --- Who called whom, from the outermost down to this one.
 ---@param between string
 ---@return string
+---@internal
 function Step:path(between)
   return (self.above and self.above:path(between) .. between or "") .. self.def.name
 end
