@@ -83,7 +83,7 @@ static int l_new(lua_State *L)
         HOCKET__OPT_INT(#field, struct hocket__document_options, field, 0, INT64_MAX / 4)          \
     }
     static const struct hocket__opt rows[] = { LIMIT(max_entry), LIMIT(max_bytes), LIMIT(max_slots),
-        LIMIT(max_entries), LIMIT(max_versions), { NULL } };
+        LIMIT(max_entries), LIMIT(max_versions), { 0 } };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
     struct hocket__dimension dims[HOCKET__DIMENSIONS];
@@ -290,7 +290,7 @@ static int l_render(lua_State *L)
     static const struct hocket__opt rows[] = {
         { HOCKET__OPT_INT("version", struct asked, version, 0, INT64_MAX) },
         { HOCKET__OPT_BOOL("tagged", struct asked, tagged) },
-        { NULL },
+        { 0 },
     };
     struct document *d = check_document(L);
     struct hocket_error err;

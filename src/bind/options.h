@@ -3,7 +3,7 @@
  *     static const struct hocket__opt rows[] = {
  *         { HOCKET__OPT_INT("port", struct server, port, 0, 65535) },
  *         { HOCKET__OPT_OWN("headers") },
- *         { NULL },
+ *         { 0 },
  *     };
  *     struct server s = { .port = 80 };
  *     hocket__opt_read(L, 1, rows, &s);

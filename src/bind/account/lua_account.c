@@ -188,7 +188,7 @@ static int l_limit(lua_State *L)
     static const struct hocket__opt rows[] = { AMOUNTS,
         { HOCKET__OPT_NUMBER("seconds", struct asked, seconds) },
         { HOCKET__OPT_NUMBER("warn_at", struct asked, warn_at) },
-        { HOCKET__OPT_BOOL("reserve", struct asked, reserve) }, { NULL } };
+        { HOCKET__OPT_BOOL("reserve", struct asked, reserve) }, { 0 } };
     struct hocket_error err;
     struct asked o = nothing;
     luaL_checktype(L, 3, LUA_TTABLE);
@@ -367,7 +367,7 @@ static int l_time(lua_State *L)
 /* a:lend(id, {turns=, tool_calls=, tokens=, cost=}): so much more */
 static int l_lend(lua_State *L)
 {
-    static const struct hocket__opt rows[] = { AMOUNTS, { NULL } };
+    static const struct hocket__opt rows[] = { AMOUNTS, { 0 } };
     struct asked o = nothing;
     luaL_checktype(L, 3, LUA_TTABLE);
     hocket__opt_read(L, 3, rows, &o);

@@ -77,9 +77,9 @@ static const char PRICE[] = "hocket.price";
  * tokens -> price */
 int hocket__account_l_price(lua_State *L)
 {
-    static const struct hocket__opt usual[] = { RATE(rate), { NULL } };
+    static const struct hocket__opt usual[] = { RATE(rate), { 0 } };
     static const struct hocket__opt above[] = { RATE(above),
-        { HOCKET__OPT_NUMBER("tokens", struct hocket__price, limit) }, { NULL } };
+        { HOCKET__OPT_NUMBER("tokens", struct hocket__price, limit) }, { 0 } };
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
     struct hocket__price *p = hocket__new_object(L, sizeof(*p), 0, PRICE);

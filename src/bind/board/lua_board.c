@@ -63,7 +63,7 @@ static int l_new(lua_State *L)
         { HOCKET__OPT_INT("limit", struct hocket__board_options, max_tasks, 0, 100000) },
         { HOCKET__OPT_INT("max_text", struct hocket__board_options, max_text, 1, 1 << 24) },
         { HOCKET__OPT_OWN("agents") },
-        { NULL },
+        { 0 },
     };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;

@@ -294,7 +294,7 @@ static int l_read(lua_State *L)
         { HOCKET__OPT_INT("max", struct hocket__files_job, max, 0, INT64_C(1) << 32) },
         { HOCKET__OPT_BOOL("raw", struct hocket__files_job, raw) },
         { HOCKET__OPT_OWN("like") },
-        { NULL },
+        { 0 },
     };
     lua_settop(L, 3);
     struct hocket__files_job *j = new_job(L, HOCKET__FILES_READ, 2);
@@ -371,7 +371,7 @@ static int l_search(lua_State *L)
         { HOCKET__OPT_INT("max_results", struct asked, search.max_results, 0, 1000000) },
         { HOCKET__OPT_INT("max_file", struct asked, search.max_file, 0, INT64_C(1) << 32) },
         { HOCKET__OPT_SECONDS("seconds", struct asked, ms) },
-        { NULL },
+        { 0 },
     };
     struct asked asked = { .search = { .max_results = 1000, .max_file = 16 << 20 }, .ms = 20000 };
     luaL_checktype(L, 2, LUA_TTABLE);

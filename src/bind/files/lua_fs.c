@@ -53,7 +53,7 @@ static int l_write(lua_State *L)
         { HOCKET__OPT_BOOL("exclusive", struct asked, exclusive) },
         { HOCKET__OPT_BOOL("executable", struct asked, executable) },
         { HOCKET__OPT_BOOL("private", struct asked, is_private) },
-        { NULL },
+        { 0 },
     };
     struct asked asked = { .exclusive = false };
     struct hocket_error err;

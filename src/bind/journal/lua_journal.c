@@ -83,7 +83,7 @@ static int l_new(lua_State *L)
     static const struct hocket__opt rows[] = {
         { HOCKET__OPT_TEXT("run", struct asked, run) },
         { HOCKET__OPT_INT("max_bytes", struct asked, max_bytes, 0, INT64_MAX / 2) },
-        { NULL },
+        { 0 },
     };
     hocket__opt_read(L, 1, rows, &asked);
     hocket__journal_push(L, hocket__runtime(L), asked.run, asked.max_bytes);

@@ -97,7 +97,7 @@ static int l_decode(lua_State *L)
         { HOCKET__OPT_BOOL("stream", struct pieces, stream) },
         { HOCKET__OPT_INT("chunk", struct pieces, most, 0, INT32_MAX) },
         { HOCKET__OPT_INT("seed", struct pieces, seed, 0, INT64_MAX) },
-        { NULL },
+        { 0 },
     };
     struct pieces how = { .status = 200, .stream = true };
     const struct hocket__proto *proto = check_protocol(L);

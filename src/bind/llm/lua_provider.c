@@ -38,7 +38,7 @@ static struct hocket__limits read_limits(lua_State *L, int arg)
         { HOCKET__OPT_INT("tokens", struct hocket__limits, tokens, 0, INT64_MAX / 2) },
         { HOCKET__OPT_INT("concurrent", struct hocket__limits, calls, 0, INT32_MAX) },
         { HOCKET__OPT_OWN("shared") },
-        { NULL },
+        { 0 },
     };
     struct hocket__limits limits = { -1, -1, -1 };
     luaL_checktype(L, arg, LUA_TTABLE);
@@ -217,7 +217,7 @@ static const struct hocket__opt rows[] = {
     { HOCKET__OPT_OWN("headers") },
     { HOCKET__OPT_OWN("fields") },
     { HOCKET__OPT_OWN("lane") },
-    { NULL },
+    { 0 },
 };
 
 static void keep_traits(lua_State *L, struct hocket__provider *p, const struct options *o)

@@ -44,7 +44,7 @@ static const struct hocket__opt rows[] = {
     { HOCKET__OPT_SECONDS("max_wait", struct hocket__lua_request, max_wait_ms) },
     { HOCKET__OPT_OWN("timeout") },
     { HOCKET__OPT_OWN("retries") },
-    { NULL },
+    { 0 },
 };
 
 /* A copy of the table, which keeps the texts that the request points to. */

@@ -159,7 +159,7 @@ static int l_run(lua_State *L)
         HOCKET__PROGRAM_ROW(NUMBER, "timeout", timeout),
         { HOCKET__OPT_INT("head", struct hocket__program_asked, head, 0, INT64_C(1) << 30) },
         { HOCKET__OPT_INT("tail", struct hocket__program_asked, tail, 1, INT64_C(1) << 30) },
-        { HOCKET__OPT_OWN("proxy") }, { NULL } };
+        { HOCKET__OPT_OWN("proxy") }, { 0 } };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__program_asked asked = { .head = 1 << 20, .tail = 1 << 16 };
     struct hocket__process_spec *spec = &asked.spec;

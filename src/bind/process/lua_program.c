@@ -417,7 +417,7 @@ static struct talk *new_talk(lua_State *L, struct hocket__runtime *rt)
 
 int hocket__program_open(lua_State *L)
 {
-    static const struct hocket__opt rows[] = { HOCKET__PROGRAM_ROWS, { NULL } };
+    static const struct hocket__opt rows[] = { HOCKET__PROGRAM_ROWS, { 0 } };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__program_asked asked = { .spec = { .talks = true } };
     struct hocket_error err;

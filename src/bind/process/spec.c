@@ -61,7 +61,7 @@ void hocket__program_read(lua_State *L, struct hocket__runtime *rt, const struct
 int hocket__program_check(
     lua_State *L, struct hocket__program_asked *asked, struct hocket_error *err)
 {
-    static const char *const none[] = { NULL };
+    static const char *const none[] = { 0 };
     struct hocket__launch *l = &asked->spec.launch;
     l->argv = opt_list(L, "argv");
     l->env = opt_list(L, "env");

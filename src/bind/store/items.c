@@ -45,7 +45,7 @@ int hocket__l_store_item_put(lua_State *L)
         { HOCKET__OPT_TEXT("json", struct hocket__store_item, json) },
         { HOCKET__OPT_INT("due_ms", struct hocket__store_item, due_ms, 0, INT64_MAX) },
         { HOCKET__OPT_TEXT("generation", struct hocket__store_item, generation) },
-        { NULL },
+        { 0 },
     };
     struct hocket__store_item item = { .due_ms = 0 };
     luaL_checktype(L, 1, LUA_TTABLE);

@@ -277,7 +277,7 @@ static int l_runs(lua_State *L)
         { HOCKET__OPT_TEXT("pool", struct hocket__store_filter, pool) },
         { HOCKET__OPT_TEXT("project", struct hocket__store_filter, project) },
         { HOCKET__OPT_INT("limit", struct hocket__store_filter, limit, 1, HOCKET__STORE_PAGE) },
-        { NULL },
+        { 0 },
     };
     struct hocket__store_filter filter = { .limit = HOCKET__STORE_PAGE };
     lua_settop(L, 1);
@@ -447,7 +447,7 @@ static int l_draw(lua_State *L)
         { AMOUNT(spent) },
         { ROW(BOOL, again) },
         { AMOUNT(block_ms) },
-        { NULL },
+        { 0 },
     };
     struct hocket__store_draw d = { .want = 0 };
     hocket__opt_fields(L, 1, rows, &d);

@@ -74,7 +74,7 @@ int hocket__l_store_notes(lua_State *L)
         { HOCKET__OPT_TEXT("vector", struct hocket__store_note_query, vector) },
         { HOCKET__OPT_INT("from", struct hocket__store_note_query, from, 0, INT64_C(1) << 40) },
         { HOCKET__OPT_INT("limit", struct hocket__store_note_query, limit, 1, HOCKET__STORE_PAGE) },
-        { NULL },
+        { 0 },
     };
     struct hocket__store_note_query q = { .limit = HOCKET__STORE_PAGE };
     lua_settop(L, 1);

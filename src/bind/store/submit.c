@@ -73,7 +73,7 @@ void hocket__store_read_job(lua_State *L, int idx, struct hocket__store_run *run
         { HOCKET__OPT_TEXT("pool", struct hocket__store_run, pool) },
         { HOCKET__OPT_TEXT("project", struct hocket__store_run, project) },
         { HOCKET__OPT_INT("due_ms", struct hocket__store_run, due_ms, 0, INT64_MAX) },
-        { NULL },
+        { 0 },
     };
     *run = (struct hocket__store_run){ .version = HOCKET__STR(HOCKET_VERSION),
         .state = HOCKET__STORE_QUEUED,

@@ -121,7 +121,7 @@ static int l_request(lua_State *L)
     static const struct hocket__opt rows[] = { HOCKET__HTTP_ROWS,
         { HOCKET__OPT_INT(
             "max_body", struct hocket__http_asked, spec.max_body, 0, INT64_C(1) << 40) },
-        { NULL } };
+        { 0 } };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
     struct hocket__http_asked asked = {

@@ -127,7 +127,7 @@ static int l_new(lua_State *L)
         { HOCKET__OPT_SECONDS("head", struct asked, o.head_ms) },
         { HOCKET__OPT_SECONDS("connect", struct asked, o.connect_ms) },
         { HOCKET__OPT_INT("connections", struct asked, o.max_connections, 1, 65536) },
-        { NULL },
+        { 0 },
     };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;

@@ -76,7 +76,7 @@ static const struct hocket__opt rows[] = {
     { AMOUNT("max_connections", o.max_connections) },
     { ROW(SECONDS, "idle", o.idle_ms) },
     { ROW(TEXT, "key", o.key) },
-    { NULL },
+    { 0 },
 };
 
 /* new{port=, address=, fd=, tls_cert=, tls_key=, tells_gone=, max_body=, max_header=, max_queue=, max_connections=, idle=} -> server | nil, error.

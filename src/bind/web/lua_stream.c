@@ -144,7 +144,7 @@ static int opened(lua_State *L, int status, lua_KContext ctx)
 int hocket__http_open(lua_State *L)
 {
     static const struct hocket__opt rows[] = { HOCKET__HTTP_ROWS,
-        HOCKET__HTTP_ROW(SECONDS, "idle_timeout", idle_ms), { NULL } };
+        HOCKET__HTTP_ROW(SECONDS, "idle_timeout", idle_ms), { 0 } };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__http_asked asked = { .idle_ms = 0 };
     struct hocket__http_spec *spec = &asked.spec;
