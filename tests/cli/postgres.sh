@@ -41,7 +41,7 @@ run hocket run --store "$URL" ask.lua; expect 75; has err "hocket answer 01"; ha
 export HOCKET_STORE="$WORKER"
 id=$(id_in err)
 run hocket runs --store "$READER"; expect 0; has out "$id"; has out parked
-run hocket answer --store "$READER" "$id" q1 Lisbon; expect 1; has err "permission denied"
+run hocket answer --store "$READER" "$id" q1 Lisbon; expect 1; has err "this role may only look at the store"
 run hocket answer "$id" q1 Lisbon; expect 0
 run hocket answer "$id" q1 Porto; expect 1
 run hocket resume "$id"; expect 0; has out "You said Lisbon"
