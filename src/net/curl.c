@@ -52,7 +52,8 @@ int hocket__curl_open(const char *library, struct hocket__curl *curl, struct hoc
     }
 #undef NAME
     return hocket__error(err, HOCKET_EUNSUPPORTED,
-        "%s is not a libcurl that HTTP can use (Debian package libcurl4): %s", library, why);
+        "%s is not a libcurl that HTTP can use (Debian package libcurl4): it has no %s", library,
+        why);
 }
 
 static int fill(struct hocket__curl *curl, struct hocket_error *err)

@@ -46,7 +46,7 @@ static void load_once(void)
         break;
     case HOCKET__LIBRARY_OTHER:
         loaded.status = hocket__error(&loaded.error, HOCKET_EUNSUPPORTED,
-            "%s is not a libxml2 that can be used: %s", LIBRARY, why);
+            "%s is not a libxml2 that can be used: it has no %s", LIBRARY, why);
     }
 #undef NAME
 }

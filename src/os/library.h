@@ -9,11 +9,11 @@ enum hocket__library {
 
 /* Loads a library for as long as the process lives, and writes the addresses of its functions into `table`, a struct of
  * nothing but pointers to functions. `names`: theirs in this order, each with a NUL behind it: "first\0second\0". A function
- * that the library itself lacks is looked for when it is called. `why` gets the linker's own words for what is wrong, good
- * until the thread loads another one. */
+ * that the library itself lacks is looked for when it is called. *why: of one that is absent the linker's own words, good
+ * until the thread loads another one; of one that is other the name of the first function that it lacks, one of `names`. */
 enum hocket__library hocket__library_load(
     const char *library, const char *names, void *table, const char **why);
 
 /* The address of what `symbol` names in a library that lies beside the one that this code is in, or else in the system's
- * places; NULL and *why as above. */
+ * places; NULL, and the linker's own words in *why. */
 const void *hocket__library_component(const char *library, const char *symbol, const char **why);

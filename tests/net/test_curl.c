@@ -25,6 +25,7 @@ static void test_another_library(void **state)
     struct hocket_error err;
     assert_int_equal(hocket__curl_open("libc.so.6", &curl, &err), HOCKET_EUNSUPPORTED);
     assert_non_null(strstr(err.message, "libcurl4"));
+    assert_non_null(strstr(err.message, "it has no curl_"));
 }
 
 static void test_all_functions_are_there(void **state)

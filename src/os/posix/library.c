@@ -17,7 +17,7 @@ enum hocket__library hocket__library_load(
     for (const char *name = names; *name; name += strlen(name) + 1, to += sizeof(address)) {
         address = dlsym(handle, name);
         if (!address) {
-            *why = dlerror();
+            *why = name; /* dlclose ends the life of what dlerror says */
             dlclose(handle);
             return HOCKET__LIBRARY_OTHER;
         }

@@ -67,7 +67,7 @@ static int open_library(const char *library, struct table *t, struct hocket_erro
     }
 #undef NAME
     return hocket__error(
-        err, HOCKET_EUNSUPPORTED, "%s is no PCRE2 that can be used: %s", library, why);
+        err, HOCKET_EUNSUPPORTED, "%s is no PCRE2 that can be used: it has no %s", library, why);
 }
 
 int hocket__pcre_open(const char *library, struct hocket_error *err)

@@ -29,7 +29,8 @@ int hocket__ssl_open(const char *library, struct hocket__ssl *lib, struct hocket
     }
 #undef NAME
     return hocket__error(err, HOCKET_EUNSUPPORTED,
-        "%s is not an OpenSSL that can be served with (Debian package libssl3): %s", library, why);
+        "%s is not an OpenSSL that can be served with (Debian package libssl3): it has no %s",
+        library, why);
 }
 
 static int fill(struct hocket__ssl *lib, struct hocket_error *err)

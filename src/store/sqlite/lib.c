@@ -34,8 +34,9 @@ int hocket__sqlite_open(const char *library, struct hocket__sqlite *lib, struct 
     }
 #undef NAME
     return hocket__error(err, HOCKET_EUNSUPPORTED,
-        "%s is not an SQLite that runs can be kept with (Debian package libsqlite3-0): %s", library,
-        why);
+        "%s is not an SQLite that runs can be kept with (Debian package libsqlite3-0): it has no "
+        "%s",
+        library, why);
 }
 
 static int fill(struct hocket__sqlite *lib, struct hocket_error *err)

@@ -90,6 +90,7 @@ static void test_without_the_library(void **state)
     assert_non_null(strstr(err.message, "libpcre2-8-0"));
     assert_int_equal(hocket__pcre_open("libm.so.6", &err), HOCKET_EUNSUPPORTED);
     assert_non_null(strstr(err.message, "no PCRE2"));
+    assert_non_null(strstr(err.message, "it has no pcre2_"));
 }
 
 int main(void)
