@@ -388,10 +388,17 @@ static char try_one(const struct way *w, live_fn *live, size_t n, size_t more, s
     return verdict;
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ONE_BY_ONE                                                                                 \
+    true /* Lua's blocks, so that the sanitizer sees each: a life has some thirty thousand */
+#else
+#define ONE_BY_ONE false
+#endif
+
 /* HOCKET_LONG=1: every allocation. */
 static size_t step_of(const struct way *w, size_t more)
 {
-    return getenv("HOCKET_LONG") ? 1 : (w->foreign ? 9973 : 347) + more;
+    return getenv("HOCKET_LONG") ? 1 : (w->foreign || ONE_BY_ONE ? 9973 : 347) + more;
 }
 
 static void test_memory(void **state)
@@ -406,7 +413,8 @@ static void test_memory(void **state)
     print_message(
         "%d lives: %d bad, %d turns failed, %d runs\n", all.lives, all.bad, all.turns, all.runs);
     assert_int_equal(all.bad, 0);
-    assert_true(all.turns > 0 && all.runs > 0);
+    assert_true(all.runs > 0);
+    assert_true(all.turns > 0 || ONE_BY_ONE); /* of so few lives maybe none fails so */
 }
 
 static void test_descriptors(void **state)
