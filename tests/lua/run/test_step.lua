@@ -58,4 +58,23 @@ t.test("an error of hocket's own is one again", function()
   t.equal(tostring(err), "not_found: " .. err.message)
 end)
 
+t.test("memory that is out while an outcome is written down is said to be that", function()
+  local pack = require "hocket.internal.base.pack"
+  local encode, ran = pack.encode, 0
+  local ok, err = step(function()
+    pack.encode = function()
+      pack.encode = encode
+      error("not enough memory", 0)
+    end
+    ran = ran + 1
+    return 1
+  end)
+  if pack.encode == encode then -- of a run that is kept; else nothing is written down
+    t.equal(ok, false)
+    t.equal(require "hocket.internal.base.caught".error(err).code, "no_memory")
+  end
+  pack.encode = encode
+  t.equal(ran, 1)
+end)
+
 return t.finish()

@@ -97,6 +97,7 @@ end
 ---@return string
 function effects.asked(...)
   local ok, text = pcall(json.encode, { ... })
+  if not ok and caught.no_memory(text) then error(text, 0) end -- a replay, with memory, would not ask for "?"
   return ok and system.hash(text) or "?"
 end
 
@@ -108,6 +109,7 @@ end
 local function to_text(...)
   local ok, text = pcall(pack.encode, ...)
   if ok then return text end
+  if caught.no_memory(text) then error(text, 0) end
   return pack.encode(false, system.error { code = "invalid", message = "the outcome of an effect has to be data: " .. text })
 end
 

@@ -86,7 +86,9 @@ local function as_text(outcome)
   if ok and type(value) == "string" and err == nil and not marks[1] and kept == nil then return "t" .. value end
   local encoded, text = pcall(pack.encode, ok, value, err, marks, kept)
   if encoded then return "p" .. text end
-  outcome[1], outcome[2], outcome[3], outcome[5] = false, nil, { code = "invalid", message = "what a tool returns and keeps has to be data: " .. text }, nil
+  local wrong = caught.no_memory(text) and caught.error(text)
+    or { code = "invalid", message = "what a tool returns and keeps has to be data: " .. text }
+  outcome[1], outcome[2], outcome[3], outcome[5] = false, nil, wrong, nil
   return "p" .. pack.encode(outcome[1], outcome[2], outcome[3], outcome[4], outcome[5])
 end
 
