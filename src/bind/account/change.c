@@ -12,6 +12,14 @@ static struct hocket__kept *log_of(const struct hocket__lua_accounts *a)
     return a->logged ? hocket__clock_outside(a->clock) : NULL;
 }
 
+/* A log without the change would be replayed to other accounts. */
+static void fail_log(struct hocket__kept *k)
+{
+    struct hocket_error err;
+    hocket__error_nomem(&err);
+    hocket__kept_fail(k, &err);
+}
+
 static void put(struct hocket__kept *k, const struct hocket__account_change *c,
     const struct hocket_allocator *alloc)
 {
@@ -20,6 +28,8 @@ static void put(struct hocket__kept *k, const struct hocket__account_change *c,
     hocket__account_change_write(c, &b);
     if (b.status == 0)
         hocket__kept_notice(k, HOCKET__ACCOUNTS_NOTICE, hocket__buf_str(&b));
+    else
+        fail_log(k);
     hocket__buf_deinit(&b);
 }
 
@@ -44,10 +54,8 @@ uint64_t hocket__accounts_do(struct hocket__lua_accounts *a, const struct hocket
 void hocket__accounts_no_memory(struct hocket__lua_accounts *a)
 {
     struct hocket__kept *k = log_of(a);
-    struct hocket_error err;
-    hocket__error_nomem(&err);
     if (k)
-        hocket__kept_fail(k, &err);
+        fail_log(k);
 }
 
 void hocket__accounts_close(struct hocket__lua_accounts *a, uint64_t id)
@@ -67,12 +75,10 @@ void hocket__accounts_add(
 
 static void remember(struct hocket__lua_accounts *a, enum hocket__account_op op, uint64_t id)
 {
-    struct hocket_error err;
     if (id == 0)
         return;
     if (hocket__grow(a->alloc, &a->open, &a->cap_open, a->n_open + 1, sizeof(*a->open)) < 0) {
-        hocket__error_nomem(&err);
-        hocket__kept_fail(hocket__clock_run(a->clock), &err);
+        fail_log(hocket__clock_run(a->clock));
         return;
     }
     a->open[a->n_open++] = (struct hocket__account_open){ op, id };
