@@ -79,4 +79,15 @@ X
 run hocket run -q price.lua --price mycloud/large=2,.5; expect 0; same "$(cat out)" "2 0.5; 0 0; ?"
 OLLAMA_HOST=gpu.example.org run hocket run -q price.lua; expect 0; same "$(cat out)" "?; ?; ?"
 
+# ---- What a terminal would obey is shown, whichever command complains ----
+esc=$(printf '\033')
+for command in eval replay; do
+  printf 'error("\\27[31mred", 0)\n' >red.lua
+  case $command in
+  replay) run hocket run --store "$WORK/red.db" red.lua; set -- --store "$WORK/red.db" "$(hocket runs --json --store "$WORK/red.db" | grep -oE '01[0-9A-Z]{24}' | head -n 1)" ;;
+  *) set -- "a${esc}[31mb.eval.yaml" ;;
+  esac
+  run hocket "$command" "$@"; has err '^[[31m'; hasnt err "$esc"
+done
+
 finish

@@ -59,7 +59,7 @@ static int serve(struct acp *s, hocket_host *host, const char *args)
     }
     if (s->result.status == 0 || (cli_signal_taken() && s->result.status == HOCKET_ECANCELLED))
         return CLI_EXIT_DONE;
-    fprintf(stderr, "hocket acp: %s\n", cli_buf_text(&s->result.message));
+    cli_result_complain(&s->result, "acp");
     return cli_exit_of(s->result.status);
 }
 

@@ -35,3 +35,10 @@ bool cli_asker_wanted(const struct cli_asker *a);
 
 /* Asks the first one and hands its answer over. No answer (Ctrl-D) is told as such, unless it stays open. */
 void cli_asker_ask(struct cli_asker *a);
+
+struct cli_result;
+
+/* Calls an operation of the host, until it has ended or a signal has cancelled it. Where a `person` is at the terminal, they are
+ * asked what it asks. */
+void cli_ask_call(hocket_host *host, struct cli_screen *screen, bool person, const char *operation,
+    const char *args, struct cli_result *result);

@@ -270,7 +270,7 @@ static int finish(struct attach *a)
     int status = a->result.status, signal = cli_signal_taken();
     bool said = a->refused && a->n_commands > 0;
     if (status < 0 && status != HOCKET_ECANCELLED && !said)
-        fprintf(stderr, "hocket attach: %s\n", cli_buf_text(&a->result.message));
+        cli_result_complain(&a->result, "attach");
     cli_signals_end();
     cli_host_close(a->host);
     if (signal)

@@ -57,7 +57,7 @@ static void print(const struct cli_result *result, bool graph)
     else if (n > 0)
         fprintf(stderr, "%zu problem%s\n", n, n == 1 ? "" : "s");
     else
-        fprintf(stderr, "hocket check: %s\n", cli_buf_text(&result->message));
+        cli_result_complain(result, "check");
     hocket_json_free(json);
 }
 

@@ -60,7 +60,7 @@ static int decode(const char *args)
     if (result.json.n > 2)
         cli_out_line(result.json.p, result.json.n);
     if (code)
-        fprintf(stderr, "hocket decode: %s\n", cli_buf_text(&result.message));
+        cli_result_complain(&result, "decode");
     cli_result_free(&result);
     int out = cli_out_end();
     return code ? code : out;

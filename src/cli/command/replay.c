@@ -2,13 +2,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/admit.h"
 #include "cli/command/command.h"
 #include "cli/exit.h"
 #include "cli/host/host.h"
+#include "cli/kept/kept.h"
 #include "cli/out.h"
 #include "cli/progress.h"
 #include "cli/store.h"
+#include "cli/text.h"
 
 struct wish {
     const char *store;
@@ -51,17 +52,19 @@ static void on_done(hocket_host *host, uint64_t run, const struct hocket_result 
 /* What the run came to is its own business: that it is the same again is what was asked. */
 static int report(const struct wish *w)
 {
-    const char *message = cli_buf_text(&w->result.message);
+    struct cli_buf shown = { 0 };
     int status = w->result.status;
     if (status == HOCKET_EREPLAY || !w->name[0]) {
-        fprintf(stderr, "hocket replay: %s\n", message);
+        cli_result_complain(&w->result, "replay");
         return cli_exit_of(status);
     }
+    cli_text_show(&shown, cli_buf_text(&w->result.message), w->result.message.n, true);
     fprintf(stderr, "%s: %llu events, all as they were told%s%s\n", w->name, w->count,
         status == HOCKET_EPARKED ? "; "
         : status < 0             ? "; the run failed: "
                                  : "",
-        status < 0 ? message : "");
+        status < 0 ? cli_buf_text(&shown) : "");
+    cli_buf_free(&shown);
     return cli_out_end();
 }
 

@@ -83,7 +83,7 @@ static int serve(struct sim *s, hocket_host *host, const char *args)
     cli_host_serve(host, "sim", args, on_event, s, &s->result);
     if (cli_signal_taken() && s->result.status == HOCKET_ECANCELLED)
         return cli_out_end();
-    fprintf(stderr, "hocket sim: %s\n", cli_buf_text(&s->result.message));
+    cli_result_complain(&s->result, "sim");
     int code = cli_exit_of(s->result.status);
     return code ? code : CLI_EXIT_FAILED;
 }

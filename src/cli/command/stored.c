@@ -12,18 +12,13 @@
 #include "cli/store.h"
 #include "cli/text.h"
 
-/* Messages may hold words of a model or of a file name: shown, never obeyed. */
 static int call(const char *command, const char *operation, const char *args_json,
     const struct hocket_options *store, struct cli_result *out)
 {
-    struct cli_buf shown = { 0 };
     int status = cli_host_call_store(operation, args_json, store, out);
     if (status >= 0)
         return CLI_EXIT_DONE;
-    const char *message = cli_buf_text(&out->message);
-    cli_text_show(&shown, message, strlen(message), true);
-    fprintf(stderr, "hocket %s: %s\n", command, cli_buf_text(&shown));
-    cli_buf_free(&shown);
+    cli_result_complain(out, command);
     cli_result_free(out);
     return cli_exit_of(status);
 }

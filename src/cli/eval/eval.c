@@ -228,7 +228,7 @@ static int finish(const struct eval *v)
         print(v);
         return code_of(v);
     }
-    fprintf(stderr, "hocket eval: %s\n", cli_buf_text(&v->result.message));
+    cli_result_complain(&v->result, "eval");
     return cli_signal_taken() ? cli_exit_of_signal(cli_signal_taken())
                               : cli_exit_of(v->result.status);
 }

@@ -16,6 +16,7 @@
 #include "cli/out.h"
 #include "cli/signals.h"
 #include "cli/telemetry.h"
+#include "cli/text.h"
 
 static const char *read_env(const char *name, void *ud)
 {
@@ -272,6 +273,15 @@ void cli_result_fail(struct cli_result *r, const struct hocket_error *err)
     cli_buf_adds(&r->message, err->message);
 }
 
+void cli_result_complain(const struct cli_result *r, const char *command)
+{
+    struct cli_buf shown = { 0 };
+    cli_text_show(&shown, cli_buf_text(&r->message), r->message.n, true);
+    fprintf(stderr, "%s%s: %s\n", command ? "hocket " : "", command ? command : "error",
+        cli_buf_text(&shown));
+    cli_buf_free(&shown);
+}
+
 void cli_result_free(struct cli_result *r)
 {
     cli_buf_free(&r->text);
@@ -351,7 +361,7 @@ int cli_host_answer(const char *name, const char *args_json, bool json)
     else if (status == 0)
         cli_out_line(cli_buf_text(&result.text), result.text.n);
     if (status < 0)
-        fprintf(stderr, "hocket %s: %s\n", name, cli_buf_text(&result.message));
+        cli_result_complain(&result, name);
     int code = cli_exit_of(status), out = cli_out_end();
     cli_result_free(&result);
     return code ? code : out;

@@ -37,6 +37,8 @@ struct cli_result {
 void cli_result_set(struct cli_result *r, const struct hocket_result *from);
 void cli_result_fail(struct cli_result *r, const struct hocket_error *err);
 void cli_result_free(struct cli_result *r);
+/* "hocket COMMAND: message" on stderr, or "error: message" where command is NULL. The message may hold words of a model, a server or a file: they are shown and never obeyed. */
+void cli_result_complain(const struct cli_result *r, const char *command);
 
 /* Opens a host, runs one operation to its end, closes it. Returns its status. */
 int cli_host_call(const char *name, const char *args_json, struct cli_result *out);

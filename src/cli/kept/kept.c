@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/admit.h"
 #include "cli/exit.h"
 #include "cli/host/host.h"
 #include "cli/progress.h"
@@ -23,7 +22,7 @@ int cli_kept_find(const struct cli_run_args *args, const char *wish, hocket_json
         return CLI_EXIT_FAILED;
     int status = cli_host_call_store("resumable", wish, &store, &result);
     if (status < 0)
-        fprintf(stderr, "hocket %s: %s\n", args->command, cli_buf_text(&result.message));
+        cli_result_complain(&result, args->command);
     else
         *runs = hocket_json_parse(cli_buf_text(&result.json), result.json.n, NULL);
     cli_result_free(&result);

@@ -11,7 +11,7 @@
 /* Asks the operation "resumable" (`wish`: its arguments). CLI_GO_ON with its result in *runs, to free with
  * hocket_json_free; or the exit code, after having said why. */
 int cli_kept_find(const struct cli_run_args *args, const char *wish, hocket_json **runs);
-/* Goes to the directory in which it was begun, and asks whether its code may run (cli/admit.h). CLI_GO_ON or an exit code. */
+/* Goes to the directory in which it was begun, and asks whether its code may run (cli_admit). CLI_GO_ON or an exit code. */
 int cli_kept_place(const struct cli_run_args *args, const hocket_json *run);
 
 /* A conversation: args->resume names one, is "" (the one that was left last) or "?" (a person chooses from a list). Puts
@@ -37,3 +37,7 @@ void cli_parked_event(struct cli_parked *p, const struct hocket_event *e);
 void cli_parked_say(
     struct cli_parked *p, struct cli_screen *screen, const char *store, const char *why);
 void cli_parked_free(struct cli_parked *p);
+
+/* On a terminal, without `trust`: asks whether the code of a run that somebody else has begun may run. `store`: that of --store, or
+ * NULL. CLI_GO_ON, also where nobody can be asked (the run itself says then what it lacks); or the exit code, after having said why. */
+int cli_admit(const char *command, const char *store, const char *id, bool trust);

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "cli/exit.h"
-#include "cli/how.h"
 #include "cli/progress.h"
 #include "cli/store.h"
+#include "cli/story/story.h"
 #include "cli/text.h"
 
 /* Columns of a question. */

@@ -21,8 +21,6 @@ struct mcp {
     const char *dir;
     hocket_host *host;
     struct cli_screen screen;
-    struct cli_reader reader;
-    struct cli_asker asker;
     struct cli_result result;
 };
 
@@ -53,58 +51,6 @@ static void add_args(const struct mcp *m, const struct cli_args *args, struct cl
 
 /* ---- Working ------------------------------------------------------------ */
 
-static void on_event(hocket_host *host, uint64_t run, const struct hocket_event *e, void *ud)
-{
-    struct mcp *m = ud;
-    (void) host;
-    if (m->terminal)
-        cli_asker_event(&m->asker, run, e);
-}
-
-static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
-{
-    struct mcp *m = ud;
-    (void) host;
-    (void) run;
-    cli_result_set(&m->result, result);
-}
-
-/* While somebody types: whether the question still stands. */
-static bool goes_on(void *ud)
-{
-    struct mcp *m = ud;
-    return !m->result.done && !cli_signal_taken() && cli_asker_wanted(&m->asker);
-}
-
-static void work(struct mcp *m, uint64_t run)
-{
-    for (bool cancelled = false; !m->result.done;) {
-        if (cli_signal_taken() && !cancelled) {
-            hocket_run_cancel(m->host, run);
-            cancelled = true;
-        }
-        if (!cancelled && cli_asker_open(&m->asker) > 0)
-            cli_asker_ask(&m->asker);
-        else
-            hocket_wait(m->host, -1);
-    }
-}
-
-static void call(struct mcp *m, const char *args)
-{
-    struct hocket_error err;
-    uint64_t run = 0;
-    cli_signals_start(m->host);
-    cli_reader_start(&m->reader, m->host, true, goes_on, m);
-    cli_asker_start(&m->asker, m->host, &m->screen, &m->reader);
-    if (hocket_call_start(m->host, "mcp", args, &run, on_event, on_done, m, &err) < 0)
-        cli_result_fail(&m->result, &err);
-    work(m, run);
-    cli_asker_end(&m->asker);
-    cli_reader_end(&m->reader);
-    cli_signals_end();
-}
-
 /* Where some of several servers do not work, how each is doing is the answer all the same. */
 static int answer(struct mcp *m, const char *args)
 {
@@ -113,7 +59,7 @@ static int answer(struct mcp *m, const char *args)
     m->host = cli_host_open(&m->screen, &rc);
     if (!m->host)
         return rc;
-    call(m, args);
+    cli_ask_call(m->host, &m->screen, m->terminal, "mcp", args, &m->result);
     cli_host_close(m->host);
     cli_screen_end(&m->screen);
     if (m->json && m->result.json.n > 0)
@@ -121,7 +67,7 @@ static int answer(struct mcp *m, const char *args)
     else if (m->result.text.n > 0 || m->result.status == 0)
         cli_out_line(cli_buf_text(&m->result.text), m->result.text.n);
     if (m->result.status < 0)
-        fprintf(stderr, "hocket mcp: %s\n", cli_buf_text(&m->result.message));
+        cli_result_complain(&m->result, "mcp");
     int code = cli_exit_of(m->result.status), out = cli_out_end();
     cli_result_free(&m->result);
     return code ? code : out;

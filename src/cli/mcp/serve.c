@@ -70,7 +70,7 @@ static int serve(struct serve *s, hocket_host *host, const char *args)
     cli_host_serve(host, "mcp_serve", args, on_event, s, &s->result);
     if (s->result.status == 0 || (cli_signal_taken() && s->result.status == HOCKET_ECANCELLED))
         return CLI_EXIT_DONE;
-    fprintf(stderr, "hocket mcp serve: %s\n", cli_buf_text(&s->result.message));
+    cli_result_complain(&s->result, "mcp serve");
     return cli_exit_of(s->result.status);
 }
 

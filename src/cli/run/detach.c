@@ -41,14 +41,10 @@ static void add_args(const struct cli_run_args *a, struct cli_buf *out)
     cli_buf_adds(out, "}");
 }
 
-/* Messages may hold words of a file: shown, never obeyed. */
 static int failed(struct cli_result *result)
 {
-    struct cli_buf shown = { 0 };
     int code = cli_exit_of(result->status);
-    cli_text_show(&shown, cli_buf_text(&result->message), result->message.n, true);
-    fprintf(stderr, "error: %s\n", cli_buf_text(&shown));
-    cli_buf_free(&shown);
+    cli_result_complain(result, NULL);
     cli_result_free(result);
     return code;
 }

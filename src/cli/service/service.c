@@ -70,6 +70,6 @@ int cli_service_run(struct cli_service *s, hocket_host *host)
     bool asked = cli_signal_taken() || s->reload; /* it may not have begun */
     if (s->result.status == 0 || (asked && s->result.status == HOCKET_ECANCELLED))
         return CLI_EXIT_DONE;
-    fprintf(stderr, "hocket %s: %s\n", s->command, cli_buf_text(&s->result.message));
+    cli_result_complain(&s->result, s->command);
     return cli_exit_of(s->result.status);
 }

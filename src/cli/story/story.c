@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "cli/how.h"
 #include "cli/store.h"
+#include "cli/story/story.h"
 #include "cli/text.h"
 
 /* Columns of names in the table of agents; of what stands behind them. */

@@ -19,3 +19,19 @@ void cli_story_age(struct cli_buf *out, double seconds);
 bool cli_story_open(struct cli_paper *p, const hocket_json *open, const char *id);
 /* One of them. */
 void cli_story_open_one(struct cli_paper *p, const hocket_json *one, const char *id);
+
+/* ---- how.c: commands that answer what a run waits for, to copy, one to a line ------------------------ */
+
+/* One thing that it waits for. */
+struct cli_how {
+    const char *run;        /* its id, as commands are to have it */
+    const char *id, *where; /* of the question; what stands behind it all (cli_store_hint), or "" */
+    const char *signal;     /* the name of a signal, as a word of a command; else NULL */
+    bool leave, plan, always;
+};
+
+/* One command: `what` is "allow:", "deny:", "always:", "change:", "answer:" or "send:". */
+typedef void (*cli_how_cb)(void *ud, const char *what, const char *command);
+
+/* Calls say for each command that answers it. */
+void cli_how_to_answer(const struct cli_how *how, cli_how_cb say, void *ud);

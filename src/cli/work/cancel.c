@@ -18,15 +18,12 @@ static const struct cli_option options[] = {
     { 0 },
 };
 
-/* Messages may hold words of a file: shown, never obeyed. */
 static void say(const struct cli_result *result)
 {
-    struct cli_buf shown = { 0 };
     hocket_json *found = hocket_json_parse(cli_buf_text(&result->json), result->json.n, NULL);
     const char *id = cli_member(found, "id");
     if (result->status < 0) {
-        cli_text_show(&shown, cli_buf_text(&result->message), result->message.n, true);
-        fprintf(stderr, "hocket cancel: %s\n", cli_buf_text(&shown));
+        cli_result_complain(result, "cancel");
     } else if (hocket_json_bool(hocket_json_get(found, "told"), false)) {
         fprintf(stderr, "hocket cancel: %s is told so, and is still %s\n", id,
             cli_member(found, "state"));
@@ -34,7 +31,6 @@ static void say(const struct cli_result *result)
         fprintf(stderr, "hocket cancel: %s is %s\n", id, cli_member(found, "state"));
     }
     hocket_json_free(found);
-    cli_buf_free(&shown);
 }
 
 static int cancel(const struct hocket_options *store, const char *id)

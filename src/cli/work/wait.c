@@ -6,10 +6,10 @@
 #include "cli/command/command.h"
 #include "cli/exit.h"
 #include "cli/host/host.h"
-#include "cli/how.h"
 #include "cli/out.h"
 #include "cli/progress.h"
 #include "cli/store.h"
+#include "cli/story/story.h"
 #include "cli/text.h"
 
 struct wait {
@@ -123,14 +123,6 @@ static void say_parked(const struct wait *w, const hocket_json *found)
     cli_buf_free(&where);
 }
 
-static void say_error(const struct cli_result *result)
-{
-    struct cli_buf shown = { 0 };
-    cli_text_show(&shown, cli_buf_text(&result->message), result->message.n, true);
-    fprintf(stderr, "error: %s\n", cli_buf_text(&shown));
-    cli_buf_free(&shown);
-}
-
 static void show(struct wait *w, const struct cli_result *result)
 {
     hocket_json *found = hocket_json_parse(cli_buf_text(&result->json), result->json.n, NULL);
@@ -141,7 +133,7 @@ static void show(struct wait *w, const struct cli_result *result)
     if (result->status == HOCKET_EPARKED)
         say_parked(w, found);
     else if (result->status < 0)
-        say_error(result);
+        cli_result_complain(result, NULL);
     hocket_json_free(found);
 }
 

@@ -1,6 +1,5 @@
-#include "cli/how.h"
-
 #include "cli/buf.h"
+#include "cli/story/story.h"
 
 static void say_one(
     const struct cli_how *h, const char *what, const char *words, cli_how_cb say, void *ud)
