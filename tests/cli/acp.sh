@@ -74,4 +74,14 @@ what='wrong usage'
 run hocket acp --json agents; expect 2; has err 'json'
 run hocket acp one two; expect 2; has err 'one TARGET'
 run hocket acp --help; expect 0; has out '--max-cost'; has out 'Agent Client Protocol'
+what='session/load without cwd: the record chooses the folder of a session of ours alone'
+printf 'Hello\n' | hocket chat --model sim --store "$WORK/talk.db" agents/poet.md >/dev/null 2>&1
+id=$(hocket runs --json --store "$WORK/talk.db" | grep -oE '01[0-9A-Z]{24}' | head -n 1)
+printf '%s\n%s\n' "$init" '{"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":"'"$id"'","mcpServers":[]}}' >in
+hocket acp --model sim --store "$WORK/talk.db" agents <in >out 2>err; code=$?
+hasnt out "nothing proves"; has out 'You said: Hello'
+mkdir other_home; cp talk.db other_home/; cp talk.db-* other_home/ 2>/dev/null
+HOME=$WORK/other_home hocket acp --model sim --store "$WORK/other_home/talk.db" agents <in >out 2>err; code=$?
+has out '"code":-32602'; has out "nothing proves"; has out "$WORK"; hasnt out 'You said: Hello'
+
 finish

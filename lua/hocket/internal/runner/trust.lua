@@ -170,8 +170,9 @@ end
 local function refused(codes, why)
   local shown, more = list(codes)
   if codes[1].run then
-    return nil, { code = "denied", message = ("the run %s comes from elsewhere, and its code is not trusted: %s%s (%s). Look at it; then say --trust (in C the option \"trust\": true), or continue the run on a terminal, which asks"):format(
-      sanitize.json(codes[1].run), table.concat(shown, ", "), more > 0 and (" and %d more"):format(more) or "", why) }
+    local id = sanitize.json(codes[1].run)
+    return nil, { code = "denied", message = ("the run %s comes from elsewhere, and its code is not trusted: %s%s (%s). Look at it; then trust it with 'hocket resume %s --trust' or 'hocket work --trust'; in C with the option \"trust\": true"):format(
+      id, table.concat(shown, ", "), more > 0 and (" and %d more"):format(more) or "", why, id) }
   end
   if codes[1].instructs then
     return nil, { code = "denied", message = ("%s is not trusted, and the agent would be told to follow what stands in it: %s%s (%s). Look at it; then run it with --trust, or on a terminal, which asks"):format(
