@@ -2,6 +2,7 @@
 local t = require "harness"
 local flow = require "hocket.flow"
 local hocket = require "hocket"
+local fiber = require "hocket.internal.core.fiber"
 local orchestrate = require "hocket.orchestrate"
 local s = require "scripted"
 local sim = require "hocket.sim"
@@ -164,7 +165,10 @@ t.test("who has ended says so; several of a name are told apart", function()
   local at = 0
   s.meanwhile = function(run)
     at = at + 1
-    if at < 2 then return end
+    if at == 1 then -- both are at work when something is said
+      repeat fiber.sleep(0.005) until at > 1
+      return
+    end
     ended, several = select(2, run:say("x", "first")), select(2, run:say("x", "twin"))
     heard = assert(run:say("only you", "o3"))
   end
