@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "os/process.h"
-#include "os/sandbox.h"
+#include "os/linux/sandbox.h"
 
 #define ROUNDS   61
 #define LIMIT_MS 2.0

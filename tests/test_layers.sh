@@ -77,6 +77,7 @@ concepts() {
             else if (from != to && index(to, part[1] "/") == 1 && !((from, to) in may))
                 wrong("src/" file " includes " other ": tests/layers.txt does not let " from " include " to)
         }
+        sub(/^os\/(posix|linux)\//, "os/", other)
         n = split(other, part, "/")
         if (n > 2 && part[n] != part[n - 1] ".h" && index(from "/", to "/") != 1)
             wrong("src/" file " includes " other ": of a folder others see the header that is named as the folder")
@@ -139,6 +140,21 @@ for file in $(grep -rlE '^#include <uv\.h>' src include); do
     case $file in
     src/net/* | src/serve/* | src/store/* | src/bind/* | src/host/* | src/os/*) ;;
     *) complain "$file includes libuv" ;;
+    esac
+done
+# One system's headers and conditions: src/os/posix and src/os/linux, and what base needs of them. The program is POSIX's so far;
+# the bridge loads a library before there is any of ours; heap.c asks glibc for a setting of its own.
+headers='unistd|fcntl|poll|dlfcn|pthread|signal|spawn|termios|pwd|dirent|netdb|sched|(sys|netinet|arpa|linux)/[a-z_]+'
+for file in $(grep -rlE "^ *# *include <($headers)\.h>" src include); do
+    case $file in
+    src/os/posix/* | src/os/linux/* | src/base/* | src/cli/* | src/module/bridge_load.c) ;;
+    *) complain "$file includes a header of POSIX, which belongs to src/os/posix or src/os/linux" ;;
+    esac
+done
+for file in $(grep -rlE '^ *# *(if|ifdef|ifndef|elif).*(__linux__|__APPLE__|_WIN32|__GLIBC__|__FreeBSD__|__unix__)' src include); do
+    case $file in
+    src/os/* | src/base/* | src/cli/host/heap.c) ;;
+    *) complain "$file asks for the system, which belongs to src/os" ;;
     esac
 done
 for file in $(grep -rlE '\b(lua_resume|lua_yieldk?)\(' src); do

@@ -6,8 +6,6 @@
 #include "bind/runtime.h"
 #include "host/collector.h"
 
-#include <sys/types.h>
-
 /* What a Lua state of our own uses, and may use. */
 struct hocket__meter {
     struct hocket_allocator a;

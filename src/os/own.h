@@ -5,11 +5,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/types.h>
 
 struct hocket__own {
     struct hocket__own_page *page; /* NULL: none could be had */
-    pid_t pid;
+    int pid;                       /* the process that opened it, or took it over */
 };
 
 void hocket__own_open(struct hocket__own *o);

@@ -2,7 +2,7 @@
  * a group that was delegated to the user. Without one the launcher counts by itself (tree.c),
  * which a program that forks fast enough can outrun; so it is tried first, and its failing is
  * no error. */
-#include "os/cgroup.h"
+#include "os/linux/cgroup.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
  * a process may fork, end or be given another parent between two reads. So every decision
  * (stop, end) is repeated until a round finds nothing new, and a pid is only ever signalled
  * while it is found below us. */
-#include "os/tree.h"
+#include "os/linux/tree.h"
 
 #include <dirent.h>
 #include <errno.h>

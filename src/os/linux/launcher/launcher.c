@@ -5,12 +5,12 @@
 #include "os/launcher.h"
 
 #include "base/system_names.h"
-#include "os/cgroup.h"
+#include "os/linux/cgroup.h"
 #include "os/linux/launcher/program.h"
 #include "os/linux/launcher/space.h"
-#include "os/protect.h"
-#include "os/sandbox.h"
-#include "os/tree.h"
+#include "os/linux/protect.h"
+#include "os/linux/sandbox.h"
+#include "os/linux/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
 #include "base/system_names.h"
 #include "os/errors.h"
 #include "os/launcher.h"
-#include "os/sandbox.h"
+#include "os/linux/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>

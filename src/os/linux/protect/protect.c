@@ -2,7 +2,7 @@
  * mounted read-only for it (guarded), what was set aside (names). Everything is found by path
  * below one root; the program may change any of it between two calls, so nothing is done by an
  * absolute path but the mounts, which come before it starts. */
-#include "os/protect.h"
+#include "os/linux/protect.h"
 
 #include "os/linux/protect/look.h"
 

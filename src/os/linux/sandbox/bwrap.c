@@ -6,7 +6,7 @@
  * to /proc/sys/kernel/core_pattern would run as root outside of all walls. So none of /proc can be
  * written to, by anybody.
  */
-#include "os/sandbox.h"
+#include "os/linux/sandbox.h"
 
 #include <stdio.h>
 #include <stdlib.h>

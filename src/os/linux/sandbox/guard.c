@@ -6,7 +6,7 @@
  * In it all is read-only but what is writable. Landlock knows nothing of modes, times and
  * attributes: whoever a file belongs to could still open it to everybody, root each of the system's.
  * Scratch space is memory of limited size there, as in bubblewrap. */
-#include "os/sandbox.h"
+#include "os/linux/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>

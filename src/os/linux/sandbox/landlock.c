@@ -3,7 +3,7 @@
  *
  * The constants of later versions stand here, because Debian 12's headers end at version 2. Every
  * right that the kernel knows is handled; rules give back what is allowed. */
-#include "os/sandbox.h"
+#include "os/linux/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * the loopback interface and belongs to the host, which is sent there before the program starts. No
  * interface leads out, so nothing goes past the host's proxy: neither another port, nor a datagram,
  * nor a question to a name server. Needs root or user namespaces. */
-#include "os/sandbox.h"
+#include "os/linux/sandbox.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

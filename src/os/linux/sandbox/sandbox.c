@@ -1,10 +1,10 @@
 /* What programs may read of the system, and the limits that every level has. /etc is named
  * file by file: the whole of it holds what a tool has no use for (shadow, keys of services,
  * sudoers). */
-#include "os/sandbox.h"
+#include "os/linux/sandbox.h"
 
 #include "base/system_names.h"
-#include "os/tree.h"
+#include "os/linux/tree.h"
 
 #include <errno.h>
 #include <linux/capability.h>

@@ -15,7 +15,7 @@
  * nowhere, unless it is of datagrams, which can be sent to any address.
  *
  * A file that runs as who it belongs to (setuid) outlives every wall: no mode has these bits. */
-#include "os/sandbox.h"
+#include "os/linux/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
