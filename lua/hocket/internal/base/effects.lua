@@ -36,7 +36,7 @@ function effects.around()
   return kept.here() or within and within.run.here or nil
 end
 
--- Also when it raises, or is cancelled: what it has made is told of.
+-- Reports the boards and documents that it made, also when it raises or is cancelled.
 local function leave(within, ok, ...)
   if within.things[1] then within.run:leave(within.things) end
   if not ok then error((...), 0) end

@@ -1,8 +1,8 @@
 --- `hocket say`: what a person says to an agent at work. It is in the store until the run hears it; a conversation that waits for its
 --- input is answered so.
 ---
---- `hocket signal`: what a run that waits for something outside is told. It is in the store until the run takes it; signals
---- of one name are taken in the order in which they came.
+--- `hocket signal`: sends a value to a run that waits for it. The store keeps it until the run takes it; signals of one name
+--- arrive in the order in which they were sent.
 local answer = require "hocket.internal.commands.answer"
 local ended = require "hocket.internal.run.ended"
 local json = require "hocket.json"

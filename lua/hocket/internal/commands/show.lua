@@ -104,7 +104,8 @@ local function texts(page)
   return list
 end
 
---- What a run has told behind a record, and how it stands; waits while there is nothing new. The row is read before the records: where it says that the run has ended, all of them are there.
+--- Returns the records of a run after a given one, and its state; waits while there are none. It reads the row before the records, so
+--- a row that says that the run has ended comes with all of them.
 ---@async
 ---@param args {id: string, after: integer, state?: string, wait?: number} state: as it was told last; wait: seconds, at most.
 function commands.follow(args)

@@ -133,7 +133,7 @@ local function count(asker, counted, remembered)
   run.saved:count(account.ROOT, counted)
 end
 
--- What whoever asked is given of an outcome that has no reply.
+-- The error of an outcome without a reply.
 local function failure(asker, result)
   if result.raised then error(result.raised[1], 0) end
   local err = system.error(result.err)

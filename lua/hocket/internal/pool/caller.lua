@@ -37,7 +37,7 @@ local wire = require "hocket.internal.pool.wire"
 
 local caller = {}
 
--- ---- What it is made of, as data --------------------------------------------------------------------------
+-- ---- Data for the run --------------------------------------------------------------------------------------
 
 -- Of the run's options those that hold for the child as well.
 local of_run = {
@@ -153,7 +153,7 @@ function answers.question(step, _, asked)
   return { text = text }
 end
 
--- What it asks is made of all that it has read by now.
+-- A request may contain anything that the agent has read so far.
 local function take_labels(step, names)
   for _, name in ipairs(type(names) == "table" and names or {}) do
     if labels.is_known(name) then scope.labels(step):add(labels.bit(name)) end
@@ -194,7 +194,7 @@ end
 
 local simple = { string = true, number = true, boolean = true }
 
--- What the result of a call has to be. It was written by another process, of another version perhaps, or by whoever may write into the store.
+-- The shape of a result. Another process wrote it, perhaps of another version, or anybody who can write to the store.
 local forms = { ok = "boolean", text = "string", finish = "string", agent = "string", counted = "string", model = "string", refusal = "any", value = "any", error = "table",
   cut = "table", stage_cut = "table", usage = "table", labels = "table", history = "table", answered = "table", sources = "table", reasoning = "any" }
 
@@ -251,7 +251,7 @@ local function count(step, run, id, call)
   end
 end
 
--- What was said there is said here.
+-- Appends the messages of the child's conversation to this one.
 local function take_history(step, told)
   if not told then return true end
   local history, opts = core.history(), step.opts
@@ -315,8 +315,8 @@ end
 
 -- ---- The call ---------------------------------------------------------------------------------------------
 
--- What its program is made of, as it is now; what came along with a caller from elsewhere is along anyhow, by its name, unless
--- the caller is a copy, which has it under its own.
+-- The files of its program, as they are now. A caller that itself came from elsewhere has brought them already, under its
+-- name; a copied caller has them under its own.
 local function files_of(step, travels)
   local run, source = step.run, agents.source_of(step.def)
   if run.carried and #travels > 0 then return {} end
@@ -358,7 +358,7 @@ local function states_of(child, id)
   return row and row.state, row and row.caller, own and own.pool
 end
 
---- Seconds after which a person is told that nobody has taken it.
+--- Seconds before a warning says that no worker has taken the run.
 local LATE = 4
 
 -- Nobody has taken it for a while: a person is to know why nothing happens.
