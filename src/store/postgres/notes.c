@@ -33,13 +33,7 @@ static int put_row(
     struct hocket__keeper *k, const struct hocket__store_note *n, struct hocket__str words)
 {
     hocket__sql_new(k, PG_NOTE_PUT);
-    hocket__sql_text(k, n->memory);
-    hocket__sql_text(k, n->id);
-    hocket__sql_text(k, n->text);
-    hocket__sql_text(k, n->meta);
-    hocket__sql_int(k, (int64_t) n->labels);
-    hocket__sql_int(k, n->updated_ms);
-    hocket__sql_int(k, (int64_t) (n->text.n + n->meta.n));
+    hocket__sql_note(k, n);
     hocket__sql_text(k, words);
     hocket__sql_bytes(k, n->vector);
     return hocket__sql_run(k);

@@ -4,6 +4,17 @@
 
 enum { AT_ONCE = 500 };
 
+void hocket__sql_note(struct hocket__keeper *k, const struct hocket__store_note *n)
+{
+    hocket__sql_text(k, n->memory);
+    hocket__sql_text(k, n->id);
+    hocket__sql_text(k, n->text);
+    hocket__sql_text(k, n->meta);
+    hocket__sql_int(k, (int64_t) n->labels);
+    hocket__sql_int(k, n->updated_ms);
+    hocket__sql_int(k, (int64_t) (n->text.n + n->meta.n));
+}
+
 int hocket__sql_note_room(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     hocket__sql_new(k, HOCKET__SQL_NOTE_SUM);

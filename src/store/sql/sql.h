@@ -241,6 +241,8 @@ int hocket__sql_items(struct hocket__keeper *k, struct hocket__store_call *c);
 int hocket__sql_notes(struct hocket__keeper *k, struct hocket__store_call *c);
 /* Whether the memory has room for the note beside the others: then c->status is 0. */
 int hocket__sql_note_room(struct hocket__keeper *k, struct hocket__store_call *c);
+/* Puts the values of a note, which both databases have in this order: memory, id, text, meta, labels, updated, bytes. */
+void hocket__sql_note(struct hocket__keeper *k, const struct hocket__store_note *n);
 
 /* ---- draw.c ----------------------------------------------------------------------------------- */
 

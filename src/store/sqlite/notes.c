@@ -56,13 +56,7 @@ static int64_t number_of(
 static int put_row(struct hocket__keeper *k, const struct hocket__store_note *n)
 {
     hocket__sql_new(k, ST_NOTE_PUT);
-    hocket__sql_text(k, n->memory);
-    hocket__sql_text(k, n->id);
-    hocket__sql_text(k, n->text);
-    hocket__sql_text(k, n->meta);
-    hocket__sql_int(k, (int64_t) n->labels);
-    hocket__sql_int(k, n->updated_ms);
-    hocket__sql_int(k, (int64_t) (n->text.n + n->meta.n));
+    hocket__sql_note(k, n);
     return hocket__sql_run(k);
 }
 
