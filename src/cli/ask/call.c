@@ -53,8 +53,7 @@ void cli_ask_call(hocket_host *host, struct cli_screen *screen, bool person, con
     cli_signals_start(host);
     cli_reader_start(&c.reader, host, true, goes_on, &c);
     cli_asker_start(&c.asker, host, screen, &c.reader);
-    if (hocket_call_start(
-            host, operation, args, &run, person ? on_event : NULL, on_done, &c, &err)
+    if (hocket_call_start(host, operation, args, &run, person ? on_event : NULL, on_done, &c, &err)
         < 0)
         cli_result_fail(result, &err);
     work(&c, run);
