@@ -5,6 +5,7 @@
 #include "store/sqlite/sqlite.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static const struct store_kind kind = { "sqlite", hocket__store_sqlite_open, true };
 
@@ -124,6 +125,7 @@ static void the_tables_are_as_ever(void **state)
         0);
     assert_int_equal(rc, 0);
     assert_int_equal(hocket__db_exec(&c->db, "DETACH earlier"), 0);
+    unlink(path);
 }
 
 int main(void)
