@@ -104,6 +104,7 @@ local function nobody() end
 ---@field package request? table What session.request made of these very fields before.
 ---@field before_turn? fun(session: hocket.Session): string? News, which are put before the next prompt, or between two turns, as the user's words.
 ---@field before_answer? fun(reply: hocket.Reply): string? What is still to be heard before the answer stands.
+---@field package formatted? boolean Whether the text of an answer has to fit a schema, also where the request has none.
 ---@field on_call? fun(call: userdata, i: integer) Is told of a call that begins, the i-th of its reply.
 ---@field stop_when? fun(): boolean Asked after the calls of each turn: true ends the session there, and the reply with the calls is its answer. The last turn has its tools then.
 

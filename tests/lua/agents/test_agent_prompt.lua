@@ -5,6 +5,7 @@ local agent = require "hocket.agent"
 local fs = require "hocket.fs"
 local model = require "model"
 local prompt = require "hocket.internal.agents.prompt"
+local scripted = require "scripted"
 require "hocket.internal.runner.builtins"
 
 local function frontmatter(lines, body)
@@ -253,6 +254,49 @@ t.test("calls of tools before the answer are none of its business", function()
   local def = hocket.agent { name = "a", output = point, tools = { look } }
   t.same(assert(hocket.run(def, "x", { model = m.id })).value, { x = 1 })
   t.equal(#m.requests, 2)
+end)
+
+-- A model that calls a tool as long as it may, and has an answer ready for its last turn.
+local function eager(answer)
+  return model.serve(function(request)
+    if request.raw.tool_choice == "none" then return answer end
+    return { calls = { { name = "look", arguments = {} } }, text = "Let me look" }
+  end)
+end
+
+t.test("a last answer that fits is the answer: at max_turns, at the limit of tool calls, in a loop", function()
+  local look = hocket.tool { name = "look", description = "x", run = function() return "seen" end }
+  local digits = { type = "array", items = { type = "integer" } }
+  local limits = { { max_turns = 3 }, { max_tool_calls = 2 }, { max_turns = 20 } } -- the third ends as a loop
+  for i, limit in ipairs(limits) do
+    for _, case in ipairs { { point, '{"x": 3}', { x = 3 } }, { digits, "It is [1, 2]", { 1, 2 } }, { { type = "string", maxLength = 4 }, "well", "well" } } do
+      local m <close> = eager(case[2])
+      local def = hocket.agent { name = "a", output = case[1], tools = { look }, max_turns = limit.max_turns, max_tool_calls = limit.max_tool_calls }
+      local run, reply, err = scripted.run(function() return hocket.run(def, "x", { model = m.id }) end)
+      t.ok(reply, i .. ": " .. tostring(err and err.message))
+      t.same(reply.value, case[3])
+      t.lacks(reply.text, "Cut short")
+      t.same({ reply.finish, reply.cut }, { "stop" })
+      t.equal(#scripted.events(run, "agent_cut"), 1)
+    end
+  end
+end)
+
+t.test("a last answer that does not fit is none, and says why", function()
+  local look = hocket.tool { name = "look", description = "x", run = function() return "seen" end }
+  local m <close> = eager '{"x": "many"}'
+  local def = hocket.agent { name = "a", output = point, tools = { look }, max_turns = 2 }
+  t.fails("model", "a gave no answer that fits its output in 1 attempt; the last: it does not fit the schema: /x", hocket.run(def, "x", { model = m.id }))
+end)
+
+t.test("what was said beside calls is the answer where nothing more may be asked", function()
+  local look = hocket.tool { name = "look", description = "x", run = function() return "seen" end }
+  for text, fits in pairs { ['{"x": 5}'] = true, ["Let me look"] = false } do
+    local m <close> = model.serve(function() return { calls = { { name = "look", arguments = {} } }, text = text } end)
+    local def = hocket.agent { name = "a", output = point, tools = { look }, max_turns = 2 }
+    local reply, err = hocket.run(def, "x", { model = m.id })
+    if fits then t.same(reply.value, { x = 5 }) else t.fails("model", "it is no JSON", reply, err) end
+  end
 end)
 
 t.test("links in a circle and hidden files do no harm", function()

@@ -99,35 +99,56 @@ function contract.request_schema(def)
   return def.output and is_object(def.output) and json.encode(def.output) or nil
 end
 
---- Watches over the answers of one agent in one session.
+-- Limits end a conversation early; whoever stops a run, or a token limit that cuts an answer, ends the answer itself.
+local limits = { budget = true, loop = true }
+
+-- A last answer that a limit asked for, and that fits, is a whole one: `agent_cut` has told of the limit.
+local function stands(reply, read)
+  reply.value, reply.text = read.value, read.text
+  if reply.cut and limits[reply.cut.reason] then reply.finish, reply.cut = "stop", nil end
+  return reply
+end
+
+local function no_answer(def, attempts, wrong)
+  return { code = "model", message = ("%s gave no answer that fits its output in %d attempt%s; the last: %s"):format(
+    def.name, attempts, attempts == 1 and "" or "s", wrong) }
+end
+
+--- Watches over the answers of one agent in one session. Every answer leaves by `settle`, also one that a limit has
+--- asked for, which no hook sees.
 ---@param def hocket.Agent With `output`.
 ---@param emit fun(type: string, payload: table)
 ---@return hocket.OutputContract
 function contract.output(def, emit)
   local repairs, last = 0, nil
-  local function before_answer(reply)
-    local value, wrong = contract.read(def.output, reply.text)
-    reply.value = value
-    last = { value = value, text = wrong, wrong = value == nil and wrong or nil }
-    if value ~= nil or repairs == REPAIRS then return nil end
-    repairs = repairs + 1
-    emit("warning", { message = ("%s's answer does not fit its output: %s"):format(def.name, wrong) })
-    return ("Your answer cannot be used:\n%s\n\nAnswer again with the whole corrected JSON and nothing else."):format(wrong)
-  end
-  local function settle(reply, err)
-    if not reply and not (last and last.wrong and err.code == "budget") then return nil, err end
-    if last and last.value ~= nil and reply then
-      reply.value, reply.text = last.value, last.text
-      return reply
+
+  local function read(reply)
+    if not last or last.reply ~= reply then
+      local value, text = contract.read(def.output, reply.text)
+      last = { reply = reply, value = value, text = text, wrong = value == nil and text or nil }
     end
-    return nil, { code = "model", message = ("%s gave no answer that fits its output in %d attempt%s; the last: %s"):format(def.name,
-      repairs + (reply and 1 or 0), repairs + (reply and 1 or 0) == 1 and "" or "s", last and last.wrong or "none") }
+    return last
   end
-  return { before_answer = before_answer, settle = function(reply, err)
-    local one, failure = settle(reply, err)
+
+  local function before_answer(reply)
+    local said = read(reply)
+    reply.value = said.value
+    if not said.wrong or repairs == REPAIRS then return nil end
+    repairs = repairs + 1
+    emit("warning", { message = ("%s's answer does not fit its output: %s"):format(def.name, said.wrong) })
+    return ("Your answer cannot be used:\n%s\n\nAnswer again with the whole corrected JSON and nothing else."):format(said.wrong)
+  end
+
+  local function settle(reply, err)
+    local said = reply and read(reply) or last
+    local attempts = repairs + (reply and 1 or 0)
     repairs, last = 0, nil
-    return one, failure
-  end }
+    if not reply and not (said and said.wrong and err.code == "budget") then return nil, err end
+    if said.wrong then return nil, no_answer(def, attempts, said.wrong) end
+    return stands(reply, said)
+  end
+
+  return { before_answer = before_answer, settle = settle }
 end
 
 return contract

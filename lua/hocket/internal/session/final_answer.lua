@@ -38,10 +38,10 @@ end
 
 local notice = "[%s. This is your last turn: no tool can be called any more. Give your answer now, from what you have, and say what is missing in it.]"
 
--- A last answer says that it was cut, whatever the model wrote; what a schema describes stays as it is.
+-- A last answer says that it was cut, whatever the model wrote; the text of one that has to fit a schema stays as it is.
 local function marked(self, reply, why)
   reply.finish, reply.cut = why.reason, why
-  if not self.request.spec.schema then reply.text = ("%s\n\n(Cut short: %s.)"):format(reply.text:match "^(.-)%s*$", why.message) end
+  if not (self.request.spec.schema or self.spec.formatted) then reply.text = ("%s\n\n(Cut short: %s.)"):format(reply.text:match "^(.-)%s*$", why.message) end
   return reply
 end
 

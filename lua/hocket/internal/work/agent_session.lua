@@ -202,7 +202,7 @@ end
 local function promise(spec, def, emit)
   local kept = contract.output(def, emit)
   local others = spec.before_answer
-  spec.schema, spec.schema_name = contract.request_schema(def), def.name
+  spec.schema, spec.schema_name, spec.formatted = contract.request_schema(def), def.name, true
   spec.system = spec.system .. contract.instructions(def)
   spec.before_answer = function(reply) return others and others(reply) or kept.before_answer(reply) end
   return kept
@@ -241,7 +241,7 @@ local function new_spec(step, mine, on_delta)
   return setmetatable({
     seed = options.seed_models and facts_of(step.def).spec.seed == nil and options.seed or nil,
     context = context_of(step), system = step.def.prompt, on_delta = on_delta, schema = mine.schema, schema_name = mine.schema_name, retries = options.retries,
-    before_turn = false, before_answer = false, stop_when = false, -- hooks, where there are any
+    before_turn = false, before_answer = false, stop_when = false, formatted = false, -- hooks, and what a promise adds
   }, facts_of(step.def).spec)
 end
 
