@@ -37,8 +37,14 @@ expect 1; has err "messages[0].content was"
 cp -r "$ROOT/examples/travel/." travel
 "$HOCKET" run travel/travel.lua -q --record killed.jsonl "Three days in Lisbon" >/dev/null 2>&1 &
 pid=$!
-two_answers() { [ -f killed.jsonl ] && [ "$(grep -c '"answer"' killed.jsonl 2>/dev/null)" -ge 2 ]; }
-until_true two_answers
+lines() { grep -c "^{\"$1\"" killed.jsonl 2>/dev/null; }
+in_a_call() { # stopped while it looks, since the next moment may be between two calls
+  kill -STOP $pid
+  [ "$(lines answer)" -ge 2 ] && [ "$(lines request)" -gt "$(lines answer)" ] && return
+  kill -CONT $pid
+  return 1
+}
+until_true in_a_call
 kill -9 $pid; wait $pid 2>/dev/null
 run hocket run travel/travel.lua -q --replay killed.jsonl "Three days in Lisbon"
 expect 1; has err "broken off"
