@@ -28,6 +28,8 @@ local session = {}
 
 --- What a conversation may take when nobody says otherwise.
 local MAX_TURNS, MAX_TOOL_CALLS = 40, 400
+--- Answers in a row that a server could not read, and of which the model is told, before another model is asked.
+local CORRECTIONS = 2
 --- Bytes of a conversation with all that goes with it that no window is too small for, unless somebody has said how large it is.
 local SMALL = 4096
 
@@ -43,6 +45,7 @@ local SMALL = 4096
 ---@field package watch? fun(one: hocket.Tool, args: table, id: string): hocket.WatchedCall Told of each call before it is decided about.
 ---@field package said? string The last text beside tool calls.
 ---@field package was_empty? boolean Whether its model has answered with nothing.
+---@field package unread? integer Answers in a row that the server could not read.
 ---@field package roomy number Bytes of its conversation up to which nobody looks whether it fits into the window.
 ---@field package only_reads? boolean Whether it has no tools but those for what is kept of its conversation.
 ---@field package shown? integer Bytes of a tool's result that are shown whole.
@@ -156,18 +159,19 @@ local function ask_shorter(self, err, goes_on)
   return call, err
 end
 
--- One turn of the model: the call that has the reply, which is in the history and told of; how many tools it
+-- One turn of the model (`goes_on`: whether others may follow; nil: it is the last answer): the call that has the reply, which is in the history and told of; how many tools it
 -- calls, how it finished, and its text where there is one.
 local function ask(self, request, goes_on)
   local asker, model = self.asker, self.model
   self.turns = self.turns + 1
   self.history:tell(self.tell, model.id, model.simulated, self.turns)
-  asker.request, asker.goes_on = request, goes_on
+  asker.request, asker.goes_on, asker.malformed = request, goes_on, goes_on ~= nil and ((self.unread or 0) < CORRECTIONS and "correct" or "replace")
   local call, err = model_calls.ask(asker, model, self.history)
   if not call then call, err = ask_shorter(self, err, goes_on) end
   if not call and given.refused(self, err) then call, err = model_calls.ask(asker, model, self.history) end
   if not call then return nil, err end
   if asker.answered_by.id ~= model.id then self.roomy = 0 end
+  self.unread = nil
   self.model = asker.answered_by -- whoever has stepped in stays: the provider's cache begins there
   local calls, finish, text, more = call:accept(self.tell, self.model.id, asker.attempts)
   if not calls then return nil, finish end
@@ -358,6 +362,16 @@ local function go_through(self, call, calls, finish, text)
   return false
 end
 
+-- A turn without a reply: the model is told of an answer that the server could not read. Returns as take_turn does.
+local function correct(self, err)
+  if err.code ~= "model" or self.asker.malformed ~= "correct" or err.gave_up == "output" then return nil, err end
+  self.unread = (self.unread or 0) + 1
+  self.emit("warning", { message = "an answer could not be read, which its model is told: " .. err.message })
+  local told, wrong = self.history:user(("Your last answer could not be read: %s\nAnswer again%s."):format(err.message,
+    #self.tools > 0 and ", in plain text, or by a call of one of your tools" or ""))
+  return not told and nil, wrong
+end
+
 -- One turn. Returns the answer; or false when it goes on; or nil and an error.
 local function take_turn(self, left, max)
   if self.pending then change_over(self) end
@@ -372,7 +386,7 @@ local function take_turn(self, left, max)
   local why, refused = final_answer.grant(self, stops)
   if why then return final_answer.finish(self, ask, why) elseif why == nil then return final_answer.cut_off(self, refused) end
   local call, calls, finish, text = ask(self, request_now(self), not stops)
-  if not call then return nil, calls end
+  if not call then return correct(self, calls) end
   if calls == 0 then return answer(self, model_calls.reply(self.asker, call, self.counted)) end
   return go_through(self, call, calls, finish, text)
 end

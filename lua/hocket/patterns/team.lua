@@ -168,8 +168,7 @@ local function end_round(self)
   local failures, batch, messages = 0, self.batch, {}
   self.batch = nil
   for i = 1, #self.at_work do
-    self.at_work[i]:close(batch[i], messages)
-    failures = failures + (batch[i].err and 1 or 0)
+    failures = failures + (self.at_work[i]:close(batch[i], messages) and 1 or 0)
   end
   local writer = self.step.writer
   for i = 1, #messages do

@@ -308,6 +308,7 @@ struct hocket__retry_verdict hocket__attempt_retry(
         .handed_out = a->handed_out,
         .limited = is_limited(a),
         .broken_off = is_broken_off(a),
+        .none = a->llm && hocket__reply_is_none(hocket__llm_reply(a->llm)),
         .left_ms = left_ms,
         .chance = chance() };
     struct hocket__retry_budget *budget = a->provider->lane ? &a->provider->lane->budget : NULL;

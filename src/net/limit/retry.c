@@ -76,6 +76,8 @@ static const char *reason_of(const struct hocket__retry_case *c)
     const struct hocket_error *e = c->err;
     if (is_limited(c))
         return "rate_limit";
+    if (e->status == HOCKET_EMODEL)
+        return "malformed";
     if (c->broken_off)
         return "broken_off";
     if (e->http_status == 529 || e->http_status == 503
@@ -116,7 +118,7 @@ struct hocket__retry_verdict hocket__retry_decide(const struct hocket__retry_pol
         return no("output");
     if (!is_retryable(c))
         return no(c->advice && c->advice->should_retry == 0 ? "refused" : "final");
-    if (c->made >= p->retries)
+    if (c->made >= p->retries || (c->none && c->made > 0))
         return no("attempts");
     if (asked > p->max_wait_ms)
         return no("too_long");

@@ -37,15 +37,16 @@ struct hocket__retry_case {
     bool handed_out;                     /* something of the answer was acted upon */
     bool limited;                        /* by a rate limit, whatever the status says */
     bool broken_off;                     /* it was read to its end, which was no good one */
-    int64_t left_ms;                     /* until the total deadline; -1: there is none */
-    double chance;                       /* at least 0, less than 1 */
+    bool none;       /* its end was good, and it was none: asked once more, and no more */
+    int64_t left_ms; /* until the total deadline; -1: there is none */
+    double chance;   /* at least 0, less than 1 */
 };
 
 struct hocket__retry_verdict {
     bool again;
     int64_t delay_ms;
     /* Why, for events: "rate_limit", "overloaded", "server", "connect", "timeout", "truncated",
-     * "broken_off", "protocol", "asked"; why not: "output", "final", "refused", "attempts", "too_long",
+     * "broken_off", "malformed", "protocol", "asked"; why not: "output", "final", "refused", "attempts", "too_long",
      * "deadline", "budget". */
     const char *reason;
 };

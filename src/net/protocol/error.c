@@ -132,6 +132,17 @@ static void set_detail(struct hocket__reply_error *e, const struct fields *f)
         hocket__piece_set(&f->code, &e->detail);
 }
 
+/* Servers that read a model's answer by a grammar of their own say so when it is not in that form: Groq shows what
+ * was written, llama.cpp has only words ("does not match the expected peg-native format"). */
+static bool is_malformed(const struct hocket__reply_error *e, const struct fields *f)
+{
+    const char *said = e->message.len > 0 ? e->message.data : "";
+    return f->failed_generation.inside.n > 0
+           || (hocket__has_word(said, "does not match the expected")
+               && hocket__has_word(said, "format"))
+           || hocket__has_word(said, "failed to parse input at pos");
+}
+
 static void set_fields(struct hocket__reply_error *e, const struct fields *f)
 {
     const struct hocket__piece *type = f->status.set ? &f->status : &f->type;
@@ -150,6 +161,7 @@ static void set_fields(struct hocket__reply_error *e, const struct fields *f)
     if (f->details.n > 0)
         e->retry_after_ms = find_delay(f->details);
     set_detail(e, f);
+    e->malformed = is_malformed(e, f);
 }
 
 static void set_from_object(struct hocket__reply_error *e, struct hocket__str object)
@@ -238,7 +250,7 @@ void hocket__reply_set_error(
     hocket__buf_cut(&e->detail, 0);
     e->where = where;
     e->status = status;
-    e->code_is_number = false;
+    e->code_is_number = e->malformed = false;
     e->retry_after_ms = -1;
     reply->finish = HOCKET__FINISH_ERROR;
     body = trim(body);
@@ -386,13 +398,14 @@ int hocket__reply_failed(const struct hocket__reply *r, struct hocket_error *err
     if (!e->where)
         return 0;
     int status = effective_status(e);
-    int code = is_auth(e, status) ? HOCKET_EAUTH
-               : e->status >= 300 ? HOCKET_EHTTP
-                                  : HOCKET_EPROVIDER;
+    int code = e->malformed         ? HOCKET_EMODEL
+               : is_auth(e, status) ? HOCKET_EAUTH
+               : e->status >= 300   ? HOCKET_EHTTP
+                                    : HOCKET_EPROVIDER;
     write_message(e, code, err);
     if (err) {
         err->http_status = e->status;
-        err->retryable = is_retryable(e, status);
+        err->retryable = e->malformed || is_retryable(e, status);
         err->retry_after_ms = e->retry_after_ms;
     }
     return code;

@@ -89,16 +89,41 @@ static bool may_pass(struct hocket__str word)
     return !is_word(word, "missing_thought_signature");
 }
 
+/* Calls that the provider could not read, or would not take: the model's mistake (Gemini). */
+static bool is_malformed(struct hocket__str word)
+{
+    return is_word(word, "malformed_function_call") || is_word(word, "unexpected_tool_call")
+           || is_word(word, "malformed_response");
+}
+
+/* "tool_calls" and no call; "queued" as the end. */
+bool hocket__reply_is_none(const struct hocket__reply *r)
+{
+    struct hocket__str word = hocket__buf_str(&r->finish_raw);
+    bool no_call = r->n_calls == 0 && !r->surplus && r->finish == HOCKET__FINISH_STOP
+                   && hocket__finish_of(word) == HOCKET__FINISH_CALLS;
+    return !r->error.where && (no_call || is_word(word, "queued"));
+}
+
+static int broken_off(
+    const struct hocket__reply *r, struct hocket__str word, struct hocket_error *err)
+{
+    int status = is_malformed(word) ? HOCKET_EMODEL : HOCKET_EPROVIDER;
+    const char *how = is_malformed(word)         ? "the provider could not read the answer"
+                      : hocket__reply_is_none(r) ? "the provider ended without an answer"
+                                                 : "the provider broke the answer off";
+    hocket__error(err, status, "%s (%.*s)", how,
+        (int) hocket__utf8_cut(word.p, word.n < SHOWN ? word.n : SHOWN), word.p);
+    if (err)
+        err->retryable = may_pass(word);
+    return status;
+}
+
 int hocket__reply_ended(const struct hocket__reply *r, bool silent, struct hocket_error *err)
 {
     struct hocket__str word = hocket__buf_str(&r->finish_raw);
-    if (r->finish == HOCKET__FINISH_ERROR) {
-        hocket__error(err, HOCKET_EPROVIDER, "the provider broke the answer off (%.*s)",
-            (int) hocket__utf8_cut(word.p, word.n < SHOWN ? word.n : SHOWN), word.p);
-        if (err)
-            err->retryable = may_pass(word);
-        return HOCKET_EPROVIDER;
-    }
+    if (r->finish == HOCKET__FINISH_ERROR || hocket__reply_is_none(r))
+        return broken_off(r, word, err);
     if (!silent && hocket__finish_of(word) == HOCKET__FINISH_NONE)
         return hocket__error(err, HOCKET_ETRUNCATED,
             "the answer ended, and nothing says that it is whole (no finish reason)");

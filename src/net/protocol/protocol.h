@@ -199,13 +199,16 @@ bool hocket__decoder_done(const struct hocket__decoder *d);
  * caller turns into a status with hocket__reply_failed); ETRUNCATED, EPROTOCOL, … */
 int hocket__decoder_end(struct hocket__decoder *d, struct hocket_error *err);
 
-/* Turns reply->error into a status and message (EAUTH, EPROVIDER, EHTTP; retryable and
+/* Turns reply->error into a status and message (EAUTH, EPROVIDER, EMODEL, EHTTP; retryable and
  * retry_after_ms set by the providers' rules); 0 when there is none. */
 int hocket__reply_failed(const struct hocket__reply *r, struct hocket_error *err);
 /* Whether an answer that was read to its end has ended well enough to be one: 0, also where a limit
- * or a filter ended it, which its finish says; EPROVIDER when the provider broke it off, ETRUNCATED
+ * or a filter ended it, which its finish says; EPROVIDER when the provider broke it off, EMODEL when the provider
+ * could not read what the model wrote, ETRUNCATED
  * when nothing was said of its end, unless the server never does (`silent`). */
 int hocket__reply_ended(const struct hocket__reply *r, bool silent, struct hocket_error *err);
+/* Whether an answer has an end and is none: it says that it calls tools and calls none, or that it waits in a queue. */
+bool hocket__reply_is_none(const struct hocket__reply *r);
 /* Whether an answer that began well (with a status below 400) holds the error of a rate limit. */
 bool hocket__reply_limited(const struct hocket__reply *r);
 

@@ -40,6 +40,7 @@ struct hocket__reply_error {
     struct hocket__buf type, code, message;
     struct hocket__buf detail; /* what a relay was told by whoever it asked; what a model wrote */
     bool code_is_number;       /* how `code` stood on the wire */
+    bool malformed;            /* the server could not read what the model wrote */
     int64_t retry_after_ms;    /* from the body, or -1 */
 };
 

@@ -305,7 +305,7 @@ void hocket__reply_normalise(struct hocket__reply *reply)
              && (reply->finish == HOCKET__FINISH_STOP || reply->finish == HOCKET__FINISH_NONE))
         reply->finish = HOCKET__FINISH_CALLS;
     else if (reply->n_calls == 0 && reply->finish == HOCKET__FINISH_CALLS)
-        reply->finish = HOCKET__FINISH_STOP;
+        reply->finish = HOCKET__FINISH_STOP; /* whether that is an answer: hocket__reply_is_none */
 }
 
 /* A word, an escape or a sequence that the end of the text cuts. */

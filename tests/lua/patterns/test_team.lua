@@ -180,6 +180,22 @@ t.test("a member's failure is a message; it goes on in the next round, and knows
   t.equal(s.events(run, "team_message")[2].failed, true)
 end)
 
+t.test("a member that max_tokens cuts has said something, and takes part in the next round", function()
+  local team = p.agents { lead = { team = { members = { "m1", "m2" }, max_rounds = 2, termination_mode = "max_rounds" } }, m1 = {}, m2 = {} }
+  local asked = p.play { m1 = { text = "half a thou", finish = "length" } }
+  local reply, _, run = p.run(team.lead)
+  t.ok(reply)
+  t.equal(#asked.m1, 2, "both rounds")
+  t.equal(#asked.m1[2].messages, 3, "its conversation goes on")
+  t.equal(asked.m1[2].messages[2].text, "half a thou")
+  local heard = p.framed(asked.m2[2].last.text, "message", "m1")
+  t.has(heard, "half a thou\n[cut short: ")
+  t.equal(s.events(run, "team_finished")[1].reason, "max_rounds")
+  asked = p.play { m1 = { text = "a", finish = "length" }, m2 = { text = "b", finish = "length" } }
+  t.ok(p.run(team.lead))
+  t.equal(#asked.m2, 2, "a round in which all are cut is no failed one")
+end)
+
 t.test("a member that can never answer leaves, and does not count for the consensus", function()
   p.play { m1 = member(2), m2 = { status = 401, error = "no key" } }
   local _, _, run = p.run(panel({ "m1", "m2" }).chief)

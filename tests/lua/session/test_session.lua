@@ -779,6 +779,56 @@ t.test("other providers get format and tools together", function()
   t.equal(#m.requests, 1)
 end)
 
+local unread = { status = 500, error = "The model produced output that does not match the expected peg-native format" }
+
+t.test("an answer that the server could not read is told to the model, and asked for again", function()
+  local m <close> = model.list { unread, unread, { calls = { call("look") } }, unread, unread, "done" }
+  local s, events = model.session(m, { tools = { simple("look", function() return "seen" end) } })
+  t.equal(assert(s:send "go").text, "done")
+  t.equal(#m.requests, 6, "none was asked again as it was")
+  for _, n in ipairs { 2, 3, 5, 6 } do
+    t.has(m.requests[n].last.text, "could not be read")
+    t.has(m.requests[n].last.text, "does not match the expected peg-native format\nAnswer again, in plain text, or by a call")
+  end
+  t.equal(#model.of(events, "warning"), 4)
+end)
+
+t.test("who cannot be read three times in a row is replaced, or has failed", function()
+  local m <close> = model.list { unread }
+  local err = t.fails("model", "peg-native", model.session(m):send "go")
+  t.equal(#m.requests, 3)
+  t.equal(err.gave_up, "attempts")
+  local n <close> = model.list { unread }
+  local other <close> = model.list { "I can" }
+  local reply = assert(hocket.run(hocket.agent { name = "a", model = { n.id, other.id } }, "go"))
+  t.equal(reply.text, "I can")
+  t.same({ #n.requests, #other.requests, reply.fallbacks[1].reason }, { 3, 1, "model" })
+end)
+
+t.test("one call by itself, and a last answer, ask again as they are", function()
+  local m <close> = model.list { unread, "well" }
+  local history = llm.history()
+  history:user "go"
+  t.equal(assert(llm.call(resolve(m.id), history, {})).text, "well")
+  local n <close> = model.list { { calls = { call("look") } }, unread, "well" }
+  local s = model.session(n, { max_turns = 2, tools = { simple("look", function() return "seen" end) } })
+  t.has(assert(s:send "go").text, "well")
+  t.lacks(n.requests[3].last.text, "could not be read")
+end)
+
+t.test("an end without an answer is asked about once more, and is an error in the server's words", function()
+  for _, case in ipairs { { "openai_chat", "tool_calls" }, { "openai_responses", "queued" } } do
+    local bodies = {
+      openai_chat = json.encode { choices = { { index = 0, message = { role = "assistant", content = "Let me" }, finish_reason = "tool_calls" } } },
+      openai_responses = json.encode { id = "r", object = "response", status = "queued", output = json.array {} },
+    }
+    local m <close> = model.raw(function(l, request) l:respond(request.id, 200, { ["content-type"] = "application/json" }, bodies[case[1]]) end,
+      { protocol = case[1] })
+    t.fails("provider", "without an answer (" .. case[2] .. ")", model.session(m, { stream = false }):send "go")
+    t.equal(m.count, 2)
+  end
+end)
+
 t.test("an agent's output: what does not fit is told in the turn that has the format", function()
   local m <close> = formatting()
   local dir <close> = t.dir()

@@ -158,6 +158,26 @@ static void test_broken_off(void **state)
     assert_string_equal(v.reason, "broken_off");
 }
 
+/* An end without an answer is asked about once more; an answer that could not be read as often as others. */
+static void test_no_answer(void **state)
+{
+    (void) state;
+    struct hocket_error e;
+    hocket__error(&e, HOCKET_EPROVIDER, "the provider ended without an answer (queued)");
+    e.retryable = true;
+    struct hocket__retry_case c = { .err = &e, .broken_off = true, .none = true, .left_ms = -1 };
+    assert_true(hocket__retry_decide(&hocket__retry_default, &c, NULL).again);
+    c.made = 1;
+    struct hocket__retry_verdict v = hocket__retry_decide(&hocket__retry_default, &c, NULL);
+    assert_false(v.again);
+    assert_string_equal(v.reason, "attempts");
+    e.status = HOCKET_EMODEL;
+    c.none = false;
+    v = hocket__retry_decide(&hocket__retry_default, &c, NULL);
+    assert_true(v.again);
+    assert_string_equal(v.reason, "malformed");
+}
+
 /* … or a rate limit: as a 429, it is not paid for. */
 static void test_limited_inside(void **state)
 {
@@ -269,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_servers_word),
         cmocka_unit_test(test_overloaded_as_first_event),
         cmocka_unit_test(test_broken_off),
+        cmocka_unit_test(test_no_answer),
         cmocka_unit_test(test_limited_inside),
         cmocka_unit_test(test_delay_bounds),
         cmocka_unit_test(test_asked_for),

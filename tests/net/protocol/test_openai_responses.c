@@ -226,7 +226,7 @@ static void test_ends(void **state)
     check_fails(PROTO, BEGIN TEXT(0, "a"), HOCKET_ETRUNCATED);
     check_fails(PROTO, BEGIN TEXT(0, "a") "data: [DONE]\n\n", HOCKET_ETRUNCATED);
     check_fails(PROTO, BEGIN DONE(0, FULL), HOCKET_ETRUNCATED);
-    check_fails(PROTO, "{\"status\":\"queued\",\"output\":[]}", HOCKET_EPROTOCOL);
+    check_fails(PROTO, "{\"status\":\"in_progress\",\"output\":[]}", HOCKET_EPROTOCOL);
     check_fails(PROTO, "{\"id\":\"x\"}", HOCKET_EPROTOCOL);
     check_fails(PROTO, "{\"status\":\"completed\",\"output\":[", HOCKET_ETRUNCATED);
 }

@@ -50,6 +50,18 @@ static void test_shapes(void **state)
         (struct want){ HOCKET_EHTTP, false, "t", "3280", "m" });
     check_error("http", 500, "{\"error\":\"out of \\u0022memory\\u0022\"}",
         (struct want){ HOCKET_EHTTP, true, "", "", "out of \"memory\"" });
+    /* what the model wrote, the server could not read (llama.cpp, now and before; Groq) */
+    check_error("http", 500,
+        "{\"error\":{\"code\":500,\"message\":\"The model produced output that does not match the "
+        "expected peg-native format\",\"type\":\"server_error\"}}",
+        (struct want){ HOCKET_EMODEL, true, "server_error", "500",
+            "The model produced output that does not match the expected peg-native format" });
+    check_error("http", 500, "{\"error\":{\"message\":\"Failed to parse input at pos 7: <x\"}}",
+        (struct want){ HOCKET_EMODEL, true, "", "", "Failed to parse input at pos 7: <x" });
+    check_error("http", 400,
+        "{\"error\":{\"message\":\"m\",\"code\":\"tool_use_failed\",\"failed_generation\":\"<f>\"}"
+        "}",
+        (struct want){ HOCKET_EMODEL, true, "", "tool_use_failed", "m" });
     check_error("http", 502, "<html>Bad Gateway</html>\n",
         (struct want){ HOCKET_EHTTP, true, "", "", "<html>Bad Gateway</html>" });
     check_error("http", 503, "", (struct want){ HOCKET_EHTTP, true, "", "", "" });

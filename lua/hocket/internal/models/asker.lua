@@ -71,13 +71,15 @@ end
 ---@field hold integer|false What the budgets have granted for the next call.
 ---@field goes_on boolean|"always" Whether further calls follow when the reply has tool calls; or whatever it has.
 ---@field deadline number|false
+---@field malformed "correct"|"replace"|false What becomes of an answer that its server could not read: whoever asks tells its model, or the next
+---model of the chain is asked; false: it is tried again as other failures are.
 ---@field attempts integer With the model that answered.
 ---@field answered_by hocket.Model|false
 ---@field fallbacks table[]|nil
 ---@field sent hocket.Request|nil What was sent last, where it was not `request` itself.
 ---@field observed hocket.Observed|nil The call that is under way, where its run has an observer.
 
-local Asker = { hold = false, deadline = false, answered_by = false, attempts = 0 }
+local Asker = { malformed = false, hold = false, deadline = false, answered_by = false, attempts = 0 }
 Asker.__index = Asker
 
 --- What is still held has not been used, and is given back.
@@ -98,6 +100,14 @@ function asker.new(emit, request)
   return setmetatable({
     request = request or false, emit = emit or emitter(), run = run or false, account = id or 0, goes_on = false,
   }, Asker)
+end
+
+--- How often a call that has failed so may be made again, as it is.
+---@param err hocket.Error
+---@param request hocket.Request
+---@return integer
+function Asker:retries(err, request)
+  return err.code == "model" and self.malformed and 0 or request.retries
 end
 
 --- Asks in the name of the running fiber from now on.

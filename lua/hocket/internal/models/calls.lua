@@ -109,7 +109,7 @@ local function call_with_retries(one, history, asker)
   local call, err, failed = attempt(asker, one, history, false)
   while not call do
     if not failed then return nil, err, false end
-    local delay, reason = failed:retry(made, asker.request.retries, left(asker))
+    local delay, reason = failed:retry(made, asker:retries(err, asker.request), left(asker))
     made = made + 1
     err.attempts = made
     if delay then
@@ -180,7 +180,8 @@ local function call_chain(chain, history, asker)
         return call
       end
     end
-    if acted or err.code == "replay" or err.resumes_at or is_over(asker) or not chain[i + 1] then
+    local stays = acted or err.code == "replay" or err.resumes_at or err.code == "model" and asker.malformed == "correct"
+    if stays or is_over(asker) or not chain[i + 1] then
       return nil, one and explain.failure(one, err) or err
     end
     local change = { from = name_of(entry), to = name_of(chain[i + 1]), reason = err.code, message = err.message }

@@ -56,7 +56,7 @@ local function wait(call, on_delta)
 end
 
 -- What became of a call that was started: as a table of data.
-local function outcome(call, how, request)
+local function outcome(call, asker, how, request)
   local began = fiber.now()
   local ok, came, err = pcall(wait, call, request.on_delta)
   if not ok then call:cancel() end -- by now, or since the listener of its text has raised
@@ -64,7 +64,7 @@ local function outcome(call, how, request)
   if not ok then return { counted = counted, raised = { pack.data(came) } } end
   if came then return { reply = call:pack(), counted = counted } end
   local left = how.left and math.max(how.left - (fiber.now() - began), 0)
-  local delay, reason = call:retry(how.made, request.retries, left)
+  local delay, reason = call:retry(how.made, asker:retries(err, request), left)
   if delay then call:settle(true) end
   return { err = pack.data(err), counted = counted, open = open, delay = delay, reason = reason }
 end
@@ -96,7 +96,7 @@ local function make(one, history, asker, how)
   local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout, how.again, true, 0,
     one.id and prices.priced(one.id), asker.observed and asker.observed:lines())
   if not call then return { err = pack.data(err), begun = false } end
-  local result = outcome(call, how, request)
+  local result = outcome(call, asker, how, request)
   if hold then hold:settle(result.counted) end
   return result, result.reply and call or nil
 end

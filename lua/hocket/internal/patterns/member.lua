@@ -71,6 +71,14 @@ function Member:open(bytes)
   self.left = bytes
 end
 
+-- Whoever was cut short has said something, and its conversation stands: it takes part in the next round. One that refused, or
+-- was stopped, has ended itself.
+local goes_on = { length = true, budget = true, loop = true }
+
+local function cut_words(err)
+  return ("%s[cut short: %s]"):format(err.partial and err.partial .. "\n" or "", err.message)
+end
+
 -- Its closing words count when it has said nothing else: what does not fit is cut, and says so.
 local function closing_words(self, text)
   if text:find "^%s*$" then return nil end
@@ -82,21 +90,25 @@ local function message(self, kind, text)
   return { from = self.def.name, kind = kind, text = text }
 end
 
---- Ends a round. Returns what it has said, or that it has failed.
+--- Ends a round.
 ---@param outcome {value?: hocket.Reply, err?: hocket.Error}
 ---@param messages {from: string, kind: string, text: string}[] Of those before it: its own are added.
+---@return boolean failed
 function Member:close(outcome, messages)
   local said = self.said
-  local closing = #said == 0 and outcome.value and closing_words(self, outcome.value.text)
+  local err = outcome.err
+  local cut = err and goes_on[err.reason]
+  local last = outcome.value and outcome.value.text or cut and cut_words(err)
+  local closing = #said == 0 and last and closing_words(self, last)
   if closing then messages[#messages + 1] = message(self, "message", closing) end
   for i = 1, #said do messages[#messages + 1] = message(self, "message", said[i]) end
-  if outcome.err then
-    local text = outcome.err.message
-    if outcome.err.partial then text = ("%s\nWhat it had so far: %s"):format(text, outcome.err.partial) end
-    messages[#messages + 1] = message(self, "failure", text)
-    self.memory, self.cursor, self.fresh, self.spec, self.step = {}, 0, true, nil, nil -- its conversation broke off: it is told all again
-    if outcome.err.no_retry then self.gone = outcome.err.message end
-  end
+  if not err or cut then return false end
+  local text = err.message
+  if err.partial then text = ("%s\nWhat it had so far: %s"):format(text, err.partial) end
+  messages[#messages + 1] = message(self, "failure", text)
+  self.memory, self.cursor, self.fresh, self.spec, self.step = {}, 0, true, nil, nil -- its conversation broke off: it is told all again
+  if err.no_retry then self.gone = err.message end
+  return true
 end
 
 return member

@@ -254,13 +254,13 @@ static int begin_response(struct hocket__reader *r, const struct event *e)
     return 0;
 }
 
-/* Of the event's name and the status in it the worse one counts; a status that tells of work under
- * way was not brought up to date. */
+/* Of the event's name and the status in it the worse one counts; one that tells of work under way was not
+ * brought up to date. "queued" is work that has not begun. */
 static void settle_status(struct response *res, const char *word)
 {
     const struct hocket__piece *s = &res->status;
     if (!s->set || hocket__piece_is(s, "completed") || hocket__piece_is(s, "in_progress")
-        || hocket__piece_is(s, "queued") || strcmp(word, "failed") == 0)
+        || strcmp(word, "failed") == 0)
         res->status = (struct hocket__piece){ hocket__cstr(word), false, true };
 }
 
@@ -454,7 +454,7 @@ int hocket__openai_responses_body(
         return 0;
     if (is_none)
         return hocket__error(err, HOCKET_EPROTOCOL, "the answer is no response");
-    if (hocket__piece_is(&res.status, "queued") || hocket__piece_is(&res.status, "in_progress"))
+    if (hocket__piece_is(&res.status, "in_progress"))
         return hocket__error(err, HOCKET_EPROTOCOL, "the response is not finished");
     return end_response(r, &res, "response", err);
 }
