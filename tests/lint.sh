@@ -1,6 +1,6 @@
 #!/bin/sh
 # ./dev lint: the format of the C sources, luacheck (.luacheckrc), clang-tidy's checks (.clang-tidy), the
-# layers, the titles of commits. Prints every complaint and the seconds of each part; the exit status is 1 when there is a complaint.
+# layers, the flags of structs, the titles of commits. Prints every complaint and the seconds of each part; the exit status is 1 when there is a complaint.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 failed=0
@@ -25,6 +25,7 @@ tidy() {
         git ls-files 'src/*.c' | xargs -P "$(nproc)" -n 8 clang-tidy -p build/dev --quiet
 }
 
+check flags sh tests/flags.sh .
 check titles sh tests/titles.sh .
 check format format
 check luacheck luacheck -q lua
