@@ -28,6 +28,7 @@
 #include "base/private.h"
 #include "base/str.h"
 #include "bind/runtime.h"
+#include "core/effect.h"
 
 #include <lua.h>
 
@@ -46,6 +47,15 @@ enum hocket__standing { HOCKET__IDLE, HOCKET__BUSY, HOCKET__ASKING, HOCKET__STAN
 enum hocket__away { HOCKET__AT_WORK, HOCKET__FOR_RUN, HOCKET__FOR_PEOPLE };
 
 struct hocket__work_clock;
+struct hocket__log_entry;
+
+/* The effect that a fiber of a kept run waits for (kept_effect.c). */
+struct hocket__effect {
+    enum hocket__effect_state state;
+    unsigned options;                        /* enum hocket__effect_option */
+    uint64_t intent;                         /* the number of the entry that says that it begins */
+    const struct hocket__log_entry *outcome; /* the entry of its end, while it is replayed */
+};
 
 struct hocket__fiber {
     struct hocket__runtime *rt;
@@ -99,20 +109,10 @@ struct hocket__fiber {
     bool idle;    /* that is a time to look again, and nothing more */
     bool for_program; /* it waits for what somebody outside of the program may bring */
     int64_t held_due; /* on the run's clock, of the wait that is under way; 0: none */
-    const struct hocket__log_entry *outcome; /* of the effect that it waits for, in a replay */
-    uint32_t effects;
-    uint64_t intent; /* of its effect: the number of the entry that says that it begins */
-    bool world;      /* its effect changes the world */
-    bool in_effect;
-    bool effect_begun; /* here: a fiber performs it */
-    bool effect_over;  /* its end is in the log, and the fiber has not gone on yet */
-    bool held;         /* its effect waits at the gate until it is released */
-    bool remembered;   /* its effect has its outcome from another run */
-    bool looks;        /* its effect is none that the run asked for, and is not counted */
-    bool shelters;     /* its effect is made also when it is cancelled */
-    bool again;        /* its effect was begun by a process that did not see the end */
-    bool outer;        /* it waits for something that is not the run's */
-    bool outer_woken;  /* which came while the run was replayed */
+    struct hocket__effect effect;
+    uint32_t effects; /* that it has asked for so far */
+    bool outer;       /* it waits for something that is not the run's */
+    bool outer_woken; /* which came while the run was replayed */
 };
 
 /* User values of a fiber's userdata. */
@@ -234,7 +234,6 @@ bool hocket__fibers_break(struct hocket__runtime *rt);
  * of no run, or of another, does to its fibers is from outside. */
 
 struct hocket__log;
-struct hocket__log_entry;
 struct hocket__log_sink;
 struct hocket__kept;
 

@@ -6,6 +6,21 @@
 
 #include "bind/util.h"
 
+static void happens(struct hocket__fiber *f, enum hocket__effect_event event)
+{
+    f->effect.state = hocket__effect_next(f->effect.state, event);
+}
+
+static bool is(const struct hocket__fiber *f, enum hocket__effect_option option)
+{
+    return f->effect.options & option;
+}
+
+static bool may_start(const struct hocket__fiber *f)
+{
+    return hocket__gate_is_open(&f->kept->gate, f->effect.intent, is(f, HOCKET__EFFECT_WORLD));
+}
+
 /* The name of an end whose outcome was another run's. */
 #define REMEMBERED "remembered"
 
@@ -80,11 +95,11 @@ static void on_ended(struct hocket__fiber *child, void *ud)
     struct hocket__log_entry e = {
         .kind = HOCKET__LOG_END, .path = f->path, .ord = f->effects, .value = outcome_of(child)
     };
-    if (f->remembered)
+    if (is(f, HOCKET__EFFECT_REMEMBERED))
         e.name = HOCKET__STR(REMEMBERED);
     if (!hocket__kept_put(f->kept, &e))
         hocket__kept_stepped(f->kept); /* it has failed, and ends */
-    f->effect_over = true;
+    happens(f, HOCKET__EFFECT_END);
     if (f->kept->draining && f->kept->hooks.rest)
         f->kept->hooks.rest(f->kept->hooks.rest_ud);
     wake_inside(f);
@@ -100,29 +115,29 @@ static void push_fiber(lua_State *L, const struct hocket__fiber *f)
 /* It was cancelled before it began: what makes it ends without having begun. */
 static bool is_off(const struct hocket__fiber *f)
 {
-    return f->cancelled && !f->shelters;
+    return f->cancelled && !is(f, HOCKET__EFFECT_SHELTERS);
 }
 
 /* The function is given whether the effect was begun before, by a process that did not see its end. */
 static void start(lua_State *L, struct hocket__fiber *f)
 {
-    if (!is_off(f) && !hocket__gate_is_open(&f->kept->gate, f->intent, f->world))
+    if (!is_off(f) && !may_start(f))
         luaL_error(L, "an effect starts when its intent is stored and the claim is confirmed, and "
                       "not before");
     hocket__need_stack(L, 8);
     push_fiber(L, f);
     lua_getiuservalue(L, -1, HOCKET__FIBER_EFFECT);
-    lua_pushboolean(L, f->again);
+    lua_pushboolean(L, is(f, HOCKET__EFFECT_AGAIN));
     hocket__fiber_guard(L, 1);
     struct hocket__fiber *child = hocket__fiber_spawn_outside(L, f->rt, 2, f);
-    if (f->shelters) {
+    if (is(f, HOCKET__EFFECT_SHELTERS)) {
         child->cancelled = false;
         child->sheltered = true;
     }
     child->on_done = on_ended;
     child->on_done_ud = f;
     child->away = f->away;
-    f->effect_begun = true;
+    happens(f, HOCKET__EFFECT_START);
     if (f->state == HOCKET__WAITING)
         hocket__work_clock_note(f, HOCKET__IDLE);
     lua_setiuservalue(L, -2, HOCKET__FIBER_EFFECT);
@@ -141,9 +156,9 @@ static struct hocket__fiber *child_of(lua_State *L, const struct hocket__fiber *
 
 static void forget_effect(lua_State *L, struct hocket__fiber *f)
 {
-    f->in_effect = f->effect_begun = f->effect_over = f->held = false;
-    f->remembered = f->looks = f->shelters = false;
-    f->outcome = NULL;
+    happens(f, HOCKET__EFFECT_FORGET);
+    f->effect.options = 0;
+    f->effect.outcome = NULL;
     push_fiber(L, f);
     lua_pushnil(L);
     lua_setiuservalue(L, -2, HOCKET__FIBER_EFFECT);
@@ -153,9 +168,9 @@ static void forget_effect(lua_State *L, struct hocket__fiber *f)
 /* Pushes what the effect came to, and whether it was remembered. */
 static int take(lua_State *L, struct hocket__fiber *f, const struct hocket__fiber *child)
 {
-    const struct hocket__log_entry *e = f->outcome;
-    bool remembered = e ? e->name.n > 0 : f->remembered;
-    f->kept->n_made += !f->looks;
+    const struct hocket__log_entry *e = f->effect.outcome;
+    bool remembered = e ? e->name.n > 0 : is(f, HOCKET__EFFECT_REMEMBERED);
+    f->kept->n_made += !is(f, HOCKET__EFFECT_LOOKS);
     f->kept->n_remembered += remembered;
     hocket__push_str(L, e ? e->value : outcome_of(child));
     if (e)
@@ -173,7 +188,7 @@ static int after(lua_State *L, int status, lua_KContext ctx)
     (void) status;
     (void) ctx;
     f->masked = false;
-    if (f->outcome || (child && child->state == HOCKET__DONE))
+    if (f->effect.outcome || (child && child->state == HOCKET__DONE))
         return take(L, f, child);
     if (!child && hocket__kept_forsaken(f->kept)) {
         forget_effect(L, f);
@@ -181,7 +196,8 @@ static int after(lua_State *L, int status, lua_KContext ctx)
         return 1;
     }
     f->masked = true;
-    return f->held ? hocket__await_program(L, -1, 0, after) : hocket__await_inside(L, -1, 0, after);
+    return f->effect.state == HOCKET__EFFECT_HELD ? hocket__await_program(L, -1, 0, after)
+                                                  : hocket__await_inside(L, -1, 0, after);
 }
 
 static int none(lua_State *L, int status, lua_KContext ctx)
@@ -205,24 +221,27 @@ static bool ask(lua_State *L, struct hocket__fiber *f)
 {
     struct hocket__kept *k = f->kept;
     struct hocket_error err;
-    int held = k->hooks.hold ? k->hooks.hold(k->hooks.hold_ud, f->id, f->intent, f->world) : 0;
+    bool world = is(f, HOCKET__EFFECT_WORLD);
+    int held = k->hooks.hold ? k->hooks.hold(k->hooks.hold_ud, f->id, f->effect.intent, world) : 0;
     if (held < 0) {
         hocket__error(&err, held, "%s", hocket_status_text(held));
         hocket__log_fail(k->log, &err);
         hocket__kept_check_log(L, k);
     }
-    f->held = held > 0;
-    if (f->held && f->state == HOCKET__WAITING) /* since before the run was live */
+    if (held == 0) {
+        hocket__gate_confirm(&k->gate, world ? f->effect.intent : 0);
+        return true;
+    }
+    happens(f, HOCKET__EFFECT_HOLD);
+    if (f->state == HOCKET__WAITING) /* since before the run was live */
         hocket__fiber_note_outside(f, true);
-    if (!f->held)
-        hocket__gate_confirm(&k->gate, f->world ? f->intent : 0);
-    return !f->held;
+    return false;
 }
 
 /* The way of every effect to its start. */
 static void enter(lua_State *L, struct hocket__fiber *f)
 {
-    if (is_off(f) || hocket__gate_is_open(&f->kept->gate, f->intent, f->world) || ask(L, f))
+    if (is_off(f) || may_start(f) || ask(L, f))
         start(L, f);
 }
 
@@ -237,7 +256,7 @@ void hocket__effect_enter(struct hocket__fiber *f)
 {
     lua_State *L = f->rt->L;
     struct hocket_error err;
-    if (!f->in_effect || f->outcome)
+    if (f->effect.state != HOCKET__EFFECT_ASKED)
         return;
     if (lua_checkstack(L, 2)) {
         lua_pushcfunction(L, enter_protected);
@@ -255,7 +274,7 @@ void hocket__effect_enter(struct hocket__fiber *f)
 /* One that waited at the gate goes on. */
 static void leave_gate(struct hocket__fiber *f)
 {
-    f->held = false;
+    happens(f, HOCKET__EFFECT_RELEASE);
     hocket__effect_enter(f);
     if (hocket__log_error(f->kept->log))
         hocket__kept_end(f->kept);
@@ -265,20 +284,21 @@ void hocket__kept_release(
     struct hocket__kept *k, uint64_t fiber, uint64_t intent, const struct hocket_error *err)
 {
     struct hocket__fiber *f = hocket__map_get(&k->rt->fibers, fiber);
-    if (k->over || !f || f->kept != k || !f->held || f->intent != intent)
+    if (k->over || !f || f->kept != k || f->effect.state != HOCKET__EFFECT_HELD
+        || f->effect.intent != intent)
         return;
     if (err) {
-        f->held = false;
+        happens(f, HOCKET__EFFECT_RELEASE);
         hocket__kept_fail(k, err);
         return;
     }
-    hocket__gate_confirm(&k->gate, f->world ? intent : 0);
+    hocket__gate_confirm(&k->gate, is(f, HOCKET__EFFECT_WORLD) ? intent : 0);
     leave_gate(f);
 }
 
 void hocket__effect_cancelled(struct hocket__fiber *f)
 {
-    if (f->held && !f->shelters)
+    if (f->effect.state == HOCKET__EFFECT_HELD && !is(f, HOCKET__EFFECT_SHELTERS))
         leave_gate(f);
 }
 
@@ -292,8 +312,10 @@ void hocket__kept_drain(struct hocket__kept *k)
 bool hocket__kept_is_at_work(const struct hocket__kept *k)
 {
     for (const struct hocket__list *l = k->fibers.next; k->live && l != &k->fibers; l = l->next) {
-        const struct hocket__fiber *f = hocket__kept_fiber((struct hocket__list *) l);
-        if (f->in_effect && !f->effect_over && !f->outcome)
+        enum hocket__effect_state state =
+            hocket__kept_fiber((struct hocket__list *) l)->effect.state;
+        if (state == HOCKET__EFFECT_ASKED || state == HOCKET__EFFECT_HELD
+            || state == HOCKET__EFFECT_BEGUN)
             return true;
     }
     return false;
@@ -313,13 +335,15 @@ static int give(lua_State *L)
 static void log_intent(lua_State *L, struct hocket__fiber *f, struct hocket__log_entry *e)
 {
     struct hocket__kept *k = f->kept;
-    f->again = hocket__log_replays(k->log);
-    if (f->again)
+    bool again = hocket__log_replays(k->log);
+    if (again)
         hocket__log_match(k->log, e, NULL);
     else
         hocket__kept_put(k, e);
     hocket__kept_check_log(L, k);
-    f->intent = hocket__log_last(k->log);
+    f->effect.intent = hocket__log_last(k->log);
+    f->effect.options = again ? HOCKET__EFFECT_AGAIN : 0;
+    f->effect.outcome = NULL;
 }
 
 /* effect(name, digest, fn, reads, before, looks, sheltered) -> text, remembered: calls fn(again) in a fiber that is not the run's, and gives
@@ -354,11 +378,10 @@ int hocket__kept_l_effect(lua_State *L)
     lua_pushvalue(L, 3);
     lua_setiuservalue(L, -2, HOCKET__FIBER_EFFECT);
     lua_pop(L, 1);
-    f->in_effect = true;
-    f->world = world;
-    f->remembered = remembered;
-    f->looks = looks;
-    f->shelters = shelters;
+    f->effect.options |=
+        (world ? HOCKET__EFFECT_WORLD : 0) | (remembered ? HOCKET__EFFECT_REMEMBERED : 0)
+        | (looks ? HOCKET__EFFECT_LOOKS : 0) | (shelters ? HOCKET__EFFECT_SHELTERS : 0);
+    happens(f, HOCKET__EFFECT_ASK);
     if (k->live)
         enter(L, f);
     return after(L, LUA_OK, 0);
@@ -366,9 +389,10 @@ int hocket__kept_l_effect(lua_State *L)
 
 bool hocket__effect_ended_again(struct hocket__fiber *f, const struct hocket__log_entry *e)
 {
-    if (!f || !f->in_effect || f->outcome || f->effects != e->ord)
+    if (!f || f->effect.state != HOCKET__EFFECT_ASKED || f->effects != e->ord)
         return false;
-    f->outcome = e;
+    happens(f, HOCKET__EFFECT_REPLAY);
+    f->effect.outcome = e;
     hocket__log_pass(f->kept->log);
     wake_inside(f);
     return true;
@@ -384,6 +408,7 @@ void hocket__kept_fail(struct hocket__kept *k, const struct hocket_error *err)
 
 void hocket__effect_forsake(struct hocket__fiber *f)
 {
-    if (f->in_effect && f->state == HOCKET__WAITING && hocket__list_empty(&f->children))
+    if (f->effect.state != HOCKET__EFFECT_NONE && f->state == HOCKET__WAITING
+        && hocket__list_empty(&f->children))
         wake_inside(f);
 }

@@ -233,7 +233,8 @@ static bool can_be_put_away(const struct hocket__fiber *f, struct waits *w)
     w->outside |= f->for_program || f->wall_due != 0;
     w->by_day |= f->wall_due != 0 && !f->for_program;
     w->limit |= set && f->limit_due != 0;
-    return (!set || f->wall_due != 0 || f->limit_due != 0) && !f->outer && !f->in_effect;
+    return (!set || f->wall_due != 0 || f->limit_due != 0) && !f->outer
+           && f->effect.state == HOCKET__EFFECT_NONE;
 }
 
 bool hocket__kept_is_settled(const struct hocket__kept *k)

@@ -208,7 +208,8 @@ static int l_comes(lua_State *L)
 static struct hocket__kept *maker_of(const struct hocket__runtime *rt)
 {
     const struct hocket__fiber *f = rt->running ? rt->running->parent : NULL;
-    return f && f->in_effect && f->kept && !f->kept->over ? f->kept : NULL;
+    return f && f->effect.state != HOCKET__EFFECT_NONE && f->kept && !f->kept->over ? f->kept
+                                                                                    : NULL;
 }
 
 /* lack(message, within): a run that somebody else may go on with, or whoever has set the key that is missing here, ends:

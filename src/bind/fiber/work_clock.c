@@ -128,8 +128,11 @@ enum hocket__standing hocket__work_clock_standing(const struct hocket__fiber *f,
 {
     if (f->service)
         return HOCKET__IDLE;
-    if (f->in_effect) /* else the fiber that performs it counts */
-        return f->effect_begun ? HOCKET__IDLE : HOCKET__BUSY;
+    enum hocket__effect_state effect = f->effect.state;
+    if (effect == HOCKET__EFFECT_BEGUN || effect == HOCKET__EFFECT_OVER)
+        return HOCKET__IDLE; /* the fiber that performs it counts */
+    if (effect != HOCKET__EFFECT_NONE)
+        return HOCKET__BUSY;
     if (f->away != HOCKET__AT_WORK)
         return f->away == HOCKET__FOR_PEOPLE ? HOCKET__ASKING : HOCKET__IDLE;
     if (f->limit_due != 0 || f->wall_due != 0)
