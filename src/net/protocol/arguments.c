@@ -5,6 +5,10 @@
  * what goes back is what the call was made with. */
 #include "net/protocol/blocks.h"
 
+/* A repetition is written with at most so many bytes where the arguments have one, or the other way round: escapes.
+ * So comparing costs by the piece, however many come. */
+#define LONGER 8
+
 static bool is_blank(struct hocket__str s)
 {
     while (s.n > 0 && memchr(" \t\r\n", s.p[0], 4))
@@ -80,4 +84,47 @@ bool hocket__arguments_fit(const struct hocket__piece *arguments, struct hocket_
     bool fits = object_of(arguments, &object, b);
     hocket__buf_deinit(&object);
     return fits;
+}
+
+bool hocket__arguments_reopen(const struct hocket__call *call, const struct hocket__piece *more)
+{
+    struct hocket__str old = hocket__buf_str(&call->arguments), text = more->inside;
+    if (old.n < 2 || text.n < 2 || (text.p[0] != '{' && text.p[0] != '\\'))
+        return false;
+    return old.p[old.n - 1] == '}' || (old.p[0] == '"' && old.p[old.n - 1] == '"');
+}
+
+static hocket_json *meant(struct hocket__str text, const struct hocket_allocator *a)
+{
+    struct hocket__buf out;
+    hocket_json *tree = NULL;
+    hocket__buf_init(&out, a, 0);
+    if (hocket__lenient_meant(text, &out) == 1 && out.data[0] == '{')
+        tree = hocket__tree_new(a, hocket__buf_str(&out), 0, NULL);
+    hocket__buf_deinit(&out);
+    return tree;
+}
+
+static bool same_object(
+    struct hocket__str a, struct hocket__str b, const struct hocket_allocator *m)
+{
+    hocket_json *one = meant(a, m), *other = one ? meant(b, m) : NULL;
+    bool same = one && other && hocket__tree_equal(one, other);
+    hocket_json_free(one);
+    hocket_json_free(other);
+    return same;
+}
+
+bool hocket__arguments_again(const struct hocket__call *call, const struct hocket__piece *more)
+{
+    struct hocket__str old = hocket__buf_str(&call->arguments);
+    struct hocket__buf text;
+    if (!hocket__arguments_reopen(call, more) || more->inside.n > LONGER * old.n
+        || old.n > LONGER * more->inside.n)
+        return false;
+    hocket__buf_init(&text, call->arguments.a, 0);
+    bool same = hocket__piece_add(more, &text) == 0
+                && same_object(old, hocket__buf_str(&text), call->arguments.a);
+    hocket__buf_deinit(&text);
+    return same;
 }

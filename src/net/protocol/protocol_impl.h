@@ -159,6 +159,13 @@ void hocket__arguments_write(struct hocket__buf *b, const struct hocket__piece *
 /* Whether the piece is such an object as it stands; memory comes from `b`, which says so when there is none. */
 bool hocket__arguments_fit(const struct hocket__piece *arguments, struct hocket__buf *b);
 
+/* Whether a further piece of a call's arguments begins a value anew behind one that looks finished: nothing of JSON
+ * goes on so. A first look, made for each piece. */
+bool hocket__arguments_reopen(const struct hocket__call *call, const struct hocket__piece *more);
+/* Whether the piece says once more what the arguments of the call are already, perhaps written in another way, or
+ * encoded twice. When memory is out: false. */
+bool hocket__arguments_again(const struct hocket__call *call, const struct hocket__piece *more);
+
 /* One tool of q->tools. */
 struct hocket__tool_spec {
     struct hocket__piece name, description;

@@ -41,6 +41,13 @@ static inline const char *read_inside(const char *p, const char *end, struct hoc
     return p < end ? p : NULL;
 }
 
+/* A text that may be no more of what it would be appended to is read as any other event. */
+static bool is_more(const struct hocket__reader *r, const struct hocket__piece *p)
+{
+    return r->twin.kind != HOCKET__DELTA_CALL
+           || !hocket__arguments_reopen(&r->reply->calls[r->twin.call], p);
+}
+
 static void append(struct hocket__reader *r, const struct hocket__piece *p)
 {
     if (r->twin.kind == HOCKET__DELTA_CALL)
@@ -96,7 +103,7 @@ size_t hocket__twin_take_frames(struct hocket__reader *r, const char *p, size_t 
     while (r->twin.head > 0 && at < n) {
         struct hocket__piece piece = { 0 };
         size_t taken = compare(&r->twin, hocket__str(p + at, n - at), 0, 0, &piece);
-        if (taken == 0)
+        if (taken == 0 || !is_more(r, &piece))
             break;
         append(r, &piece);
         at += taken;
@@ -110,7 +117,7 @@ bool hocket__twin_take(struct hocket__reader *r, struct hocket__str data)
     const struct hocket__twin *t = &r->twin;
     struct hocket__piece piece = { 0 };
     size_t taken = compare(t, data, t->head, t->foot, &piece);
-    if (taken == 0 || taken < data.n)
+    if (taken == 0 || taken < data.n || !is_more(r, &piece))
         return false;
     append(r, &piece);
     if (t->head == 0 && r->frame.n > 0)

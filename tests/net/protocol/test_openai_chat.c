@@ -418,6 +418,61 @@ static void test_call_same_index_and_id(void **state)
         "\"arguments\":{\"x\":2},\"arguments_raw\":\"{\\\"x\\\":2}\"}]");
 }
 
+/* Gateways send a finished call once more, in one piece. */
+static void test_call_again(void **state)
+{
+#define SEAT(more) "{\"index\":0," more "\"function\":{"
+#define FIRST                                                                                      \
+    CALLS(SEAT("\"id\":\"k\",") "\"name\":\"f\",\"arguments\":\"{\\\"seat\\\"\"}}")                \
+    CALLS(SEAT("") "\"arguments\":\": 4}\"}}")
+#define ENCODED                 "\"\\\"{\\\\\\\"seat\\\\\\\": 4}\\\"\""
+#define AGAIN(more, name, text) CALLS(SEAT(more) name "\"arguments\":" text "}}")
+    static const char want[] =
+        "\"tool_calls\":[{\"id\":\"k\",\"name\":\"f\",\"arguments\":{\"seat\": 4},"
+        "\"arguments_raw\":\"{\\\"seat\\\": 4}\"}]";
+    static const char *const forms[] = {
+        AGAIN("\"id\":\"k\",", "\"name\":\"f\",", "\"{\\\"seat\\\": 4}\""),
+        AGAIN("\"id\":\"k\",", "\"name\":\"f\",", "\"{\\\"seat\\\":4}\""),
+        AGAIN("\"id\":\"k\",", "", "\"{\\\"seat\\\": 4}\""),
+        AGAIN("", "\"name\":\"f\",", "\"{\\\"seat\\\": 4}\""),
+        AGAIN("", "", "\"{\\\"seat\\\": 4}\""),
+        AGAIN("", "", ENCODED),
+        AGAIN("\"id\":\"k\",", "\"name\":\"f\",", ENCODED),
+        AGAIN("\"id\":\"k\",", "\"name\":\"f\",", "{\"seat\":4}"),
+        AGAIN("", "", "\"{\\\"seat\\\": 4}\"") AGAIN("", "", "\"{\\\"seat\\\": 4}\""),
+    };
+    char text[4096];
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        snprintf(text, sizeof(text), "%s%s%s", FIRST, forms[i], FINISH("tool_calls") DONE);
+        check_answer(PROTO, text, want);
+    }
+    /* the other way round: first encoded, then plain */
+    check_answer(PROTO,
+        AGAIN("\"id\":\"k\",", "\"name\":\"f\",", ENCODED)
+            AGAIN("\"id\":\"k\",", "\"name\":\"f\",", "\"{\\\"seat\\\": 4}\"") FINISH("tool_calls"),
+        "[{\"id\":\"k\",\"name\":\"f\",\"arguments\":");
+    /* others are calls of their own, and what goes on behind an object goes on */
+    check_answer(PROTO,
+        FIRST AGAIN("\"id\":\"k\",", "\"name\":\"f\",", "\"{\\\"seat\\\": 5}\"")
+            FINISH("tool_calls"),
+        "\"arguments\":{\"seat\": 5}");
+    check_answer(PROTO,
+        FIRST AGAIN("\"id\":\"l\",", "\"name\":\"f\",", "\"{\\\"seat\\\": 4}\"")
+            FINISH("tool_calls"),
+        "{\"id\":\"l\",\"name\":\"f\",\"arguments\":{\"seat\": 4}");
+    check_answer(PROTO,
+        CALLS(SEAT("\"id\":\"k\",") "\"name\":\"f\",\"arguments\":\"{\\\"a\\\":[{}\"}}")
+            CALLS(SEAT("") "\"arguments\":\",{}\"}}") CALLS(SEAT("") "\"arguments\":\"]}\"}}")
+                FINISH("tool_calls"),
+        "\"arguments\":{\"a\":[{},{}]}");
+    /* in a whole answer, where the id is the same */
+    check_answer(PROTO,
+        "{\"choices\":[{\"message\":{\"tool_calls\":[{\"id\":\"k\",\"function\":{\"name\":\"f\","
+        "\"arguments\":\"{\\\"seat\\\": 4}\"}},{\"id\":\"k\",\"function\":{\"name\":\"f\","
+        "\"arguments\":\"{\\\"seat\\\":4}\"}}]},\"finish_reason\":\"tool_calls\"}]}",
+        want);
+}
+
 static void test_call_index_from_one(void **state)
 {
     check_answer(PROTO,
@@ -845,6 +900,7 @@ int main(void)
         cmocka_unit_test(test_call_index_missing),
         cmocka_unit_test(test_call_index_always_zero),
         cmocka_unit_test(test_call_same_index_and_id),
+        cmocka_unit_test(test_call_again),
         cmocka_unit_test(test_call_index_from_one),
         cmocka_unit_test(test_call_repeated_texts),
         cmocka_unit_test(test_call_arguments),

@@ -196,6 +196,8 @@ static void test_calls(void **state)
     check_answer(PROTO, DONE(3, FULL) END(""), want);
     check_answer(PROTO, END(FULL), want);
     check_answer(PROTO, ARGS(3, "{\\\"a\\\":1}") DONE(3, FULL) END(""), want);
+    /* finished twice */
+    check_answer(PROTO, DONE(3, FULL) DONE(3, FULL) END(""), want);
     /* two at once, finished in the other order */
     check_answer(PROTO,
         ADDED(0, CALL("a", "")) ADDED(1, CALL("b", "")) ARGS(1, "{}") ARGS(0, "{}")

@@ -6,7 +6,9 @@
  *                    after complete arguments another name or further ones: then it begins a call
  *   no index, an id  the call with that id (same exception), else a new one
  *   neither          with a name a new call, without one the latest
- */
+ *
+ * What says once more what the call is already belongs to none: gateways send a finished call again, in one piece.
+ * Calls that nothing but their place tells apart (a name, no id) are as many as they are. */
 #include "net/protocol/openai_chat/openai_chat.h"
 
 #include "net/protocol/twin.h"
@@ -89,6 +91,32 @@ static bool begins_new(const struct hocket__chat_call *c, const struct hocket__c
     return has_name && (other_name || opens_object(c)) && is_complete(old);
 }
 
+static struct hocket__piece arguments_of(const struct hocket__chat_call *c)
+{
+    return c->object.n > 0 ? (struct hocket__piece){ c->object, false, true } : c->arguments;
+}
+
+static bool repeats(const struct hocket__chat_call *c, const struct hocket__call *old)
+{
+    bool has_name = c->name.inside.n > 0, has_id = c->id.inside.n > 0;
+    struct hocket__piece arguments = arguments_of(c);
+    if ((has_name && (old->id.len == 0 || !same(&c->name, &old->name)))
+        || (has_id && !same(&c->id, &old->id)))
+        return false;
+    return arguments.set && hocket__arguments_again(old, &arguments);
+}
+
+/* In a whole answer each is a call of its own, but for what has the id of another one. */
+static bool stands_already(const struct hocket__reply *reply, const struct hocket__chat_call *c)
+{
+    for (size_t i = 0; c->id.inside.n > 0 && i < reply->n_calls; i++)
+        if (reply->calls[i].index == c->index && repeats(c, &reply->calls[i]))
+            return true;
+    return false;
+}
+
+#define NOWHERE ((size_t) -1)
+
 static size_t find(const struct hocket__reply *reply, const struct hocket__chat_call *c)
 {
     size_t n = reply->n_calls;
@@ -98,7 +126,7 @@ static size_t find(const struct hocket__reply *reply, const struct hocket__chat_
                      : c->id.inside.n > 0 ? same(&c->id, &old->id)
                                           : c->name.inside.n == 0;
         if (match)
-            return begins_new(c, old) ? n : i;
+            return repeats(c, old) ? NOWHERE : begins_new(c, old) ? n : i;
     }
     return n;
 }
@@ -118,13 +146,10 @@ static void fill(struct hocket__reader *r, size_t pos, const struct hocket__chat
     call->free_form |= c->free_form;
     if (c->extra.n > 0)
         hocket__reply_set(&call->extra, c->extra);
-    if (c->arguments.set) {
-        call->has_raw = true;
-        hocket__reader_arguments(r, pos, &c->arguments);
-    } else if (c->object.n > 0) {
-        struct hocket__piece text = { c->object, false, true };
-        hocket__reader_arguments(r, pos, &text);
-    }
+    struct hocket__piece arguments = arguments_of(c);
+    call->has_raw |= c->arguments.set;
+    if (arguments.set)
+        hocket__reader_arguments(r, pos, &arguments);
 }
 
 /* r->slot: the index of the last call that there was no room for. What goes on with it is nobody's,
@@ -139,9 +164,13 @@ static bool goes_on_nowhere(const struct hocket__reader *r, const struct hocket_
 int hocket__chat_call_add(struct hocket__reader *r, const struct hocket__chat_call *c, bool whole,
     struct hocket_error *err)
 {
-    if (goes_on_nowhere(r, c))
+    if (goes_on_nowhere(r, c) || (whole && stands_already(r->reply, c)))
         return 0;
     size_t pos = whole ? r->reply->n_calls : find(r->reply, c);
+    if (pos == NOWHERE) {
+        hocket__twin_unlike(r);
+        return 0;
+    }
     if (pos == r->reply->n_calls) {
         struct hocket__call *call;
         int status = hocket__reader_call(r, &call, err);

@@ -212,12 +212,21 @@ static void add_finished(struct hocket__reader *r, const struct hocket__item *it
     report(r, HOCKET__DELTA_REASONING, &reply->reasoning, reasoning);
 }
 
+/* r->slot: the index of the item that was finished last. */
+static bool is_again(const struct hocket__reader *r, const struct event *e, struct hocket__str raw)
+{
+    const struct hocket__buf *b = &r->state;
+    return e->index >= 0 && r->slot == e->index && b->len > raw.n
+           && memcmp(b->data + b->len - raw.n, raw.p, raw.n) == 0;
+}
+
 /* Finished items are kept (r->state), in case the end of the stream leaves them out. */
 static int end_item(struct hocket__reader *r, const struct event *e, struct hocket_error *err)
 {
     struct hocket__item item;
-    if (!open_item(e, &item))
+    if (!open_item(e, &item) || is_again(r, e, item.raw))
         return 0;
+    r->slot = e->index;
     hocket__buf_addc(&r->state, r->state.len > 0 ? ',' : '[');
     hocket__buf_addstr(&r->state, item.raw);
     if (is_call(&item)) {
