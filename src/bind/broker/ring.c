@@ -18,7 +18,7 @@
 static const struct hocket__fiber *joined_by(
     const struct hocket__runtime *rt, const struct hocket__fiber *f)
 {
-    if (f->awaited)
+    if (f->traits & HOCKET__AWAITED)
         return f->parent;
     for (size_t i = 0; i < f->n_watchers; i++) {
         const struct hocket__fiber *w = hocket__map_get(&rt->fibers, f->watchers[i]);

@@ -253,7 +253,7 @@ void hocket__job_drop(lua_State *L, int at, struct hocket__lua_broker *b, uint64
     hocket__broker_cancel(b->broker, id, hocket__broker_now(b), &err);
     struct hocket__lua_job *j = hocket__job_find(b, id);
     struct hocket__fiber *f = j ? hocket__job_fiber(j) : NULL;
-    if (f && f->started && f->state < HOCKET__CLOSING)
+    if (f && f->course != HOCKET__UNBEGUN && f->state < HOCKET__CLOSING)
         j->dropped = true;
     else
         hocket__broker_forget(b->broker, id, &err);

@@ -219,7 +219,7 @@ static int after_wait(lua_State *L, int status, lua_KContext at)
 {
     struct hocket__job_wait *w = lua_touserdata(L, (int) at);
     if (hocket__broker_is_waiting(w->b->broker, w->token)) {
-        if (!hocket__fiber_current(L)->timed_out)
+        if (!hocket__timed_out(L))
             return await_jobs(L, w, at);
         hocket__broker_wait_cancel(w->b->broker, w->token);
         w->timed_out = true;

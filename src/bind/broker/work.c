@@ -85,7 +85,7 @@ static void on_attempt_over(struct hocket__fiber *f, void *ud)
     struct hocket_error err = { .status = HOCKET_ENOMEM };
     if (j->ended || j->forgotten || j->fiber != f->id || !j->home->broker->broker)
         return;
-    if (f->failed && f->nresults > 0)
+    if (hocket__fiber_has_failed(f) && f->nresults > 0)
         hocket__to_error(f->co, -1, &err);
     else if (f->cancelled)
         err.status = HOCKET_ECANCELLED;

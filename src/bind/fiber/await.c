@@ -51,7 +51,7 @@ void hocket__fiber_wake(struct hocket__runtime *rt, uint64_t id)
 
 void hocket__fiber_expire(struct hocket__fiber *f)
 {
-    f->timed_out = true;
+    f->wait_end = HOCKET__TIMED_OUT;
     hocket__fiber_ready(f);
 }
 
@@ -72,7 +72,7 @@ void hocket__fiber_on_timeout(struct hocket__deadline *d)
 {
     struct hocket__fiber *f = hocket__container_of(d, struct hocket__fiber, deadline);
     int64_t left = f->wall_due ? hocket__fiber_look_in(f->wall_due) : 0;
-    if (left == 0 && f->for_program && f->kept && hocket__kept_is_deaf(f->kept))
+    if (left == 0 && hocket__fiber_waits_on_program(f) && f->kept && hocket__kept_is_deaf(f->kept))
         left = HEARD_IN_MS;
     if (left > 0) {
         hocket__deadline_set(&f->rt->deadlines, d, hocket__deadlines_now() + (uint64_t) left);
@@ -89,7 +89,7 @@ void hocket__fiber_on_timeout(struct hocket__deadline *d)
 static void raise_stuck(lua_State *L, struct hocket__fiber *f)
 {
     struct hocket_error e;
-    f->stuck = false;
+    f->wait_end = HOCKET__WOKEN;
     hocket__error(&e, HOCKET_ESTATE,
         "nothing is under way any more that could end this wait: what it waits for waits itself, "
         "or "
@@ -104,7 +104,7 @@ static int resumed(lua_State *L, int status, lua_KContext ctx)
     struct hocket__fiber *f = hocket__fiber_current(L);
     if (f->cancelled && !f->masked)
         raise_cancelled(L);
-    if (f->stuck)
+    if (f->wait_end == HOCKET__STUCK)
         raise_stuck(L, f);
     return f->k(L, status, ctx);
 }
@@ -120,22 +120,29 @@ static void set_time(struct hocket__fiber *f, int64_t timeout_ms, int64_t limit_
         hocket__work_clock_limit(f, limit_due);
 }
 
-static int await(lua_State *L, int64_t timeout_ms, int64_t limit_due, bool outside,
-    void (*unwait)(void *ud), void *ud, lua_KContext ctx, lua_KFunction k)
+/* Whether the wait can end from outside, also where a service waits. */
+static bool is_from_outside(enum hocket__waits_on on)
+{
+    return on >= HOCKET__ON_THREAD;
+}
+
+static int await(lua_State *L, int64_t timeout_ms, int64_t limit_due, void (*unwait)(void *ud),
+    void *ud, lua_KContext ctx, lua_KFunction k)
 {
     struct hocket__fiber *f = hocket__fiber_current(L);
-    f->timed_out = f->stuck = false;
+    f->wait_end = HOCKET__WOKEN;
     f->until_ms = timeout_ms < 0 ? 0 : (int64_t) hocket__deadlines_now() + timeout_ms;
     if (f->cancelled && !f->masked) {
         /* What is waited for has been started already: it is stopped as a cancel would have. */
         if (unwait)
             unwait(ud);
-        if (++f->cancel_raises <= MAX_CANCEL_RAISES || f->unwinding)
+        if (++f->cancel_raises <= MAX_CANCEL_RAISES || f->state == HOCKET__UNWINDING
+            || !lua_isyieldable(L))
             raise_cancelled(L);
-        f->given_up = true;
+        f->course = HOCKET__GIVEN_UP;
         return lua_yield(L, 0);
     }
-    if (f->unwinding)
+    if (f->state == HOCKET__UNWINDING)
         return luaL_error(L, "cannot wait here: an error has ended this fiber");
     if (!lua_isyieldable(L))
         return luaL_error(L, "cannot wait here: a C function (table.sort, string.gsub, require, "
@@ -151,26 +158,25 @@ static int await(lua_State *L, int64_t timeout_ms, int64_t limit_due, bool outsi
     f->unwait = unwait;
     f->unwait_ud = ud;
     f->k = k;
-    hocket__fiber_note_outside(
-        f, outside || (!f->service && (unwait || timeout_ms >= 0 || limit_due != 0)));
+    hocket__fiber_note_outside(f,
+        is_from_outside(f->waits_on)
+            || (!(f->traits & HOCKET__SERVICE) && (unwait || timeout_ms >= 0 || limit_due != 0)));
     hocket__work_clock_note(f, hocket__work_clock_standing(f, timeout_ms));
     return lua_yieldk(L, 0, ctx, resumed);
 }
 
-static void begin_wait(lua_State *L, bool outer, bool for_program, int64_t wall_due)
+static void begin_wait(lua_State *L, enum hocket__waits_on on, int64_t wall_due)
 {
     struct hocket__fiber *f = hocket__fiber_current(L);
-    f->outer = outer;
-    f->for_program = for_program;
+    f->waits_on = on;
     f->wall_due = wall_due;
-    f->idle = false;
 }
 
 int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), void *ud,
     lua_KContext ctx, lua_KFunction k)
 {
-    begin_wait(L, unwait != NULL, false, 0);
-    return await(L, timeout_ms, 0, false, unwait, ud, ctx, k);
+    begin_wait(L, unwait ? HOCKET__ON_OPERATION : HOCKET__ON_FIBERS, 0);
+    return await(L, timeout_ms, 0, unwait, ud, ctx, k);
 }
 
 int hocket__await_rest(
@@ -178,45 +184,44 @@ int hocket__await_rest(
 {
     const struct hocket__fiber *f = hocket__fiber_current(L);
     int64_t left = f->until_ms - (int64_t) hocket__deadlines_now();
-    return await(L, f->until_ms == 0 ? -1 : left > 0 ? left : 0, 0, false, unwait, ud, ctx, k);
+    return await(L, f->until_ms == 0 ? -1 : left > 0 ? left : 0, 0, unwait, ud, ctx, k);
 }
 
 int hocket__await_outside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k)
 {
-    begin_wait(L, true, false, 0);
-    return await(L, timeout_ms, 0, true, NULL, NULL, ctx, k);
+    begin_wait(L, HOCKET__ON_THREAD, 0);
+    return await(L, timeout_ms, 0, NULL, NULL, ctx, k);
 }
 
 int hocket__await_program(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k)
 {
-    begin_wait(L, false, true, 0);
-    return await(L, timeout_ms, 0, true, NULL, NULL, ctx, k);
+    begin_wait(L, HOCKET__ON_PROGRAM, 0);
+    return await(L, timeout_ms, 0, NULL, NULL, ctx, k);
 }
 
 int hocket__await_program_until(
     lua_State *L, int64_t due_ms, bool idle, lua_KContext ctx, lua_KFunction k)
 {
-    begin_wait(L, false, true, due_ms);
-    hocket__fiber_current(L)->idle = idle;
-    return await(L, hocket__fiber_look_in(due_ms), 0, true, NULL, NULL, ctx, k);
+    begin_wait(L, idle ? HOCKET__ON_LOOK : HOCKET__ON_PROGRAM, due_ms);
+    return await(L, hocket__fiber_look_in(due_ms), 0, NULL, NULL, ctx, k);
 }
 
 int hocket__await_wall(lua_State *L, int64_t due_ms, lua_KContext ctx, lua_KFunction k)
 {
-    begin_wait(L, false, false, due_ms);
-    return await(L, hocket__fiber_look_in(due_ms), 0, true, NULL, NULL, ctx, k);
+    begin_wait(L, HOCKET__ON_DAY, due_ms);
+    return await(L, hocket__fiber_look_in(due_ms), 0, NULL, NULL, ctx, k);
 }
 
 int hocket__await_inside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k)
 {
-    begin_wait(L, false, false, 0);
-    return await(L, timeout_ms, 0, false, NULL, NULL, ctx, k);
+    begin_wait(L, HOCKET__ON_FIBERS, 0);
+    return await(L, timeout_ms, 0, NULL, NULL, ctx, k);
 }
 
 int hocket__await_limit(lua_State *L, int64_t due_ms, lua_KContext ctx, lua_KFunction k)
 {
-    begin_wait(L, false, false, 0);
-    return await(L, -1, due_ms, false, NULL, NULL, ctx, k);
+    begin_wait(L, HOCKET__ON_FIBERS, 0);
+    return await(L, -1, due_ms, NULL, NULL, ctx, k);
 }
 
 bool hocket__has_to_pause(const struct hocket__runtime *rt)
@@ -229,7 +234,8 @@ int hocket__rest(lua_State *L, const struct hocket__runtime *rt)
 {
     bool over = uv_hrtime() >= rt->turn_end_ns;
     struct hocket__fiber *f = over || rt->kept ? hocket__fiber_here(L) : NULL;
-    if (!f || f->unwinding || !lua_isyieldable(L) || (f->kept && !hocket__kept_rests(f, over)))
+    if (!f || f->state == HOCKET__UNWINDING || !lua_isyieldable(L)
+        || (f->kept && !hocket__kept_rests(f, over)))
         return 0;
     return lua_yield(L, 0);
 }
@@ -259,13 +265,14 @@ static void run(struct hocket__fiber *f)
     struct hocket__fiber *outer = rt->running;
     int nresults = 0, nargs = f->nargs;
     rt->steps++;
-    if (f->cancelled && !f->started) { /* never ran: nothing to unwind */
+    bool first = f->course == HOCKET__UNBEGUN;
+    if (f->cancelled && first) { /* never ran: nothing to unwind */
         lua_settop(f->co, 0);
         hocket__fiber_ended(f, LUA_OK, 0);
         return;
     }
-    bool first = !f->started;
-    f->started = true;
+    if (first)
+        f->course = HOCKET__BEGUN;
     f->state = HOCKET__RUNNING;
     f->nargs = 0;
     rt->running = f;
@@ -277,7 +284,7 @@ static void run(struct hocket__fiber *f)
         rt->breaking = false;
         lua_sethook(f->co, NULL, 0, 0);
     }
-    if (status == LUA_YIELD && f->given_up) {
+    if (status == LUA_YIELD && f->course == HOCKET__GIVEN_UP) {
         lua_pushliteral(f->co, "cancelled");
         hocket__fiber_ended(f, LUA_ERRRUN, 0);
     } else if (status == LUA_YIELD) {

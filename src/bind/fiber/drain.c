@@ -67,7 +67,7 @@ static void tell_stuck(struct hocket__fiber *f)
 
 void hocket__fiber_raise_stuck(struct hocket__fiber *f)
 {
-    f->stuck = true;
+    f->wait_end = HOCKET__STUCK;
     if (++f->stuck_raises > MAX_STUCK_RAISES)
         hocket__fiber_cancel(f);
     else
@@ -88,13 +88,13 @@ void hocket__fiber_serve(struct hocket__fiber *f)
 {
     hocket__fiber_note_outside(f, false);
     f->rt->n_roots -= hocket__fiber_is_root(f);
-    f->service = true;
+    f->traits |= HOCKET__SERVICE;
 }
 
 void hocket__fiber_help(struct hocket__fiber *f)
 {
     f->rt->n_roots -= hocket__fiber_is_root(f);
-    f->helper = true;
+    f->traits |= HOCKET__HELPER;
 }
 
 /* Nothing is ready. Where nothing is on its way either nothing may wake the loop but what somebody

@@ -20,7 +20,7 @@ static void cancel_children(struct hocket__fiber *f)
 {
     for (struct hocket__list *l = f->children.next; l != &f->children; l = l->next) {
         struct hocket__fiber *child = hocket__container_of(l, struct hocket__fiber, sibling);
-        if (!child->sheltered)
+        if (!(child->traits & HOCKET__SHELTERED))
             hocket__fiber_cancel(child);
     }
 }
@@ -174,7 +174,7 @@ static int guarded(lua_State *L, int status, lua_KContext ctx)
     (void) ctx;
     if (status == LUA_OK || status == LUA_YIELD)
         return lua_gettop(L) - 1;
-    hocket__fiber_current(L)->failed = true;
+    hocket__fiber_current(L)->course = HOCKET__RAISED;
     return 1;
 }
 
@@ -218,8 +218,7 @@ static void report(struct hocket__fiber *f)
 static void unwind(struct hocket__fiber *f)
 {
     struct hocket__fiber *outer = f->rt->running;
-    f->state = HOCKET__RUNNING;
-    f->unwinding = true;
+    f->state = HOCKET__UNWINDING;
     f->rt->running = f;
     close_coroutine(f->co, f->rt->L);
     f->rt->running = outer;
@@ -229,15 +228,17 @@ void hocket__fiber_ended(struct hocket__fiber *f, int status, int nresults)
 {
     f->nresults = nresults;
     if (status != LUA_OK) { /* without a guard around its function, or given up */
-        f->failed = true;
+        if (f->course != HOCKET__GIVEN_UP)
+            f->course = HOCKET__RAISED;
         note_traceback(f, f->rt->L);
         unwind(f);
         f->nresults = lua_gettop(f->co) > 0 ? 1 : 0;
     }
-    if (f->failed)
+    bool failed = hocket__fiber_has_failed(f);
+    if (failed)
         report(f);
     f->state = HOCKET__CLOSING;
-    if (f->failed && f->parent) /* which may count on being told by it, and never is */
+    if (failed && f->parent) /* which may count on being told by it, and never is */
         hocket__fiber_wake(f->rt, f->parent->id);
     cancel_children(f);
     hocket__work_clock_note(f, HOCKET__IDLE);

@@ -132,7 +132,7 @@ static struct hocket__fiber *spawn(
     if (parent) {
         hocket__list_add(&parent->children, &f->sibling);
         f->cancelled = parent->cancelled;
-        f->service = parent->service;
+        f->traits = parent->traits & HOCKET__SERVICE;
         f->patience_ms = parent->patience_ms;
         if (parent == rt->running)
             f->away = parent->away;

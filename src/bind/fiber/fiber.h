@@ -36,8 +36,41 @@ enum hocket__fiber_state {
     HOCKET__READY,
     HOCKET__RUNNING,
     HOCKET__WAITING,
+    HOCKET__UNWINDING, /* an error has ended it: its close handlers run and cannot wait */
     HOCKET__CLOSING,
     HOCKET__DONE
+};
+
+/* How far its function has come. */
+enum hocket__fiber_course {
+    HOCKET__UNBEGUN,
+    HOCKET__BEGUN,    /* and, once it is closing, has returned */
+    HOCKET__RAISED,   /* the error is on top of co's stack */
+    HOCKET__GIVEN_UP, /* the same; it caught "cancelled" too often, and is closed where it waited */
+};
+
+/* What it is to others. A set of bits. */
+enum hocket__fiber_trait {
+    HOCKET__SHELTERED = 1, /* a cancel of its parent does not reach it */
+    HOCKET__AWAITED = 2,   /* its parent goes on only when it has ended, whatever else there is */
+    HOCKET__SERVICE = 4,   /* what it waits for keeps nobody going but those that ask it */
+    HOCKET__HELPER = 8     /* it does what others are waiting for, and nothing of its own */
+};
+
+/* What can end the wait of a fiber, beside its time and a cancel. */
+enum hocket__waits_on {
+    HOCKET__ON_FIBERS,    /* of its run */
+    HOCKET__ON_OPERATION, /* which is not the run's, and is stopped when the wait is cancelled */
+    HOCKET__ON_THREAD,    /* which is not the run's either, and is sure to end */
+    HOCKET__ON_PROGRAM,   /* somebody outside of the program */
+    HOCKET__ON_LOOK,      /* the same, and its time is one to look again: nothing more */
+    HOCKET__ON_DAY        /* a time of day */
+};
+
+enum hocket__wait_end {
+    HOCKET__WOKEN,
+    HOCKET__TIMED_OUT,
+    HOCKET__STUCK /* nothing can end it: it is to hear so */
 };
 
 /* What a fiber is to the clock of its run's work (work_clock.h). */
@@ -64,20 +97,15 @@ struct hocket__fiber {
     struct hocket__fiber *parent;
     struct hocket__list ready, sibling, children;
     enum hocket__fiber_state state;
-    bool cancelled; /* sticky */
-    bool failed;    /* ended by an error, which is on top of co's stack */
-    bool woken;     /* a wake came while it did not wait */
-    bool timed_out; /* how the last wait ended */
-    bool started;
-    bool given_up;  /* it caught "cancelled" too often */
-    bool awaited;   /* its parent goes on only when it has ended, whatever else there is */
-    bool sheltered; /* a cancel of its parent does not reach it */
-    bool masked;    /* cancelled or not, it waits: for a sheltered child */
-    bool unwinding; /* an error has ended it: its close handlers run and cannot wait */
-    bool service;   /* what it waits for keeps nobody going but those that ask it */
-    bool helper;    /* it does what others are waiting for, and nothing of its own */
-    bool outside;   /* it waits for something that comes from outside, or for a time */
-    bool stuck;     /* nothing can end its wait: it is to hear so */
+    enum hocket__fiber_course course;
+    enum hocket__waits_on waits_on;
+    enum hocket__wait_end wait_end; /* of the last one */
+    unsigned traits;                /* enum hocket__fiber_trait */
+    bool cancelled;                 /* sticky */
+    bool masked;                    /* cancelled or not, it waits: for a sheltered child */
+    bool woken;                     /* a wake came while it did not wait */
+    bool
+        outside; /* it is counted in rt->n_outside: something from outside, or a time, ends its wait */
     int cancel_raises, stuck_raises;
     int64_t patience_ms; /* for answers of the store; 0: as long as it takes. Its children's, too */
     int nargs;
@@ -106,13 +134,10 @@ struct hocket__fiber {
     uint64_t made;             /* children */
     int64_t
         wall_due; /* of a wait for a time of day: milliseconds since 1970; 0: it waits for none */
-    bool idle;    /* that is a time to look again, and nothing more */
-    bool for_program; /* it waits for what somebody outside of the program may bring */
     int64_t held_due; /* on the run's clock, of the wait that is under way; 0: none */
     struct hocket__effect effect;
     uint32_t effects; /* that it has asked for so far */
-    bool outer;       /* it waits for something that is not the run's */
-    bool outer_woken; /* which came while the run was replayed */
+    bool outer_woken; /* by what is not the run's, while it was replayed */
 };
 
 /* User values of a fiber's userdata. */
@@ -129,6 +154,17 @@ enum {
 HOCKET__PRIVATE struct hocket__fiber *hocket__fiber_current(lua_State *L);
 /* The same without raising: NULL. */
 struct hocket__fiber *hocket__fiber_here(lua_State *L);
+/* Whether the last wait of the fiber that runs on L ended because its time was over. */
+static inline bool hocket__timed_out(lua_State *L)
+{
+    return hocket__fiber_current(L)->wait_end == HOCKET__TIMED_OUT;
+}
+
+static inline bool hocket__fiber_has_failed(const struct hocket__fiber *f)
+{
+    return f->course >= HOCKET__RAISED;
+}
+
 /* The fiber whose userdata is at idx; NULL when something else is. */
 struct hocket__fiber *hocket__fiber_test(lua_State *L, int idx);
 /* Pushes the value that the fiber on L hands down; false, and nothing, when none runs on L. */
@@ -172,14 +208,14 @@ HOCKET__PRIVATE int hocket__await_rest(
 int hocket__await_outside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k);
 /* The same for what the embedding program says. */
 int hocket__await_program(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k);
-/* The same until a time of day, in milliseconds since 1970; `timed_out`: it has come. `idle`: it is a time to look again, which a
+/* The same until a time of day, in milliseconds since 1970; hocket__timed_out: it has come. `idle`: it is a time to look again, which a
  * run that is put away is not taken out for. */
 int hocket__await_program_until(
     lua_State *L, int64_t due_ms, bool idle, lua_KContext ctx, lua_KFunction k);
-/* A wait for a time of day, in milliseconds since 1970, whoever turns the clock; it has come when `timed_out` is set. */
+/* A wait for a time of day, in milliseconds since 1970, whoever turns the clock; hocket__timed_out: it has come. */
 int hocket__await_wall(lua_State *L, int64_t due_ms, lua_KContext ctx, lua_KFunction k);
 /* A wait for fibers of the same run under a time limit, which ends at due_ms of the clock of the run's work: see hocket__work_ms.
- * `timed_out`: it has ended. */
+ * hocket__timed_out: it has ended. */
 int hocket__await_limit(lua_State *L, int64_t due_ms, lua_KContext ctx, lua_KFunction k);
 /* A wait that fibers of the same run alone can end. */
 int hocket__await_inside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k);

@@ -6,7 +6,7 @@
 /* Whether it is a run of its own: nobody else answers for it when it can never go on. */
 static inline bool hocket__fiber_is_root(const struct hocket__fiber *f)
 {
-    return !f->parent && !f->service && !f->helper;
+    return !f->parent && !(f->traits & (HOCKET__SERVICE | HOCKET__HELPER));
 }
 
 /* Whether it is the other one, or its parent, or that one's … */
@@ -16,6 +16,18 @@ static inline bool hocket__fiber_is_above(
     while (of && of != f)
         of = of->parent;
     return of == f;
+}
+
+/* Whether it waits for what is not its run's, and is done again in a replay. */
+static inline bool hocket__fiber_waits_outside(const struct hocket__fiber *f)
+{
+    return f->waits_on == HOCKET__ON_OPERATION || f->waits_on == HOCKET__ON_THREAD;
+}
+
+/* Whether it waits for what somebody outside of the program may bring. */
+static inline bool hocket__fiber_waits_on_program(const struct hocket__fiber *f)
+{
+    return f->waits_on == HOCKET__ON_PROGRAM || f->waits_on == HOCKET__ON_LOOK;
 }
 
 /* Of all waits, how many can be ended from outside: where it is 0 and nobody is ready, nobody ever will be. */

@@ -18,7 +18,7 @@
 static bool is_settled(const struct hocket__fiber *f, const struct hocket__fiber *self)
 {
     return hocket__fiber_is_above(f, self) || f->state == HOCKET__DONE
-           || (f->helper && !f->parent && f->state == HOCKET__WAITING);
+           || ((f->traits & HOCKET__HELPER) && !f->parent && f->state == HOCKET__WAITING);
 }
 
 static struct hocket__kept *own(lua_State *L, struct hocket__fiber **self)

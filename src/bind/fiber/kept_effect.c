@@ -71,10 +71,11 @@ static struct hocket__str no_memory(lua_State *L)
 static struct hocket__str outcome_of(const struct hocket__fiber *child)
 {
     struct hocket__str s = { "", 0 };
-    if (child->failed && child->nresults > 0 && !child->cancelled
+    if (hocket__fiber_has_failed(child) && child->nresults > 0 && !child->cancelled
         && hocket__is_nomem(child->co, -1))
         return no_memory(child->rt->L);
-    if (!child->failed && child->nresults == 1 && lua_type(child->co, -1) == LUA_TSTRING)
+    if (!hocket__fiber_has_failed(child) && child->nresults == 1
+        && lua_type(child->co, -1) == LUA_TSTRING)
         s.p = lua_tolstring(child->co, -1, &s.n);
     return s;
 }
@@ -132,7 +133,7 @@ static void start(lua_State *L, struct hocket__fiber *f)
     struct hocket__fiber *child = hocket__fiber_spawn_outside(L, f->rt, 2, f);
     if (is(f, HOCKET__EFFECT_SHELTERS)) {
         child->cancelled = false;
-        child->sheltered = true;
+        child->traits |= HOCKET__SHELTERED;
     }
     child->on_done = on_ended;
     child->on_done_ud = f;
@@ -366,7 +367,8 @@ int hocket__kept_l_effect(lua_State *L)
     luaL_checktype(L, 3, LUA_TFUNCTION);
     hocket__fiber_current(
         L); /* raises in a coroutine of the script's own: it has to wait, and nothing has begun */
-    if ((f->cancelled && !f->masked && !shelters) || f->unwinding || !lua_isyieldable(L))
+    if ((f->cancelled && !f->masked && !shelters) || f->state == HOCKET__UNWINDING
+        || !lua_isyieldable(L))
         return hocket__await_inside(L, 0, 0, none); /* raises */
     hocket__kept_check_log(L, k);
     struct hocket__log_entry e = hocket__kept_next_effect(L, f, HOCKET__LOG_BEGIN);

@@ -230,10 +230,10 @@ static bool can_be_put_away(const struct hocket__fiber *f, struct waits *w)
     if (f->state != HOCKET__WAITING)
         return f->state == HOCKET__CLOSING || f->state == HOCKET__DONE;
     bool set = f->deadline.place > 0;
-    w->outside |= f->for_program || f->wall_due != 0;
-    w->by_day |= f->wall_due != 0 && !f->for_program;
+    w->outside |= hocket__fiber_waits_on_program(f) || f->wall_due != 0;
+    w->by_day |= f->wall_due != 0 && !hocket__fiber_waits_on_program(f);
     w->limit |= set && f->limit_due != 0;
-    return (!set || f->wall_due != 0 || f->limit_due != 0) && !f->outer
+    return (!set || f->wall_due != 0 || f->limit_due != 0) && !hocket__fiber_waits_outside(f)
            && f->effect.state == HOCKET__EFFECT_NONE;
 }
 
@@ -258,7 +258,8 @@ int64_t hocket__kept_wall_due(const struct hocket__kept *k)
     int64_t due = 0;
     for (struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next) {
         const struct hocket__fiber *f = hocket__kept_fiber(l);
-        bool timed = f->state == HOCKET__WAITING && f->wall_due != 0 && !f->idle;
+        bool timed =
+            f->state == HOCKET__WAITING && f->wall_due != 0 && f->waits_on != HOCKET__ON_LOOK;
         if (timed && (due == 0 || f->wall_due < due))
             due = f->wall_due;
     }

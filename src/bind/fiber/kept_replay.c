@@ -39,7 +39,8 @@ static void read_life(struct hocket__kept *k, const struct hocket__log_entry *e)
 /* What is for a fiber. False: it has to wait for something that is done again. */
 static bool apply_to(struct hocket__fiber *f, const struct hocket__log_entry *e)
 {
-    if (e->kind == HOCKET__LOG_WAKE && f->outer && f->state == HOCKET__WAITING && !f->outer_woken)
+    if (e->kind == HOCKET__LOG_WAKE && hocket__fiber_waits_outside(f) && f->state == HOCKET__WAITING
+        && !f->outer_woken)
         return false;
     bool needs_wait = e->kind == HOCKET__LOG_TIMEOUT || e->kind == HOCKET__LOG_STUCK;
     if (needs_wait && f->state != HOCKET__WAITING) {

@@ -39,11 +39,11 @@ static int l_shelter(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TFUNCTION);
     struct hocket__fiber *self = hocket__fiber_current(L);
-    if (self->unwinding || !lua_isyieldable(L))
+    if (self->state == HOCKET__UNWINDING || !lua_isyieldable(L))
         return luaL_error(L, "cannot wait here, so nothing can be shielded");
     hocket__fiber_guard(L, lua_gettop(L) - 1);
     struct hocket__fiber *f = hocket__fiber_spawn(L, hocket__runtime(L), lua_gettop(L) - 1, false);
-    f->sheltered = true;
+    f->traits |= HOCKET__SHELTERED;
     f->cancelled = false;
     return 1;
 }
@@ -51,7 +51,7 @@ static int l_shelter(lua_State *L)
 /* f:hold_up(): says that its parent waits for its end, whatever else there is */
 static int l_hold_up(lua_State *L)
 {
-    check_fiber(L, 1)->awaited = true;
+    check_fiber(L, 1)->traits |= HOCKET__AWAITED;
     return 0;
 }
 
@@ -89,8 +89,7 @@ static int after_park(lua_State *L, int status, lua_KContext ctx)
 {
     (void) status;
     (void) ctx;
-    struct hocket__fiber *f = hocket__fiber_current(L);
-    lua_pushboolean(L, !f->timed_out);
+    lua_pushboolean(L, !hocket__timed_out(L));
     return 1;
 }
 
@@ -140,7 +139,7 @@ static int sleep_until(lua_State *L, int64_t due);
 static int after_sleep_until(lua_State *L, int status, lua_KContext ctx)
 {
     (void) status;
-    return hocket__fiber_current(L)->timed_out ? 0 : sleep_until(L, (int64_t) ctx);
+    return hocket__timed_out(L) ? 0 : sleep_until(L, (int64_t) ctx);
 }
 
 static int sleep_until(lua_State *L, int64_t due)
@@ -337,7 +336,8 @@ static int l_serve(lua_State *L)
 
 static int l_status(lua_State *L)
 {
-    static const char *const words[] = { "ready", "running", "waiting", "closing", "done" };
+    static const char *const words[] = { "ready", "running", "waiting", "running", "closing",
+        "done" };
     lua_pushstring(L, words[check_fiber(L, 1)->state]);
     return 1;
 }
@@ -400,18 +400,19 @@ static int l_result(lua_State *L)
     if (f->state != HOCKET__DONE)
         return 0;
     /* its coroutine has no error value: it never ran, or was closed where it yielded */
-    if ((f->cancelled && !f->started) || f->given_up)
+    if ((f->cancelled && f->course == HOCKET__UNBEGUN) || f->course == HOCKET__GIVEN_UP)
         return push_cancelled(L);
-    lua_pushboolean(L, !f->failed);
+    bool failed = hocket__fiber_has_failed(f);
+    lua_pushboolean(L, !failed);
     hocket__need_stack(L, f->nresults + 1);
     if (!lua_checkstack(f->co, f->nresults))
         return hocket__raise_nomem(L);
     for (int i = 0, base = lua_gettop(f->co) - f->nresults; i < f->nresults; i++)
         lua_pushvalue(f->co, base + 1 + i);
     lua_xmove(f->co, L, f->nresults);
-    if (f->failed)
+    if (failed)
         lua_getiuservalue(L, 1, HOCKET__FIBER_TRACEBACK);
-    return 1 + f->nresults + f->failed;
+    return 1 + f->nresults + failed;
 }
 
 static int push_timeout(lua_State *L)
@@ -439,7 +440,7 @@ static int after_join(lua_State *L, int status, lua_KContext ctx)
     (void) status;
     l_unwatch(L);
     bool done = check_fiber(L, 1)->state == HOCKET__DONE;
-    if (!done && !hocket__fiber_current(L)->timed_out)
+    if (!done && !hocket__timed_out(L))
         return wait_end(L, ctx, after_join);
     lua_pushboolean(L, done);
     return 1;
@@ -449,7 +450,7 @@ static int after_join(lua_State *L, int status, lua_KContext ctx)
 static int l_join(lua_State *L)
 {
     lua_KContext due = due_at(L);
-    hocket__fiber_current(L)->timed_out = false;
+    hocket__fiber_current(L)->wait_end = HOCKET__WOKEN;
     return after_join(L, LUA_OK, due);
 }
 
@@ -488,7 +489,7 @@ static int after_wait(lua_State *L, int status, lua_KContext ctx)
     (void) status;
     l_unwatch(L);
     if (check_fiber(L, 1)->state != HOCKET__DONE)
-        return hocket__fiber_current(L)->timed_out ? push_timeout(L) : wait_end(L, ctx, after_wait);
+        return hocket__timed_out(L) ? push_timeout(L) : wait_end(L, ctx, after_wait);
     lua_settop(L, 1);
     int n = l_result(L);
     if (lua_toboolean(L, 2))
@@ -501,7 +502,7 @@ static int after_wait(lua_State *L, int status, lua_KContext ctx)
 static int l_wait(lua_State *L)
 {
     lua_KContext due = due_at(L);
-    hocket__fiber_current(L)->timed_out = false;
+    hocket__fiber_current(L)->wait_end = HOCKET__WOKEN;
     return after_wait(L, LUA_OK, due);
 }
 

@@ -126,7 +126,7 @@ void hocket__work_clock_live(struct hocket__work_clock *c)
 
 enum hocket__standing hocket__work_clock_standing(const struct hocket__fiber *f, int64_t timeout_ms)
 {
-    if (f->service)
+    if (f->traits & HOCKET__SERVICE)
         return HOCKET__IDLE;
     enum hocket__effect_state effect = f->effect.state;
     if (effect == HOCKET__EFFECT_BEGUN || effect == HOCKET__EFFECT_OVER)
@@ -137,7 +137,9 @@ enum hocket__standing hocket__work_clock_standing(const struct hocket__fiber *f,
         return f->away == HOCKET__FOR_PEOPLE ? HOCKET__ASKING : HOCKET__IDLE;
     if (f->limit_due != 0 || f->wall_due != 0)
         return HOCKET__IDLE;
-    return f->outer || f->for_program || timeout_ms >= 0 ? HOCKET__BUSY : HOCKET__IDLE;
+    return hocket__fiber_waits_outside(f) || hocket__fiber_waits_on_program(f) || timeout_ms >= 0
+               ? HOCKET__BUSY
+               : HOCKET__IDLE;
 }
 
 void hocket__work_clock_note(struct hocket__fiber *f, enum hocket__standing standing)

@@ -93,7 +93,7 @@ static int after_wait(lua_State *L, int status, lua_KContext ctx)
     struct watch *w = luaL_checkudata(L, 1, META);
     if (!w->watch)
         return 0;
-    if (!w->changed && !hocket__fiber_current(L)->timed_out)
+    if (!w->changed && !hocket__timed_out(L))
         return hocket__await_rest(L, stop_waiting, w, 0, after_wait);
     lua_pushboolean(L, w->changed);
     w->changed = false;

@@ -115,7 +115,7 @@ static int finish(lua_State *L, int status, lua_KContext ctx)
     struct process *u = luaL_checkudata(L, 2, META);
     if (u->done)
         return push_result(L, u);
-    if (!u->process || !hocket__fiber_current(L)->timed_out)
+    if (!u->process || !hocket__timed_out(L))
         return hocket__await_rest(L, abandon, u, 0, finish);
     u->timed_out = true;
     hocket__process_stop(u->process);

@@ -353,7 +353,7 @@ static int waited(lua_State *L, int status, lua_KContext ctx)
     (void) ctx;
     if (!t->process)
         return push_end(L, t);
-    if (hocket__fiber_current(L)->timed_out) {
+    if (hocket__timed_out(L)) {
         t->waiter = 0;
         return 0;
     }

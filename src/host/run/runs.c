@@ -329,7 +329,7 @@ static void on_fiber_done(struct hocket__fiber *f, void *ud)
     r->ended = true;
     hocket__run_mark_due(r);
     int first = lua_gettop(f->co) - f->nresults + 1;
-    if (f->failed && f->nresults > 0) {
+    if (hocket__fiber_has_failed(f) && f->nresults > 0) {
         hocket__to_error(f->co, -1, &r->err);
         r->status = r->err.status;
         /* a fiber that was cancelled before it ran, or while it ended, has no results */
