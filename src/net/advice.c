@@ -14,7 +14,8 @@ void hocket__advice_init(struct hocket__advice *a)
         .date_ms = -1,
         .requests = no_quota,
         .tokens = no_quota,
-        .input = no_quota };
+        .input = no_quota,
+        .other = no_quota };
 }
 
 /* ---- Single headers --------------------------------------------------------------- */
@@ -112,9 +113,53 @@ static struct hocket__quota *quota_named(struct hocket__advice *a, struct hocket
 {
     if (what.n == 0 || hocket__str_is(what, "requests") || hocket__str_is(what, "req-minute"))
         return &a->requests;
+    if (hocket__str_is(what, "requests-minute"))
+        return &a->requests;
     if (hocket__str_is(what, "tokens") || hocket__str_is(what, "tokens-minute"))
         return &a->tokens;
-    return NULL;
+    static const struct hocket__str day = { "-day", 4 };
+    bool daily = what.n > day.n && starts(after(what, what.n - day.n), day);
+    return daily ? &a->other : NULL;
+}
+
+/* A limit of a day that is not reached says nothing of one that is. */
+static void read_other(struct hocket__advice *a, struct hocket__str field, struct hocket__str value)
+{
+    struct hocket__quota one = no_quota;
+    read_field(&one, field, value);
+    if (one.remaining >= 0 && (a->other.remaining < 0 || one.remaining < a->other.remaining))
+        a->other.remaining = one.remaining;
+    if (one.reset_ms > a->other.reset_ms)
+        a->other.reset_ms = one.reset_ms;
+    if (one.reset_at > a->other.reset_at)
+        a->other.reset_at = one.reset_at;
+}
+
+/* The number behind one of two names in `"default";r=0;t=30` or `limit=9, remaining=0, reset=30`. */
+static struct hocket__str parameter(struct hocket__str text, const char *name, const char *other)
+{
+    for (; text.n > 0; text = after(text, 1)) {
+        size_t n = 0;
+        const char *names[] = { name, other };
+        for (int i = 0; i < 2 && n == 0; i++)
+            if (text.n > strlen(names[i]) && memcmp(text.p, names[i], strlen(names[i])) == 0)
+                n = strlen(names[i]);
+        if (n > 0) {
+            struct hocket__str value = after(text, n);
+            size_t digits = 0;
+            while (digits < value.n && value.p[digits] >= '0' && value.p[digits] <= '9')
+                digits++;
+            return hocket__str(value.p, digits);
+        }
+    }
+    return hocket__str("", 0);
+}
+
+/* RateLimit of the IETF's drafts, in one line. */
+static void read_line(struct hocket__advice *a, struct hocket__str value)
+{
+    a->requests.remaining = count_of(parameter(value, ";r=", "remaining="));
+    read_reset(&a->requests, parameter(value, ";t=", "reset="));
 }
 
 /* x-ratelimit-<field>[-<what>] */
@@ -124,20 +169,34 @@ static void read_ratelimit(
     const char *dash = memchr(rest.p, '-', rest.n);
     size_t n = dash ? (size_t) (dash - rest.p) : rest.n;
     struct hocket__str what = dash ? after(rest, n + 1) : hocket__str("", 0);
-    read_field(quota_named(a, what), hocket__str(rest.p, n), value);
+    struct hocket__quota *q = quota_named(a, what);
+    if (q == &a->other)
+        read_other(a, hocket__str(rest.p, n), value);
+    else if (hocket__str_is(rest, "timeremaining"))
+        read_other(a, HOCKET__STR("reset"), value);
+    else
+        read_field(q, hocket__str(rest.p, n), value);
 }
 
 void hocket__advice_header(
     struct hocket__advice *a, struct hocket__str name, struct hocket__str value)
 {
     static const struct hocket__str openai = { "x-ratelimit-", 12 },
-                                    anthropic = { "anthropic-ratelimit-", 20 };
+                                    anthropic = { "anthropic-ratelimit-", 20 },
+                                    ietf = { "ratelimit-", 10 },
+                                    by_size = { "ratelimitbysize-", 16 };
     switch (name.n ? name.p[0] : 0) {
     case 'r':
         if (hocket__str_is(name, "retry-after"))
             read_retry_after(a, value);
         else if (hocket__str_is(name, "retry-after-ms") && wait_of(value, 1) > 0)
             a->after_ms = wait_of(value, 1);
+        else if (starts(name, ietf))
+            read_ratelimit(a, after(name, ietf.n), value);
+        else if (starts(name, by_size)) /* Mistral's tokens */
+            read_field(&a->tokens, after(name, by_size.n), value);
+        else if (hocket__str_is(name, "ratelimit"))
+            read_line(a, value);
         break;
     case 'x':
         if (starts(name, openai))
@@ -174,11 +233,22 @@ static void resolve_quota(struct hocket__quota *q, int64_t now)
     q->reset_at = -1;
 }
 
+/* A time without figures beside it, and the end of a limit that is used up and is of no minute, are when to come again. */
+static int64_t wait_for(const struct hocket__advice *a)
+{
+    const struct hocket__quota *all[] = { &a->requests, &a->tokens };
+    int64_t ms = a->other.remaining <= 0 ? a->other.reset_ms : -1;
+    for (size_t i = 0; i < 2; i++)
+        if (all[i]->limit < 0 && all[i]->remaining <= 0 && all[i]->reset_ms > ms)
+            ms = all[i]->reset_ms;
+    return ms;
+}
+
 bool hocket__advice_needs_now(const struct hocket__advice *a)
 {
     return a->date_ms < 0
            && (a->after_at >= 0 || a->requests.reset_at >= 0 || a->tokens.reset_at >= 0
-               || a->input.reset_at >= 0);
+               || a->input.reset_at >= 0 || a->other.reset_at >= 0);
 }
 
 void hocket__advice_resolve(struct hocket__advice *a, int64_t now_ms)
@@ -190,5 +260,8 @@ void hocket__advice_resolve(struct hocket__advice *a, int64_t now_ms)
         a->tokens = a->input;
     resolve_quota(&a->requests, now);
     resolve_quota(&a->tokens, now);
+    resolve_quota(&a->other, now);
+    if (a->after_ms < 0)
+        a->after_ms = wait_for(a);
     a->after_at = a->date_ms = -1;
 }

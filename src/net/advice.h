@@ -23,6 +23,7 @@ struct hocket__advice {
     int64_t date_ms;  /* private: the server's own clock */
     struct hocket__quota requests, tokens;
     struct hocket__quota input; /* private: input tokens, where tokens are not told */
+    struct hocket__quota other; /* private: limits of a day, and those of no name */
 };
 
 void hocket__advice_init(struct hocket__advice *a);

@@ -4,6 +4,7 @@
 #include "net/when.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #define MAX_EPOCH_MS INT64_C(253402300800000) /* the year 10000 */
 
@@ -106,6 +107,99 @@ int64_t hocket__when_duration(struct hocket__str text)
         total += ns;
     }
     return (total + 999999) / 1000000;
+}
+
+/* ---- Words ------------------------------------------------------------------------ */
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char) (c | 0x20) : c;
+}
+
+/* A word in lower case; "-" and "_" stand for the space between two, as in "retry-after". */
+static bool begins(struct hocket__str s, const char *word)
+{
+    size_t i = 0;
+    for (; word[i] && i < s.n; i++)
+        if (word[i] != lower(s.p[i]) && !(word[i] == ' ' && (s.p[i] == '-' || s.p[i] == '_')))
+            return false;
+    return !word[i];
+}
+
+static struct hocket__str behind(struct hocket__str s, size_t n)
+{
+    return hocket__str(s.p + n, s.n - n);
+}
+
+static bool is_letter(char c)
+{
+    return lower(c) >= 'a' && lower(c) <= 'z';
+}
+
+/* The unit as milliseconds; 0 when the word is none. */
+static int64_t take_unit_word(struct hocket__str *s)
+{
+    static const struct {
+        const char *word;
+        int64_t ms;
+    } units[] = { { "milliseconds", 1 }, { "millisecond", 1 }, { "msec", 1 }, { "ms", 1 },
+        { "seconds", 1000 }, { "second", 1000 }, { "secs", 1000 }, { "sec", 1000 }, { "s", 1000 },
+        { "minutes", 60000 }, { "minute", 60000 }, { "mins", 60000 }, { "min", 60000 },
+        { "m", 60000 }, { "hours", 3600000 }, { "hour", 3600000 }, { "h", 3600000 } };
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (begins(*s, units[i].word)) {
+            struct hocket__str rest = behind(*s, strlen(units[i].word));
+            if (rest.n > 0 && is_letter(rest.p[0]))
+                continue;
+            *s = rest;
+            return units[i].ms;
+        }
+    return 0;
+}
+
+/* "3s", "1m20.5s", "3 seconds", "2 minutes and 5 seconds", "3". */
+static int64_t read_wait(struct hocket__str s)
+{
+    int64_t total = -1, max = HOCKET__WHEN_MAX_MS;
+    for (s = trim(s); s.n > 0 && is_digit(s.p[0]); s = trim(s)) {
+        struct hocket__str number = s, rest = s;
+        if (take_decimal(&rest, 1, max) < 0)
+            return -1;
+        number.n = (size_t) (rest.p - number.p);
+        rest = trim(rest);
+        int64_t unit = take_unit_word(&rest);
+        if (unit == 0)
+            return total >= 0
+                           || (rest.n > 0 && (is_letter(rest.p[0]) || memchr("-:/", rest.p[0], 3)))
+                       ? total
+                       : hocket__when_number(number, 1000);
+        int64_t us = take_decimal(&number, unit * 1000, max * 1000);
+        if (us < 0 || us > (max - (total > 0 ? total : 0)) * 1000)
+            return -1;
+        total = (total > 0 ? total : 0) + (us + 999) / 1000;
+        rest = trim(rest);
+        s = begins(rest, "and ") ? behind(rest, 4) : rest;
+    }
+    return total;
+}
+
+/* The longest of all waits that it tells of. */
+int64_t hocket__when_words(struct hocket__str text)
+{
+    static const char *const words[] = { "again in ", "again after ", "retry in ", "retry after",
+        "retrying in ", "retrying after ", "wait for ", "wait " };
+    int64_t longest = -1;
+    for (; text.n > 0; text = behind(text, 1))
+        for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+            if (lower(text.p[0]) != words[i][0] || !begins(text, words[i]))
+                continue;
+            struct hocket__str rest = trim(behind(text, strlen(words[i])));
+            if (take(&rest, ':'))
+                rest = trim(rest);
+            int64_t ms = read_wait(rest);
+            longest = ms > longest ? ms : longest;
+        }
+    return longest;
 }
 
 /* ---- Points in time --------------------------------------------------------------- */

@@ -13,6 +13,9 @@
 int64_t hocket__when_number(struct hocket__str text, int64_t unit_ms);
 /* Go's form: "12ms", "17.3s", "6m0s", "1h2m3.5s", "250us". */
 int64_t hocket__when_duration(struct hocket__str text);
+/* How long a sentence of a server says to wait: "Please try again in 3s.", "retry after 3 seconds", "Please retry in
+ * 1m20.5s"; a number alone is of seconds. -1: it does not say so. */
+int64_t hocket__when_words(struct hocket__str text);
 
 /* Since 1970, UTC: "2026-08-19T14:34:57Z", "…57.123+02:00". */
 int64_t hocket__when_rfc3339(struct hocket__str text);

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/utf8.h"
+#include "net/when.h"
 
 #define MAX_MESSAGE 2000                         /* of a body that is no JSON */
 #define MAX_DELAY   ((int64_t) 24 * 3600 * 1000) /* a longer wait is none */
@@ -392,6 +393,15 @@ static void write_message(const struct hocket__reply_error *e, int code, struct 
         (int) what.n, what.p, more.n > 0 ? " (" : "", (int) more.n, more.p, more.n > 0 ? ")" : "");
 }
 
+/* As a number where there is one, else in the words: what a relay passes on has them in its detail. */
+static int64_t wait_of(const struct hocket__reply_error *e)
+{
+    if (e->retry_after_ms >= 0)
+        return e->retry_after_ms;
+    int64_t ms = hocket__when_words(cut(hocket__buf_str(&e->message), MAX_MESSAGE));
+    return ms >= 0 ? ms : hocket__when_words(cut(hocket__buf_str(&e->detail), MAX_MESSAGE));
+}
+
 int hocket__reply_failed(const struct hocket__reply *r, struct hocket_error *err)
 {
     const struct hocket__reply_error *e = &r->error;
@@ -406,7 +416,7 @@ int hocket__reply_failed(const struct hocket__reply *r, struct hocket_error *err
     if (err) {
         err->http_status = e->status;
         err->retryable = e->malformed || is_retryable(e, status);
-        err->retry_after_ms = e->retry_after_ms;
+        err->retry_after_ms = wait_of(e);
     }
     return code;
 }

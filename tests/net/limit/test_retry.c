@@ -41,6 +41,32 @@ static void test_retry_after(void **state)
     assert_int_equal(HEADERS("content-type", "text/plain").after_ms, -1);
 }
 
+/* Where no Retry-After is sent: a time alone, a day that is used up, the IETF's line, Mistral's own names. */
+static void test_resets(void **state)
+{
+    (void) state;
+    assert_int_equal(HEADERS("x-ratelimit-reset", "12").after_ms, 12000);
+    assert_int_equal(HEADERS("ratelimit-reset", "7").after_ms, 7000);
+    assert_int_equal(HEADERS("x-ratelimit-timeremaining", "9").after_ms, 9000);
+    assert_int_equal(HEADERS("retry-after", "2", "ratelimit-reset", "7").after_ms, 2000);
+    assert_int_equal(HEADERS("ratelimit", "\"default\";r=0;t=30").after_ms, 30000);
+    assert_int_equal(HEADERS("ratelimit", "limit=9, remaining=0, reset=30").after_ms, 30000);
+    assert_int_equal(HEADERS("ratelimit", "\"default\";r=5;t=30").after_ms, -1);
+    assert_int_equal(HEADERS("ratelimit", "r").after_ms, -1);
+    struct hocket__advice a = HEADERS("x-ratelimit-limit-requests-day", "100",
+        "x-ratelimit-remaining-requests-day", "0", "x-ratelimit-reset-requests-day", "3600.5",
+        "x-ratelimit-limit-requests-minute", "30", "x-ratelimit-remaining-requests-minute", "29");
+    assert_int_equal(a.after_ms, 3600500);
+    assert_int_equal(a.requests.limit, 30);
+    a = HEADERS("x-ratelimit-remaining-tokens-day", "5", "x-ratelimit-reset-tokens-day", "3600");
+    assert_int_equal(a.after_ms, -1);
+    a = HEADERS("ratelimitbysize-limit", "500", "ratelimitbysize-remaining", "0",
+        "ratelimitbysize-reset", "30");
+    assert_int_equal(a.tokens.limit, 500);
+    assert_int_equal(a.tokens.reset_ms, 30000);
+    assert_int_equal(a.after_ms, -1);
+}
+
 static void test_servers_clock(void **state)
 {
     (void) state; /* ours is an hour off: the answer's own date counts */
@@ -283,6 +309,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_retry_after),
+        cmocka_unit_test(test_resets),
         cmocka_unit_test(test_servers_clock),
         cmocka_unit_test(test_quotas),
         cmocka_unit_test(test_what),

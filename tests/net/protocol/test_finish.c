@@ -194,6 +194,27 @@ static void test_responses(void **state)
     CHECK(list);
 }
 
+/* When to come again stands in words alone, inside of a stream. */
+static void test_responses_wait(void **state)
+{
+    static const char *const streams[][2] = {
+        { "{\"type\":\"error\",\"code\":\"rate_limit_exceeded\",\"message\":\"Please try again in "
+          "3s.\"}",
+            NULL },
+        { EVENT("failed", ",\"error\":{\"code\":\"rate_limit_exceeded\",\"message\":\"Please retry "
+                          "after 3 seconds.\"}"),
+            NULL },
+    };
+    for (size_t i = 0; i < 2; i++) {
+        struct talk k;
+        talk_open(&k, P);
+        assert_int_equal(outcome(&k, talk_stream(&k, streams[i]), false), HOCKET_EPROVIDER);
+        assert_true(k.err.retryable && hocket__reply_limited(&k.reply));
+        assert_int_equal(k.err.retry_after_ms, 3000);
+        talk_close(&k);
+    }
+}
+
 #undef P
 #define P (&hocket__proto_anthropic)
 
@@ -342,6 +363,7 @@ int main(void)
         cmocka_unit_test(test_chat),
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_responses),
+        cmocka_unit_test(test_responses_wait),
         cmocka_unit_test(test_anthropic),
         cmocka_unit_test(test_gemini),
         cmocka_unit_test(test_ollama),
