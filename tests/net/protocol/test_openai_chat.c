@@ -465,10 +465,12 @@ static void test_call_again(void **state)
             CALLS(SEAT("") "\"arguments\":\",{}\"}}") CALLS(SEAT("") "\"arguments\":\"]}\"}}")
                 FINISH("tool_calls"),
         "\"arguments\":{\"a\":[{},{}]}");
-    /* in a whole answer, where the id is the same */
+    /* in a whole answer, where index and id are the same */
     check_answer(PROTO,
-        "{\"choices\":[{\"message\":{\"tool_calls\":[{\"id\":\"k\",\"function\":{\"name\":\"f\","
-        "\"arguments\":\"{\\\"seat\\\": 4}\"}},{\"id\":\"k\",\"function\":{\"name\":\"f\","
+        "{\"choices\":[{\"message\":{\"tool_calls\":[{\"index\":0,\"id\":\"k\",\"function\":{"
+        "\"name\":\"f\","
+        "\"arguments\":\"{\\\"seat\\\": "
+        "4}\"}},{\"index\":0,\"id\":\"k\",\"function\":{\"name\":\"f\","
         "\"arguments\":\"{\\\"seat\\\":4}\"}}]},\"finish_reason\":\"tool_calls\"}]}",
         want);
 }

@@ -106,10 +106,10 @@ static bool repeats(const struct hocket__chat_call *c, const struct hocket__call
     return arguments.set && hocket__arguments_again(old, &arguments);
 }
 
-/* In a whole answer each is a call of its own, but for what has the id of another one. */
+/* In a whole answer each is a call of its own, but for what has the index and the id of another one. */
 static bool stands_already(const struct hocket__reply *reply, const struct hocket__chat_call *c)
 {
-    for (size_t i = 0; c->id.inside.n > 0 && i < reply->n_calls; i++)
+    for (size_t i = 0; c->index >= 0 && c->id.inside.n > 0 && i < reply->n_calls; i++)
         if (reply->calls[i].index == c->index && repeats(c, &reply->calls[i]))
             return true;
     return false;
