@@ -38,8 +38,9 @@ static void *resize_locked(struct test_alloc *t, void *ptr, size_t old_size, siz
 {
     void *p = NULL;
     if (new_size > 0) {
-        t->calls++;
-        if (t->fail_at && t->calls >= t->fail_at
+        bool counts = t->only == 0 || (!ptr && new_size == t->only);
+        t->calls += counts;
+        if (counts && t->fail_at && t->calls >= t->fail_at
             && (t->fail_rest || t->calls - t->fail_at <= t->fail_more)) {
             t->failed = true;
             return NULL;

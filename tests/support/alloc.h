@@ -16,6 +16,7 @@ struct test_alloc {
     size_t fail_at;       /* the n-th call fails, from 1; 0: none */
     bool fail_rest;       /* and all calls after it */
     size_t fail_more;     /* and so many calls after it */
+    size_t only;          /* calls are those for a new block of so many bytes; 0: all */
     bool failed;          /* a call was made to fail */
 };
 

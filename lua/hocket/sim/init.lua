@@ -246,13 +246,8 @@ local function new_state(script, options)
     random = random.new(new_seed()) }
 end
 
--- A request that raises, memory being out, is over: its client would wait for ever.
 local function serve_one(listener, state, http)
-  local ok, err = pcall(function() delivery.send(listener, http.id, plan_for(state, http)) end)
-  if not ok then
-    listener:give_up(http.id)
-    error(err, 0)
-  end
+  delivery.send(listener, http.id, plan_for(state, http))
 end
 
 -- Whatever is raised in here, the next one is accepted.
@@ -264,7 +259,7 @@ local function accept_all(listener, state)
       listener:give_up()
     elseif not http then
       return
-    elseif not pcall(fiber.spawn, serve_one, listener, state, http) then
+    elseif not pcall(listener.answer, listener, http.id, serve_one, listener, state, http) then
       listener:give_up(http.id)
     end
   end
@@ -276,10 +271,11 @@ local function serve(script, options)
   if not state then return nil, wrong end
   local listener, err = server.new { port = options.port, address = options.address }
   if not listener then return nil, err end
-  local fibers = fiber.outside(accept_all, listener, state)
+  local fibers = listener:serve(accept_all, listener, state)
   local root = ("http://%s:%d"):format(options.address or "127.0.0.1", listener:port())
   return {
     port = listener:port(), root = root, base = root .. "/v1",
+    is_open = function() return fibers:status() ~= "done" end,
     close = function()
       listener:close()
       fibers:cancel()
@@ -315,13 +311,19 @@ local function serve_all(name, script)
   return made
 end
 
+-- One that memory has ended is made anew.
+local function still_served(name)
+  local made = served[name]
+  return made and made.is_open() and made or nil
+end
+
 --- The base URL of the process's own scripted model, started when it is first asked for.
 ---@return string? base
 ---@return hocket.Error?
 function sim.base()
   local path = chosen_path()
   local name, script, err = path or "", nil, nil
-  if not served[name] then
+  if not still_served(name) then
     if path then
       script, err = sim.load(path)
     else
@@ -330,7 +332,7 @@ function sim.base()
     if not script then return nil, err end
   end
   local made
-  made, err = effects.anew("sim", { script = name }, function() return served[name] or serve_all(name, script) end)
+  made, err = effects.anew("sim", { script = name }, function() return still_served(name) or serve_all(name, script) end)
   return made and made.base, err
 end
 

@@ -157,3 +157,23 @@ struct hocket__fiber *hocket__fiber_spawn_outside(
 {
     return spawn(L, rt, nargs, parent, true);
 }
+
+static int nothing(lua_State *L)
+{
+    (void) L;
+    return 0;
+}
+
+struct hocket__fiber *hocket__fiber_spawn_sure(
+    lua_State *L, struct hocket__runtime *rt, int nargs, bool outside)
+{
+    struct hocket__fiber *f = outside ? hocket__fiber_spawn_outside(L, rt, nargs, NULL)
+                                      : hocket__fiber_spawn(L, rt, nargs, false);
+    lua_pushcfunction(f->co, nothing);
+    if (lua_pcall(f->co, 0, 0, 0) != LUA_OK) { /* else Lua keeps the frame for the next call */
+        lua_pop(f->co, 1);
+        hocket__fiber_cancel(f); /* it has not begun, and does not */
+        hocket__raise_nomem(L);
+    }
+    return f;
+}

@@ -184,6 +184,11 @@ struct hocket__fiber *hocket__fiber_spawn_under(
 struct hocket__fiber *hocket__fiber_spawn_outside(
     lua_State *L, struct hocket__runtime *rt, int nargs, struct hocket__fiber *parent);
 
+/* A child of the running fiber (`outside`: one without a parent, and no part of a run that is kept). Its function, one in C, is
+ * called however short memory is then: what the call needs is taken here, and raises here. */
+HOCKET__PRIVATE struct hocket__fiber *hocket__fiber_spawn_sure(
+    lua_State *L, struct hocket__runtime *rt, int nargs, bool outside);
+
 /* Puts what a fiber's function needs around it below the function and its nargs arguments, on top of
  * the stack, so that one argument more is to be passed: the function's close handlers can wait then,
  * and an error that ends it keeps its traceback. */

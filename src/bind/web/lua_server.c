@@ -123,6 +123,36 @@ static int l_close(lua_State *L)
     return 0;
 }
 
+/* Stack: server, the error if there is one */
+static int served(lua_State *L, int status, lua_KContext ctx)
+{
+    struct hocket__lua_server *s = lua_touserdata(L, 1);
+    (void) ctx;
+    if (status == LUA_OK || status == LUA_YIELD)
+        return 0;
+    if (s->server)
+        close_server(s);
+    return lua_error(L);
+}
+
+/* What a fiber calls: (server, fn, ...). Until fn is called nothing in here needs memory. */
+static int serve(lua_State *L)
+{
+    return served(L, lua_pcallk(L, lua_gettop(L) - 2, 0, 0, 0, served), 0);
+}
+
+/* s:serve(fn, ...) -> fiber: calls fn(...), which accepts, in a fiber without a parent that is part of no run. When it raises the
+ * server is closed: clients would wait for ever. */
+static int l_serve(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__check_server(L)->rt;
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_pushcfunction(L, serve);
+    lua_insert(L, 1);
+    hocket__fiber_spawn_sure(L, rt, lua_gettop(L) - 1, true);
+    return 1;
+}
+
 /* s:mute(): nobody new is let in from now on; requests that are open go on */
 static int l_mute(lua_State *L)
 {
@@ -182,12 +212,14 @@ static const luaL_Reg methods[] = {
     { "finish", hocket__server_l_finish },
     { "drain", hocket__server_l_drain },
     { "abort", hocket__server_l_abort },
+    { "serve", l_serve },
     { "mute", l_mute },
     { "peer", l_peer },
     { "refresh", l_refresh },
     { "certified", l_certified },
     { "connections", l_connections },
     { "give_up", hocket__server_l_give_up },
+    { "answer", hocket__server_l_answer },
     { "port", l_port },
     { "close", l_close },
     { NULL, NULL },

@@ -48,6 +48,7 @@ void hocket__server_drop_first(struct hocket__lua_server *s);
 void hocket__server_drop_queue(struct hocket__lua_server *s);
 int hocket__server_l_accept(lua_State *L);
 int hocket__server_l_give_up(lua_State *L);
+int hocket__server_l_answer(lua_State *L);
 
 /* server_answers.c */
 void hocket__server_wake_drain(struct hocket__lua_server *s, uint64_t id);

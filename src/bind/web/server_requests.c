@@ -152,19 +152,56 @@ int hocket__server_l_accept(lua_State *L)
     return accept_next(L, LUA_OK, 0);
 }
 
+/* ---- Requests that nobody can answer ---------------------------------------------------------- */
+
+/* Needs no memory of Lua's. */
+static void give_up(const struct hocket__lua_server *s, uint64_t id)
+{
+    if (!s->server)
+        return;
+    if (hocket__server_respond(s->server, id, 503, NULL, 0, HOCKET__STR("out of memory\n")) < 0)
+        hocket__server_abort(s->server, id, HOCKET__SERVER_RESET);
+}
+
 /* s:give_up(id?): a request cannot be answered, memory being out; without an id the first of those that were
- * not accepted, if there is one. Needs no memory of Lua's. */
+ * not accepted, if there is one. */
 int hocket__server_l_give_up(lua_State *L)
 {
     struct hocket__lua_server *s = hocket__check_object(L, 1, HOCKET__SERVER_META);
-    bool accepted = !lua_isnoneornil(L, 2);
-    if (!s->server || (!accepted && hocket__list_empty(&s->queue)))
-        return 0;
-    uint64_t id = accepted ? hocket__server_check_id(L)
-                           : hocket__container_of(s->queue.next, struct hocket__pending, link)->id;
-    if (!accepted)
+    if (!lua_isnoneornil(L, 2)) {
+        give_up(s, hocket__server_check_id(L));
+    } else if (!hocket__list_empty(&s->queue)) {
+        give_up(s, hocket__container_of(s->queue.next, struct hocket__pending, link)->id);
         hocket__server_drop_first(s);
-    if (hocket__server_respond(s->server, id, 503, NULL, 0, HOCKET__STR("out of memory\n")) < 0)
-        hocket__server_abort(s->server, id, HOCKET__SERVER_RESET);
+    }
     return 0;
+}
+
+/* Stack: server, id, the error if there is one */
+static int answered(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) ctx;
+    if (status == LUA_OK || status == LUA_YIELD)
+        return 0;
+    give_up(lua_touserdata(L, 1), (uint64_t) lua_tointeger(L, 2));
+    return lua_error(L);
+}
+
+/* What a fiber calls: (server, id, fn, ...). Until fn is called nothing in here needs memory. */
+static int answer(lua_State *L)
+{
+    return answered(L, lua_pcallk(L, lua_gettop(L) - 3, 0, 0, 0, answered), 0);
+}
+
+/* s:answer(id, fn, ...) -> fiber: calls fn(...) in a child of the running fiber. A request that it raises at is given up: its
+ * client would wait for ever. */
+int hocket__server_l_answer(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__check_server(L)->rt;
+    hocket__server_check_id(L);
+    luaL_checktype(L, 3, LUA_TFUNCTION);
+    lua_pushcfunction(L, answer);
+    lua_insert(L, 1);
+    hocket__fiber_spawn_sure(L, rt, lua_gettop(L) - 1, false);
+    return 1;
 }

@@ -27,8 +27,14 @@ static const char talk[] = LIFE_SCRIPT
     "  return list[2]\n"
     "end }\n";
 
+/* One agent of a model that the process serves itself. */
+static const char play[] = LIFE_SCRIPT
+    "local played = hocket.agent { name = 'played', model = 'sim', prompt = 'You play.' }\n"
+    "return { chat = function(text) return assert(hocket.run(played, text)) end }\n";
+
 struct way {
     const char *name;
+    size_t only;          /* blocks of so many bytes are short; 0: all */
     bool thread, foreign; /* mode; a Lua state of the program's, whose blocks come one by one */
     bool file;            /* the store; else memory */
 };
@@ -40,6 +46,10 @@ static const struct way ways[] = {
     { "a file", .file = true },
     { "a file, thread mode", .thread = true, .file = true },
 };
+
+/* Lua 5.4's CallInfo: what a coroutine needs to call, first of all for its first function. */
+static const struct way frames = { "frames of Lua", .only = sizeof(void *) == 8 ? 64 : 36,
+    .foreign = true };
 
 enum { WAYS = sizeof(ways) / sizeof(ways[0]), MOST = 128 /* descriptors */ };
 
@@ -294,6 +304,7 @@ static void live_short(const struct way *w, const char *file, size_t n, size_t m
     struct talk t;
     test_alloc_init(&a);
     a.fail_more = more;
+    a.only = w->only;
     lua_State *L = w->foreign ? lua_newstate(a.a.realloc_cb, a.a.ud) : NULL;
     if (L)
         luaL_openlibs(L);
@@ -413,8 +424,20 @@ static void test_memory(void **state)
     print_message(
         "%d lives: %d bad, %d turns failed, %d runs\n", all.lives, all.bad, all.turns, all.runs);
     assert_int_equal(all.bad, 0);
-    assert_true(all.runs > 0);
-    assert_true(all.turns > 0 || ONE_BY_ONE); /* of so few lives maybe none fails so */
+    assert_true(all.runs > 0); /* of so few lives maybe no turn fails alone */
+}
+
+static void test_frames(void **state)
+{
+    struct tried all = { 0 };
+    (void) state;
+    life_write_scripts(play);
+    for (size_t n = 1; try_one(&frames, live_short, n, 1, &all) != 'n';)
+        n += getenv("HOCKET_LONG") ? 1 : 41;
+    print_message(
+        "%d lives: %d bad, %d turns failed, %d runs\n", all.lives, all.bad, all.turns, all.runs);
+    assert_int_equal(all.bad, 0);
+    assert_true(all.runs > 0); /* which turns fail is up to few blocks of so many */
 }
 
 static void test_descriptors(void **state)
@@ -437,8 +460,11 @@ static int live_again(char **args)
     bool memory = strcmp(args[1], "memory") == 0;
     test_temp_dir(dir);
     snprintf(file, sizeof(file), "%s/runs.db", dir);
+    bool is_frames = strcmp(args[0], frames.name) == 0;
     life_start_models(NULL);
-    life_write_scripts(talk);
+    life_write_scripts(is_frames ? play : talk);
+    if (is_frames)
+        live_short(&frames, file, strtoull(args[2], NULL, 10), strtoull(args[3], NULL, 10), 2);
     for (size_t i = 0; i < WAYS; i++)
         if (strcmp(ways[i].name, args[0]) == 0)
             (memory ? live_short : live_without)(
@@ -468,6 +494,7 @@ int main(int argc, char **argv)
         return live_again(argv + 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_memory, set_up, tear_down),
+        cmocka_unit_test_teardown(test_frames, tear_down),
         cmocka_unit_test_setup_teardown(test_descriptors, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, life_start_models, life_stop_models);

@@ -196,7 +196,7 @@ end
 local function take(self, http)
   local at_work = self.open[http.id]
   if http.gone then return at_work and at_work:cancel() end
-  self.open[http.id] = fiber.spawn(serve, self, http)
+  self.open[http.id] = self.listener:answer(http.id, serve, self, http)
 end
 
 -- ---- The server ------------------------------------------------------------------------------------
