@@ -45,10 +45,11 @@ struct hocket__answer {
     struct hocket__tally tally;
     const struct hocket__price *price; /* NULL: not known */
     int64_t cost;                      /* nano-dollars; below 0: not known */
-    uint64_t waited_ms;                /* for the rate limit */
-    bool kept;                         /* the reply is in the history … */
-    size_t kept_at, kept_behind;       /* … after so many bytes, and messages */
-    bool closed;                       /* so are the results of its tool calls */
+    int64_t guess;               /* tokens of the request, where a limit binds; 0: none does */
+    uint64_t waited_ms;          /* for the rate limit */
+    bool kept;                   /* the reply is in the history … */
+    size_t kept_at, kept_behind; /* … after so many bytes, and messages */
+    bool closed;                 /* so are the results of its tool calls */
     uint64_t
         wrong[HOCKET__REPLY_MAX_CALLS / 64]; /* of these, by bits: those whose result is an error */
 };
@@ -56,7 +57,9 @@ enum { HOCKET__CALL_RESULTS = 8 }; /* the user value of a call that holds its re
 
 /* The answer of the call at arg: raises when it has none. */
 struct hocket__answer *hocket__check_answer(lua_State *L, int arg);
-/* Counts a reply that has come (answer.c); once. */
+/* Whether the server has told how many tokens the reply took. */
+bool hocket__answer_is_metered(const struct hocket__answer *a);
+/* Counts a reply that has come (answer.c); once. Where a limit binds, and the server tells no usage, by estimate. */
 void hocket__answer_count(struct hocket__answer *a);
 /* Counts one that broke off: what the provider said of it, which is all only when it was read to its
  * end. What it cost beyond that nobody knows. */

@@ -82,6 +82,13 @@ static int l_reply(lua_State *L)
     return 1;
 }
 
+/* call:metered() -> whether the server has told how many tokens it took */
+static int l_metered(lua_State *L)
+{
+    lua_pushboolean(L, hocket__answer_is_metered(hocket__check_answer(L, 1)));
+    return 1;
+}
+
 /* call:count() -> how many tools it calls */
 static int l_count(lua_State *L)
 {
@@ -443,6 +450,7 @@ void hocket__open_answer(lua_State *L)
         { "keep", l_keep },
         { "reply", l_reply },
         { "count", l_count },
+        { "metered", l_metered },
         { "accept", l_accept },
         { "found", l_found },
         { "name", l_name },

@@ -98,11 +98,12 @@ static struct hocket__attempt *new_call(lua_State *L, struct hocket__runtime *rt
     return a;
 }
 
-/* start(provider, history, request, model, run?, timeout?, again?, accounts?, account?, price?, trace?)
+/* start(provider, history, request, model, run?, timeout?, again?, accounts?, account?, price?, trace?, guess?)
  *   -> call | nil, error
  * `run` is the number of the run whose turn at the rate limit it takes; `again` says that it was
  * turned away before. The reply is counted on the account when it comes, also one that comes too
- * late to be used; `accounts = true`: apart from any, see call:counted(). `trace`: further header lines, each ended by a NUL. */
+ * late to be used; `accounts = true`: apart from any, see call:counted(). `trace`: further header lines, each ended by a NUL. `guess`: tokens of the request, where a limit binds that has to hold for a
+ * server that tells no usage, too. */
 static int l_start(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
@@ -112,8 +113,10 @@ static int l_start(lua_State *L)
     bool again = lua_toboolean(L, 7);
     struct hocket__tally tally;
     struct hocket__str trace = lua_isnoneornil(L, 11) ? HOCKET__STR("") : hocket__check_str(L, 11);
+    int64_t guess = luaL_optinteger(L, 12, 0);
     lua_settop(L, 11);
     struct hocket__attempt *a = new_call(L, rt);
+    a->answer.guess = guess;
     if (trace.n > 0 && hocket__buf_addstr(&a->trace, trace) < 0)
         return hocket__raise_nomem(L);
     read_account(L, &a->answer, &tally);

@@ -40,9 +40,9 @@ static int64_t bounded(int64_t v)
 
 /* ---- Asking --------------------------------------------------------------------------- */
 
-/* What one call needs at most, and what is expected of it. */
+/* What one call needs at most, what is expected of it, and less than which it cannot be: its input and one token. */
 struct need {
-    int64_t most[KINDS], expected[KINDS];
+    int64_t most[KINDS], expected[KINDS], least[KINDS];
     int64_t input;
 };
 
@@ -68,6 +68,7 @@ static struct need need_of(const struct hocket__account *c, const struct hocket_
         need.input = hocket__plus(c->last_tokens, hocket__at_least_0(ask->input - c->last_guess));
     fill(need.expected, ask, need.input, likely);
     fill(need.most, ask, need.input, ask->max_output >= 0 ? ask->max_output : guess);
+    fill(need.least, ask, need.input, 1);
     return need;
 }
 
@@ -108,6 +109,8 @@ static enum hocket__budget_verdict judge(
      * with a short answer. A last answer that would fit does not wait. */
     if (left < most && !alone && !(last && left >= expected))
         return HOCKET__BUDGET_WAIT;
+    if (left < need->least[k])
+        return alone || held == 0 ? HOCKET__BUDGET_REFUSED : HOCKET__BUDGET_WAIT;
     if (left >= hocket__plus(expected, last ? 0 : expected))
         return HOCKET__BUDGET_GO;
     if (left < expected && held > 0) /* the rest is others' */
@@ -199,8 +202,7 @@ static void count_in_flight(struct hocket__accounts *s, uint32_t n, size_t more)
             s->list[n].limits->in_flight += more;
 }
 
-/* The last one without a limit on its length is given as much as was expected, at least: an answer
- * of a few words is no answer. */
+/* What is left, and no token more. */
 static int64_t cap_of(const struct hocket__accounts *s, uint32_t n, const struct need *need,
     const struct hocket__budget_ask *ask)
 {
@@ -208,7 +210,7 @@ static int64_t cap_of(const struct hocket__accounts *s, uint32_t n, const struct
     int64_t wanted = ask->max_output >= 0 ? ask->max_output : 4096;
     if (there >= wanted)
         return -1;
-    return there > OUTPUT_GUESS ? there : wanted < OUTPUT_GUESS ? wanted : OUTPUT_GUESS;
+    return there > 1 ? there : 1;
 }
 
 static struct hocket__budget_answer hold_call(struct hocket__accounts *s, uint32_t n,

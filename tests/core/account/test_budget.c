@@ -121,8 +121,11 @@ static void test_tokens(void **state)
     assert_int_equal(ask(s, ROOT, 200, 300, false).verdict, HOCKET__BUDGET_LAST);
     struct hocket__budget_answer a = ask(s, ROOT, 300, 300, true);
     assert_int_equal(a.verdict, HOCKET__BUDGET_GO);
-    assert_int_equal(a.max_output, 256); /* 150 left after the input; a few words are no answer */
+    assert_int_equal(a.max_output, 100); /* what is left after the input, and no more */
     assert_true(hocket__budget_settle(s, a.hold, false));
+    /* the input alone is more than there is, or all of it */
+    assert_int_equal(ask(s, ROOT, 451, 300, true).verdict, HOCKET__BUDGET_REFUSED);
+    assert_int_equal(ask(s, ROOT, 400, -1, true).verdict, HOCKET__BUDGET_REFUSED);
     done(&t, s);
 }
 

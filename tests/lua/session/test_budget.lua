@@ -3,6 +3,8 @@ local t = require "harness"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local hocket = require "hocket"
+local json = require "hocket.json"
+local model = require "model"
 local prices = require "hocket.prices"
 local s = require "scripted"
 
@@ -240,6 +242,65 @@ t.test("an agent's own budget is its own: it is cut, and its caller goes on", fu
   t.equal(reply.finish, "stop")
   t.has(reply.text, "a was cut short: the budget of a")
   t.equal(run:usage().calls, 4)
+end)
+
+-- A server that tells no usage, or zeros.
+local function unmetered(usage)
+  return model.raw(function(l, request)
+    l:respond(request.id, 200, { ["content-type"] = "application/json" }, json.encode { id = "x", model = "m", usage = usage,
+      choices = { { index = 0, finish_reason = "stop", message = { role = "assistant", content = ("reply "):rep(50) } } } })
+  end)
+end
+
+t.test("limits bind by estimate where a server tells no usage, which is said once", function()
+  for _, usage in ipairs { false, { prompt_tokens = 0, completion_tokens = 0, total_tokens = 0 } } do
+    for _, budget in ipairs { { tokens = 2000 }, { cost = 0.002 } } do
+      local m <close> = unmetered(usage or nil)
+      prices.set(m.id, { input = 1, output = 1 })
+      local agent = hocket.agent { name = "a", prompt = "You.", model = m.id }
+      local n, err = 0, nil
+      local run = s.run(function()
+        for i = 1, 40 do
+          local reply
+          reply, err = hocket.run(agent, "number " .. i .. (" word"):rep(200))
+          if not reply then return nil, err end
+          n = n + 1
+        end
+        return { text = "" }
+      end, { budget = budget })
+      t.fails("budget", "the budget of the run", nil, err)
+      t.ok(n >= 4 and n <= 6, n)
+      local used = run:usage()
+      t.ok(used.input + used.output > 1300 and used.input + used.output <= 2100, used.input + used.output)
+      local said = 0
+      for _, event in ipairs(s.events(run, "warning")) do said = said + (event.message:find("tells no usage", 1, true) and 1 or 0) end
+      t.equal(said, 1)
+      t.equal(s.events(run, "model_reply")[1].usage.input or 0, 0, "what was not told stays unknown")
+    end
+  end
+end)
+
+t.test("what a server tells is taken, and where nothing binds nothing is guessed", function()
+  local m <close> = unmetered { prompt_tokens = 7, completion_tokens = 3, total_tokens = 10 }
+  local agent = hocket.agent { name = "a", prompt = "You.", model = m.id }
+  local run = s.run(function() return hocket.run(agent, "x") end, { budget = { tokens = 2000 } })
+  t.same({ run:usage().input, run:usage().output, #s.events(run, "warning") }, { 7, 3, 0 })
+  local n <close> = unmetered(nil)
+  agent = hocket.agent { name = "b", prompt = "You.", model = n.id }
+  run = s.run(function() return hocket.run(agent, "x") end)
+  t.same({ run:usage().input, run:usage().output, #s.events(run, "warning") }, { 0, 0, 0 })
+end)
+
+t.test("a call is sent with what is left, and not at all where its input alone is too much", function()
+  play { a = "ok" }
+  local agent = s.team { a = {} }.a
+  local _, reply = s.run(function() return hocket.run(agent, "Go") end, { budget = { tokens = 60 } })
+  t.ok(reply)
+  t.ok(requests[1].raw.max_tokens <= 44, requests[1].raw.max_tokens)
+  local _, none, err = s.run(function() return hocket.run(agent, ("Go "):rep(100)) end, { budget = { tokens = 60 } })
+  t.fails("budget", "has no room for a call with some 9", none, err)
+  t.has(err.message, "tokens of input: 60 tokens, 0 used")
+  t.equal(#requests, 1, "it was not sent")
 end)
 
 t.test("side by side they stay within, as each holds what it may need", function()

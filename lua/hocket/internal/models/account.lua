@@ -113,8 +113,10 @@ local function cut(kind, used, limit, agent, asked, giver)
     message = say("is as good as used up", kind, used, limit, agent, asked, giver) }
 end
 
-local function refused(kind, used, limit, agent, asked, giver)
+-- `tokens`: what was asked for. Nothing else can be in its way where the input alone is more than there is.
+local function refused(tokens, kind, used, limit, agent, asked, giver)
   local how = (kind == "seconds" or used >= limit) and "is used up" or "is used up or spoken for"
+  if kind == "tokens" and used < limit and used + tokens > limit then how = ("has no room for a call with some %d tokens of input"):format(tokens) end
   return { code = "budget", message = say(how, kind, used, limit, agent, asked, giver), kind = kind, used = used, limit = limit }
 end
 
@@ -124,6 +126,17 @@ end
 function account.unpriced(model)
   return { code = "budget", message = ("there is a limit on the cost, and the price of %s is not known: give it with --price %s=IN,OUT (USD per million tokens) or hocket.prices.set, or take another model")
     :format(model, model) }
+end
+
+--- A limit binds, and the server tells no usage: said once in a run of each model.
+---@param run hocket.Run
+---@param one hocket.Model
+---@param emit fun(type: string, payload: table)
+function account.unmetered(run, one, emit)
+  run.unmetered = run.unmetered or {}
+  if run.unmetered[one.id] then return end
+  run.unmetered[one.id] = true
+  emit("warning", { code = "budget", message = ("%s tells no usage: limits count its tokens by estimate"):format(one.id) })
 end
 
 -- ---- Asking ---------------------------------------------------------------------------------------
@@ -182,7 +195,7 @@ function account.ask(run, id, model, history, request, last)
       accounts:ask(id, tokens, request.max_tokens, price_in, price_out, last)
     if verdict == "go" then return verdict, first, second end
     if verdict == "last" then return verdict, cut(first, second, limit, agent, asked, giver) end
-    if verdict == "refused" then return nil, refused(first, second, limit, agent, asked, giver) end
+    if verdict == "refused" then return nil, refused(tokens, first, second, limit, agent, asked, giver) end
     if verdict == "unpriced" then return nil, account.unpriced(model) end
     table.insert(run.waiting, fiber.self())
     fiber.park()

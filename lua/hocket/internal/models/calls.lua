@@ -70,13 +70,14 @@ local function attempt(asker, one, history, again, made)
     return (here and kept_call.attempt or kept_call.within)(asker, one, history, how)
   end
   local timeout = asker.deadline and math.max(left(asker), 0.001)
+  local guess = asker.hold and account.tokens_of(history, request.spec) or nil
   if one.lacks then return nil, one.lacks end
   if one.keys then
     local ready, wrong = one.keys:ready(one.handle)
     if not ready then return nil, wrong end
   end
   local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout or nil, again,
-    run and run.accounts or nil, asker.account, one.id and prices.priced(one.id), asker.observed and asker.observed:lines())
+    run and run.accounts or nil, asker.account, one.id and prices.priced(one.id), asker.observed and asker.observed:lines(), guess)
   if not call then return nil, err end
   if request.on_delta then
     for kind, text in call.next, call do request.on_delta(kind, text) end
@@ -127,7 +128,10 @@ local function call_with_retries(one, history, asker)
     failed:settle(true)
     call, err, failed = attempt(asker, one, history, true, made)
   end
-  if asker.hold then settle(asker, call) end
+  if asker.hold then
+    if not call:metered() then account.unmetered(asker.run, one, asker.emit) end
+    settle(asker, call)
+  end
   asker.attempts, asker.answered_by = made + 1, one
   note_answer(asker.run, one)
   asker.fallbacks = nil

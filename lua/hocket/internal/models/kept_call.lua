@@ -93,8 +93,9 @@ local function make(one, history, asker, how)
   end
   local hold <close>, short = project_share(asker, one, history, request)
   if short then return { err = pack.data(short), begun = false } end
+  local guess = (asker.hold or hold) and account.tokens_of(history, request.spec) or nil
   local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout, how.again, true, 0,
-    one.id and prices.priced(one.id), asker.observed and asker.observed:lines())
+    one.id and prices.priced(one.id), asker.observed and asker.observed:lines(), guess)
   if not call then return { err = pack.data(err), begun = false } end
   local result = outcome(call, asker, how, request)
   if hold then hold:settle(result.counted) end
