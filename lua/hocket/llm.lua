@@ -25,7 +25,7 @@ local llm = {}
 ---@field reasoning? string What it thinks, as the server says or in tags of its text.
 ---@field refusal? string
 ---@field calls {id: string, name: string, arguments: string}[] Tool calls to run; arguments as the model wrote them.
----@field finish "stop"|"length"|"tool_calls"|"content_filter"|"refusal"|"budget"|"loop"|"stopped" The last four, and `cut`, of a session's answer alone.
+---@field finish "stop"|"length"|"tool_calls"|"content_filter"|"refusal"|"budget"|"turns"|"loop"|"stopped" The last five, and `cut`, of a session's answer alone.
 ---@field cut? hocket.Cut Why it is not a whole answer.
 ---@field stage_cut? hocket.StageCut Of a chain of handoffs whose answer is whole: the first stage that was not.
 ---@field partial? hocket.Shortfall[] Of a run of its own (hocket.run), as what follows: what the answer was made without.

@@ -247,7 +247,8 @@ local function take_answer(self, reply)
     if reply.text ~= "" then self.emit("message", { content = reply.text }) end
     return "again"
   elseif reply.finish == "content_filter" then
-    return nil, failed { code = "provider", message = "the provider's content filter stopped the answer", partial = reply.text:find "%S" and reply.text or nil }
+    local partial = reply.text:find "%S" and reply.text or nil
+    return nil, failed { code = "provider", finish = "content_filter", message = "the provider's content filter stopped the answer", partial = partial }
   elseif reply.refusal then
     if not reply.text:find "%S" then reply.text = reply.refusal end
     return mark(self, reply, "refusal", "provider", "the model refused to answer")
@@ -380,7 +381,7 @@ local function take_turn(self, left, max)
     if not fits then return nil, too_long end
   end
   if left == 1 and max > 1 and #self.tools > 0 and not self.spec.stop_when and not self.closing then
-    return final_answer.last_turn(self, ask, { reason = "budget", code = "budget", message = out_of_turns(max) })
+    return final_answer.last_turn(self, ask, { reason = "turns", code = "budget", message = out_of_turns(max) })
   end
   local stops = self.spec.stop_when and true or false -- then any turn may be the last, and no answer follows to keep something back for
   local why, refused = final_answer.grant(self, stops)
@@ -392,7 +393,7 @@ local function take_turn(self, left, max)
 end
 
 --- Sends a message and goes on until the model answers. When a budget, a limit or a loop ends it before
---- that, the model is asked for one last answer, without tools: reply.finish is then "budget", "loop" or
+--- that, the model is asked for one last answer, without tools: reply.finish is then "budget", "turns", "loop" or
 --- "stopped", and reply.cut says why. So it does when the model's own answer is not a whole one: "length", "refusal".
 ---@async
 ---@param text hocket.Input
@@ -417,7 +418,7 @@ function Session:send(text, list)
     if reply ~= false then return reply, failed end
     if self.heard then self.heard = nil else left = left - 1 end -- who had answered, and was told more, has that turn again
   end
-  return final_answer.cut_off(self, { code = "budget", message = out_of_turns(max) })
+  return final_answer.cut_off(self, { code = "budget", finish = "turns", message = out_of_turns(max) })
 end
 
 --- The next message is another job's, whose events `tell` writes: it counts its turns and its calls anew.

@@ -440,7 +440,7 @@ t.test("max_turns gives a last answer as well, within the turns", function()
   local agent = s.team({ a = { tools = { work_tool() }, max_turns = 3 } }).a
   local _, reply = s.run(function() return hocket.run(agent, "Go") end)
   t.equal(#requests, 3)
-  t.equal(reply.finish, "budget")
+  t.equal(reply.finish, "turns")
   t.has(reply.text, "(max_turns)")
 end)
 

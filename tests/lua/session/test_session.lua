@@ -175,7 +175,7 @@ t.test("what is said beside the calls of an only turn is not lost", function()
   local s = model.session(m, { max_turns = 1, tools = { simple("count", function(args) return args.n end, { parameters = number }) } })
   local reply = t.ok(s:send "x")
   t.equal(reply.text, "so far\n\n(Cut short: no answer after 1 turn (max_turns).)")
-  t.equal(reply.finish, "budget")
+  t.equal(reply.finish, "turns")
   check_history(s.history)
 end)
 
@@ -769,7 +769,7 @@ t.test("the last of its turns is enough for the form; and for one that is cut", 
   t.equal(reply.cut, nil)
   reply = assert(model.session("formatting/m", (looking { max_turns = 2 })):send "x")
   t.equal(reply.text, '{"n": 7}')
-  t.equal(reply.finish, "budget")
+  t.equal(reply.finish, "turns")
 end)
 
 t.test("other providers get format and tools together", function()

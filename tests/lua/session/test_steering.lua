@@ -103,7 +103,7 @@ t.test("the one last answer of who has no turn left is given with it", function(
   end
   local _, reply = dig(function(run) assert(run:say "Hurry.") end, { max_turns = 2 })
   t.has(reply.text, "Hurry.|[no answer after 2 turns")
-  t.equal(reply.finish, "budget")
+  t.equal(reply.finish, "turns")
 end)
 
 -- ---- To whom ----------------------------------------------------------------------------------------

@@ -11,11 +11,11 @@ local serving = {}
 local Serving = {}
 Serving.__index = Serving
 
---- Opens one for the agents of a folder. `options` are those of the runs.
+--- Opens one for the agents of a folder, or a list of targets. `options` are those of the runs.
 function serving.open(dir, options)
   local self = setmetatable({}, Serving)
   self.owner = fiber.detach(function()
-    self.offered = assert(offered.open { dir })
+    self.offered = assert(offered.open(type(dir) == "table" and dir or { dir }))
     self.desk = desks.new { offered = self.offered, options = options or {}, max_runs = 16, max_queue = 16 }
     local server = servers.new { desk = self.desk, token = "secret", hosts = {}, origins = {} }
     for _, add in ipairs(require "hocket.internal.endpoints.interfaces") do add(server) end
@@ -60,6 +60,7 @@ end
 
 function Serving:close()
   self.server.listener:mute()
+  for _, run in ipairs(self.desk:all()) do if run.forget then run.forget:cancel() end end
   self.desk:close(0)
   for _, run in ipairs(self.desk.ended) do if run.forget then run.forget:cancel() end end
   self.server.listener:close()

@@ -6,7 +6,6 @@
 ---
 --- A run that waits for the page's tools or its person goes on with the request that brings their results or answers.
 local asked = require "hocket.internal.endpoints.asked"
-local errors = require "hocket.internal.endpoints.openai_errors"
 local json = require "hocket.json"
 local turns = require "hocket.internal.endpoints.turn"
 local wrong, optional, required = asked.wrong, asked.optional, asked.required
@@ -247,7 +246,7 @@ local ends = {}
 function ends.finished(self, piece)
   local text = piece.text or ""
   if self.turn.text:sub(-#text) ~= text then self:say("text", text) end
-  return { type = "success" }, piece.cut
+  return { type = piece.ending.agui }, piece.cut
 end
 
 function ends.calls(self, piece)
@@ -256,13 +255,13 @@ function ends.calls(self, piece)
     self:call(one.id, one.name, one.arguments)
     ids[i] = one.id
   end
-  return { type = "success", pendingToolCallIds = ids }
+  return { type = piece.ending.agui, pendingToolCallIds = ids }
 end
 
 function ends.questions(self, piece)
   local interrupts = json.array {}
   for i, event in ipairs(piece.questions) do interrupts[i] = interrupt_of(self, event) end
-  return { type = "interrupt", interrupts = interrupts }
+  return { type = piece.ending.agui, interrupts = interrupts }
 end
 
 local function finish(self, made, piece)
@@ -272,7 +271,7 @@ local function finish(self, made, piece)
     self.steps[op] = nil
     self:send("STEP_FINISHED", { stepName = name })
   end
-  if cut then return self:send("RUN_ERROR", { message = cut.message, code = cut.code }) end
+  if outcome.type == "error" then return self:send("RUN_ERROR", { message = cut.message, code = cut.code }) end
   self:send("RUN_FINISHED", { threadId = made.thread, runId = made.run, outcome = outcome })
 end
 
@@ -295,9 +294,8 @@ local function answer(turn, made, response)
   for piece in turn:pieces(false) do
     if piece.kind == "text" or piece.kind == "reasoning" then self:say(piece.kind, piece.text)
     elseif piece.kind == "failed" then
-      local err = errors.of_run(piece.err)
       self:stop()
-      self:send("RUN_ERROR", { message = err.message, code = err.code })
+      self:send("RUN_ERROR", { message = piece.err.message, code = piece.err.code })
     else finish(self, made, piece) end
     if self.gone then return end
   end

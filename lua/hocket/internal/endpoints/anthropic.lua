@@ -15,7 +15,7 @@ local types = {
 }
 
 local function form(status, err)
-  return { type = "error", error = { type = types[status] or "api_error", message = err.message } }, { ["x-should-retry"] = (status == 429 or status == 503) and "true" or "false" }
+  return { type = "error", error = { type = types[status] or "api_error", message = err.message } }, errors.retry_header(status, err)
 end
 
 -- ---- Reading -----------------------------------------------------------------------------------
@@ -132,8 +132,6 @@ end
 
 -- ---- Answering ---------------------------------------------------------------------------------
 
-local reasons = { length = "max_tokens", budget = "max_tokens", loop = "max_tokens", content_filter = "refusal", refusal = "refusal" }
-
 local function usage_of(turn)
   local used = turn.usage or {}
   local cached = used.cached or 0
@@ -149,10 +147,6 @@ end
 
 local function tool_use(one)
   return { type = "tool_use", id = one.id, name = one.name, input = json.decode(one.arguments) }
-end
-
-local function reason_of(piece)
-  return piece.kind == "calls" and "tool_use" or reasons[piece.finish] or "end_turn"
 end
 
 local function headers_of(turn)
@@ -172,7 +166,7 @@ local function answer_whole(turn, made, response)
       local text = piece.text or turn.text
       if text ~= "" or piece.kind == "finished" then content[#content + 1] = { type = "text", text = text } end
       for _, one in ipairs(piece.calls or {}) do content[#content + 1] = tool_use(one) end
-      return response:json(200, message_of(turn, made, content, reason_of(piece)), headers_of(turn))
+      return response:json(200, message_of(turn, made, content, piece.ending.anthropic), headers_of(turn))
     end
   end
 end
@@ -221,7 +215,7 @@ function Blocks:finish(turn, piece)
   end
   for _, one in ipairs(piece.calls or {}) do self:call(one) end
   self:stop()
-  self:send("message_delta", { delta = { stop_reason = reason_of(piece), stop_sequence = json.null }, usage = usage_of(turn), hocket = chat.own_of(turn) })
+  self:send("message_delta", { delta = { stop_reason = piece.ending.anthropic, stop_sequence = json.null }, usage = usage_of(turn), hocket = chat.own_of(turn) })
   self:send("message_stop", {})
 end
 

@@ -12,6 +12,7 @@
 local consent = require "hocket.internal.run.consent"
 local core = require "hocket.internal.core.runs"
 local desk_run = require "hocket.internal.endpoints.desk_run"
+local endings = require "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local runs = require "hocket.internal.run.run"
@@ -295,8 +296,6 @@ function Desk:on_end(fn)
   self.listeners[#self.listeners + 1] = fn
 end
 
-local words = { ok = "done", cancelled = "cancelled", parked = "parked" }
-
 -- What a run has used, of this life alone; a cost that is not known is none here.
 local function add_usage(used, run)
   local usage = run.run and run.run:usage()
@@ -310,7 +309,7 @@ local function settle(self, run, code, message, result)
   add_usage(self.used, run)
   run.outcome = { ok = code == "ok", code = code, message = message, result = result ~= "" and result or "{}" }
   self.by_number[run.number] = nil
-  local word = words[code] or "failed"
+  local word = endings.state(code)
   self.counts[word] = self.counts[word] + 1
   if word == "parked" or not run.journal then self.by_name[run.name] = nil else self.ended[#self.ended + 1] = run end
   if #self.ended > AT_HAND then

@@ -169,8 +169,6 @@ end
 
 -- ---- Answering -----------------------------------------------------------------------------------
 
-local finishes = { length = "length", budget = "length", loop = "length", max_tokens = "length", content_filter = "content_filter", refusal = "content_filter" }
-
 local function usage_of(turn)
   local used = turn.usage or {}
   local input, output = used.input or 0, used.output or 0
@@ -217,7 +215,7 @@ local function answer_whole(turn, made, response)
   }
   return response:json(200, {
     id = "chatcmpl-" .. turn.run.name, object = "chat.completion", created = os.time(), model = made.model, usage = usage_of(turn), system_fingerprint = json.null, hocket = own_of(turn),
-    choices = json.array { { index = 0, message = message, logprobs = json.null, finish_reason = called and "tool_calls" or finishes[whole.finish] or "stop" } },
+    choices = json.array { { index = 0, message = message, logprobs = json.null, finish_reason = whole.ending.chat } },
   }, headers_of(turn))
 end
 
@@ -252,7 +250,7 @@ local function stream_end(turn, made, stream, write, whole)
     local rest = rest_of(turn, whole)
     if rest ~= "" then write({ content = rest }, nil) end
   end
-  write(json.decode "{}", whole.kind == "calls" and "tool_calls" or finishes[whole.finish] or "stop")
+  write(json.decode "{}", whole.ending.chat)
   if made.include_usage then write(nil, nil, usage_of(turn)) end
   stream:event { data = "[DONE]" }
 end

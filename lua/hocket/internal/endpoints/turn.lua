@@ -6,6 +6,7 @@
 --- "calls": the agent calls tools of the caller. The run waits, with all that its team is at; `go_on` hands over what came of them, in
 --- this process or, where runs are kept, in another one. A turn whose client has gone is cancelled.
 local asked = require "hocket.internal.endpoints.asked"
+local ending = require "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
@@ -287,15 +288,16 @@ local function end_conversation(self)
   end):serve()
 end
 
+-- A turn that failed has an answer where its provider stopped one: as much as there is, and be it nothing.
 local function finished(self, event)
-  if not event.ok then
+  local row, text = ending.of(event), type(event.content) == "string" and event.content or nil
+  if not event.ok and not (row.chat and (text or row.details == "content_filter")) then
     end_conversation(self)
-    return { kind = "failed", err = event.error }
+    return { kind = "failed", ending = row, err = event.error }
   end
   self.usage, self.final = used(self, event), true
-  if self.keeps then leave(self) else end_conversation(self) end
-  local rest = type(event.content) == "string" and event.content or ""
-  return { kind = "finished", finish = event.finish or "stop", cut = event.cut, text = rest }
+  if self.keeps and event.ok then leave(self) else end_conversation(self) end
+  return { kind = "finished", ending = row, finish = event.finish or "stop", cut = event.cut or event.error, text = text or "" }
 end
 
 local function requested(self, event)
@@ -305,17 +307,18 @@ end
 local function hand_back(self)
   self.usage = used(self)
   leave(self)
-  if self.questions then return { kind = "questions", questions = self.questions } end
+  if self.questions then return { kind = "questions", ending = ending.of { finish = "questions" }, questions = self.questions } end
   self.run.given_out = {}
   for i, one in ipairs(self.calls) do self.run.given_out[i] = one.id:match "c%d+$" end
-  return { kind = "calls", calls = self.calls }
+  return { kind = "calls", ending = ending.of { finish = "tool_calls" }, calls = self.calls }
 end
 
 -- Who ended without having said a word: why.
 local function ended(self)
   self.over = true
   local _, err = self.run:wait()
-  return { kind = "failed", err = err or { code = "internal", message = "the run has ended without an answer" } }
+  err = err or { code = "internal", message = "the run has ended without an answer" }
+  return { kind = "failed", ending = ending.of { error = err }, err = err }
 end
 
 local are_questions = { question_asked = true, approval_requested = true }
@@ -382,7 +385,7 @@ end
 
 --- The next piece; nil when it is over.
 ---@async
----@return {kind: "text"|"reasoning"|"progress"|"calls"|"finished"|"failed", text?: string, calls?: table[], finish?: string, cut?: {code: string, message: string}, err?: hocket.Error}?
+---@return {kind: "text"|"reasoning"|"progress"|"calls"|"questions"|"finished"|"failed", text?: string, calls?: table[], ending?: hocket.Ending, finish?: string, cut?: {code: string, message: string}, err?: hocket.Error}?
 function Turn:next()
   if self.left then pick_up(self) end
   while not self.over do

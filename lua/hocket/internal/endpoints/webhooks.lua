@@ -4,6 +4,7 @@
 ---
 --- What was delivered is noted with the run in the store, so that an end that nobody has heard of is posted after a restart, too; one that
 --- was heard a moment before a kill is posted twice, with the same id. Questions are posted again while they are open. Runs never wait for any of this.
+local ending = require "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local origin = require "hocket.internal.run.origin"
@@ -114,12 +115,10 @@ local function end_event(id, agent, state, text, err)
   return { id = "end_" .. id, run = id, ended = true, body = body("run.ended", id, agent, { state = state, text = text and truncate(text, MAX_TEXT, "…"), error = err }) }
 end
 
-local states = { ok = "done", cancelled = "cancelled" }
-
 local function on_end(self, run)
   if run.outcome.code == "parked" then return end
   local result = json.decode(run.outcome.result)
-  send_to_all(self, end_event(run.name, run.target, states[run.outcome.code] or "failed", type(result) == "table" and result.text or nil,
+  send_to_all(self, end_event(run.name, run.target, ending.state(run.outcome.code), type(result) == "table" and result.text or nil,
     not run.outcome.ok and { code = run.outcome.code, message = run.outcome.message } or nil))
 end
 

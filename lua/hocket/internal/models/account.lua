@@ -83,7 +83,7 @@ end
 -- ---- Why not ------------------------------------------------------------------------------------
 
 ---@class hocket.Cut Why an answer is not a whole one.
----@field reason "budget"|"stopped"|"loop"|"length"|"refusal"
+---@field reason "budget"|"turns"|"stopped"|"loop"|"length"|"refusal"
 ---@field code string The error's, when there is no answer.
 ---@field message string
 

@@ -5,6 +5,7 @@ local caught = require "hocket.internal.base.caught"
 local changes = require "hocket.internal.run.changes"
 local effects = require "hocket.internal.base.effects"
 local accounts = require "hocket.internal.core.account"
+local ending = require "hocket.internal.base.lazy" "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
 local holdings = require "hocket.internal.base.lazy" "hocket.internal.run.holdings"
 local journal = require "hocket.internal.core.journal"
@@ -660,7 +661,7 @@ function Run:result(outcome)
     models = models, simulated = simulated, partial = shortfall.of(self) or json.null,
     sources = outcome.sources, made = outcome.made,
     run = self.id, ok = outcome.ok, text = outcome.text or "", finish = outcome.finish,
-    error = outcome.error and { code = outcome.error.code, message = outcome.error.message } or json.null,
+    error = outcome.error and ending.told(outcome.error) or json.null,
     usage = self:usage(), seconds = self:seconds(),
     document = document and { version = document:version(), text = document:render(), slots = slots_of(document) } or json.null,
   }, self.final_tasks or tasks_json(self), self.accounts, self.options.tree ~= false)

@@ -9,6 +9,7 @@
 --- (another model, agents' files read anew) changes between two turns.
 local ask = require "hocket.ask"
 local caught = require "hocket.internal.base.caught"
+local ending = require "hocket.internal.base.lazy" "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
@@ -77,8 +78,8 @@ local function turn(run, responder, text)
   local reply, err = outcome(run, run.turn)
   run.turn = nil
   run:emit("turn_finished", {
-    turn = run.turns, ok = reply ~= nil, content = reply and reply.text, finish = reply and reply.finish or err and err.code, cut = cut_of(reply),
-    error = err and { code = err.code, message = err.message }, usage = usage_since(run, before), seconds = fiber.now() - began,
+    turn = run.turns, ok = reply ~= nil, content = reply and reply.text or err and err.partial, finish = reply and reply.finish or err and (err.finish or err.code), cut = cut_of(reply),
+    error = err and ending.told(err), usage = usage_since(run, before), seconds = fiber.now() - began,
   })
   return reply
 end

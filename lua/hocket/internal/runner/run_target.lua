@@ -254,7 +254,7 @@ local function outcome(reply, err, conversation)
   end
   if reply then return { ok = true, text = reply.text, finish = reply.finish or "stop", sources = reply.sources, made = made_files(reply) } end
   if type(err) ~= "table" then err = caught.error(err) end
-  return { ok = false, error = err, text = err.text, finish = err.finish or (err.code == "cancelled" or err.code == "parked") and err.code or "error" }
+  return { ok = false, error = err, text = err.text or err.partial, finish = err.finish or (err.code == "cancelled" or err.code == "parked") and err.code or "error" }
 end
 
 -- The scripted model of the run: asked for each time, since a conversation may change to it. By then nobody is asked.

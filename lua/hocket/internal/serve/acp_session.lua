@@ -10,6 +10,7 @@ local acp_commands = require "hocket.internal.serve.acp_commands"
 local acp_content = require "hocket.internal.serve.acp_content"
 local acp_questions = require "hocket.internal.serve.acp_questions"
 local acp_updates = require "hocket.internal.serve.acp_updates"
+local ending = require "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local message = require "hocket.internal.mcp.message"
@@ -72,16 +73,13 @@ local function end_turn(self, reason, err)
   turn.fiber:wake()
 end
 
-local reasons = { length = "max_tokens", content_filter = "refusal", refusal = "refusal", budget = "max_turn_requests", loop = "max_turn_requests", cancelled = "cancelled" }
-
 local function turn_finished(self, event)
   self.updates:turn_ends(event)
   if not event.ok and self.replays and not self.live then self.updates:say(("[no answer: %s]"):format(event.error.message)) end
-  local err = event.error
   if not self.turn or not self.turn.begun then return end -- one that was cancelled before this prompt came
-  if event.ok then return end_turn(self, reasons[event.finish] or "end_turn") end
-  if self.turn and self.turn.cancelled or err.code == "cancelled" then return end_turn(self, "cancelled") end
-  end_turn(self, nil, { code = -32603, message = err.message, data = { code = err.code } })
+  local err, row = event.error, self.turn.cancelled and not event.ok and ending.of { finish = "cancelled" } or ending.of(event)
+  if row.acp then return end_turn(self, row.acp) end
+  end_turn(self, nil, { code = -32603, message = err.message, data = { code = err.code, retry_after = err.retry_after } })
 end
 
 local on = {}

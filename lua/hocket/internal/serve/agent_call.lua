@@ -3,6 +3,7 @@
 --- questions, where the client can ask one, and nobody does otherwise. A client that cancels ends the run; one that goes away parks
 --- it, so that somebody can go on with it.
 local core = require "hocket.internal.core.host"
+local ending = require "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local questions = require "hocket.internal.serve.questions"
@@ -202,7 +203,8 @@ function agent_call.perform(spec, at)
   watcher:join()
   while catch_up(self) do end
   self.shelf:finish(id, result)
-  if code ~= "ok" then return as_failure(self, code, type(result.error) == "table" and result.error.message or message, result) end
+  local row = ending.of { finish = result.finish, error = code ~= "ok" and { code = code } or nil }
+  if row.mcp then return as_failure(self, code, type(result.error) == "table" and result.error.message or message, result) end
   return as_result(self, result)
 end
 

@@ -67,7 +67,7 @@ function final_answer.finish(self, ask, why)
   call:refuse "error: not run: this was the last turn"
   local reply = model_calls.reply(self.asker, call)
   if reply.text:find "^%s*$" then
-    if not self.said then return nil, { code = why.code, message = why.message } end
+    if not self.said then return nil, { code = why.code, finish = why.reason, message = why.message } end
     reply.text = self.said -- it calls tools although it has none
   end
   return marked(self, reply, why)
@@ -80,8 +80,8 @@ end
 ---@return hocket.Error?
 function final_answer.cut_off(self, err)
   if not self.said or err.code ~= "budget" then return nil, err end
-  self.emit("agent_cut", { reason = "budget", message = err.message })
-  local why = { reason = "budget", code = "budget", message = err.message }
+  local why = { reason = err.finish or "budget", code = "budget", message = err.message }
+  self.emit("agent_cut", { reason = why.reason, message = why.message })
   return marked(self, { text = self.said, calls = {}, usage = {}, model = self.model.id, answered_by = self.model }, why)
 end
 

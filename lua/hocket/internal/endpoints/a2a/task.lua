@@ -4,9 +4,9 @@
 ---                      └──> INPUT_REQUIRED (a question, leave to call a tool) ──message with the task's id──> WORKING
 ---
 --- A task goes on when its client goes away. Everybody who looks at it is told the same, in the same order.
+local ending = require "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
-local errors = require "hocket.internal.endpoints.openai_errors"
 
 local a2a_task = {}
 
@@ -18,7 +18,8 @@ local KEPT, BEHIND = 500, 10000
 ---@field context string
 ---@field agent string
 ---@field state string
----@field finish? string Why its answer is not a whole one.
+---@field finish? string Why its answer is not a whole one, or there is none.
+---@field ending? hocket.Ending How it ended then.
 local Task = {}
 Task.__index = Task
 
@@ -54,7 +55,7 @@ function Task:object(most, artifacts)
   local made = self.text ~= "" and artifacts ~= false and json.array { { artifactId = "answer", name = "answer", parts = json.array { { text = self.text } } } } or nil
   return {
     id = self.id, contextId = self.context, status = status_of(self), artifacts = made, history = #history > 0 and history or nil,
-    metadata = self.finish and { hocket = { finish = self.finish } } or nil,
+    metadata = self.ending and { hocket = { finish = self.finish, ending = self.ending.name } } or nil,
   }
 end
 
@@ -128,19 +129,20 @@ local ends = {}
 function ends.finished(self, piece)
   local text = piece.text or ""
   append(self, self.text == "" and text or self.text:sub(-#text) ~= text and "\n\n" .. text or "", true)
-  if not piece.cut then return set_state(self, "COMPLETED") end
-  self.finish = piece.finish
-  set_state(self, piece.finish == "refusal" and "REJECTED" or "FAILED", piece.cut.message)
+  if not piece.cut then return set_state(self, piece.ending.a2a) end
+  self.ending, self.finish = piece.ending, piece.finish
+  set_state(self, piece.ending.a2a, piece.cut.message)
 end
 
 function ends.failed(self, piece)
-  local err = errors.of_run(piece.err)
-  set_state(self, (self.cancelled or err.code == "cancelled") and "CANCELED" or "FAILED", err.message)
+  self.ending = self.cancelled and ending.of { finish = "cancelled" } or piece.ending
+  self.finish = piece.err.code
+  set_state(self, self.ending.a2a, piece.err.message)
 end
 
 function ends.questions(self, piece)
   self.asked = piece.questions[1].id -- a message answers one: of the others the task asks then
-  set_state(self, "INPUT_REQUIRED", question_of(piece.questions[1]))
+  set_state(self, piece.ending.a2a, question_of(piece.questions[1]))
 end
 
 local function work(self)

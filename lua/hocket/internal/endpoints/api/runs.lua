@@ -1,6 +1,7 @@
 --- /api/runs: what there is, and what can be begun, forked, gone on with and removed.
 local content = require "hocket.internal.endpoints.content"
 local ended = require "hocket.internal.run.ended"
+local ending = require "hocket.internal.base.ending"
 local fork = require "hocket.internal.commands.fork"
 local json = require "hocket.json"
 local list_runs = require "hocket.internal.commands.runs"
@@ -37,7 +38,7 @@ local function waits_for(run)
 end
 
 local function state_of(run)
-  if run.outcome then return run.outcome.ok and "done" or run.outcome.code == "cancelled" and "cancelled" or run.outcome.code == "parked" and "parked" or "failed" end
+  if run.outcome then return ending.state(run.outcome.code) end
   return run:is_at_work() and "running" or "waiting"
 end
 

@@ -158,7 +158,7 @@ end
 ---@return table[]
 function past.output(one)
   local items = json.array {}
-  local text = one.ended and one.ended.ok and one.ended.content or one.text
+  local text = one.ended and one.ended.content or one.text
   if type(text) == "string" and text ~= "" then
     items[1] = message("assistant", "output_text", text)
     items[1].content[1].annotations, items[1].content[1].logprobs = json.array {}, json.array {}

@@ -1,5 +1,6 @@
 --- Responses that were begun before, here or by a process that has ended: told again, cancelled, deleted.
 local answers = require "hocket.internal.endpoints.responses.answers"
+local ending = require "hocket.internal.base.ending"
 local json = require "hocket.json"
 local past = require "hocket.internal.endpoints.responses.past"
 local store = require "hocket.internal.core.store"
@@ -20,11 +21,12 @@ end
 
 local statuses = { cancelled = "cancelled", parked = "in_progress" }
 
+-- Its status, and why it is not whole.
 local function state_of(one)
   local ended = one.ended
   if not ended then return one.calls and "completed" or "in_progress" end
-  if ended.ok then return writer.cut[ended.finish] and "incomplete" or "completed" end
-  return statuses[ended.finish] or "failed"
+  local row = ending.of(ended)
+  return row.responses or statuses[row.state] or "failed", row.details
 end
 
 -- As it stands in the records of its run.
@@ -33,8 +35,9 @@ local function remembered(one, options, id)
   local is_over = one.ended and one.ended.ok or not one.ended and one.calls
   local made = { body = body_of(one), model = type(options.serve) == "table" and options.serve.agent or "", keeps = true, background = one.caller.background or false }
   local self = { id = id, created = one.created, made = made, turn = { usage = is_over and one.used or nil, run = { name = id:match "^resp_(%w+)_" } } }
-  local status, more = state_of(one), nil
-  if status == "incomplete" then more = { incomplete_details = { reason = writer.cut[ended.finish] } }
+  local status, why = state_of(one)
+  local more
+  if why then more = { incomplete_details = { reason = why } }
   elseif status == "failed" then more = { error = { code = "server_error", message = type(ended.error) == "table" and ended.error.message or tostring(ended.finish) } } end
   return writer.object(self, status, past.named(past.output(one), id:sub(6)), more)
 end

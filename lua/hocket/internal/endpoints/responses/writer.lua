@@ -18,9 +18,6 @@ local function usage_of(turn)
   }
 end
 
---- Why an answer is not whole, by its finish.
-writer.cut = { length = "max_output_tokens", budget = "max_output_tokens", loop = "max_output_tokens", content_filter = "content_filter", refusal = "content_filter" }
-
 local function or_null(value)
   if value == nil then return json.null end
   return value
@@ -134,10 +131,10 @@ function Writer:finish(piece)
   if piece.kind == "finished" then self:text(self.stream and chat.rest_of(self.turn, piece) or self.turn.text == "" and piece.text or chat.rest_of(self.turn, piece)) end
   self:stop()
   for _, one in ipairs(piece.calls or {}) do self:call(one) end
-  local why = piece.kind == "finished" and writer.cut[piece.finish]
-  local whole = writer.object(self, why and "incomplete" or "completed", self.output, why and { incomplete_details = { reason = why } } or nil)
+  local status, why = piece.ending.responses, piece.ending.details
+  local whole = writer.object(self, status, self.output, why and { incomplete_details = { reason = why } } or nil)
   if self.made.keeps then answers.keep(whole, self.made) end
-  self:send(why and "response.incomplete" or "response.completed", { response = whole })
+  self:send("response." .. status, { response = whole })
   return whole
 end
 
