@@ -72,7 +72,8 @@ static int status_of(const struct hocket__request *req, CURLcode code)
     case CURLE_OPERATION_TIMEDOUT: return HOCKET_ETIMEOUT;
     case CURLE_URL_MALFORMAT: return HOCKET_EINVAL;
     case CURLE_OUT_OF_MEMORY: /* also what a header of more than 100 KB gives */
-        return req->connected && req->head.state != HOCKET__HEAD_DONE && has_memory()
+        return hocket__request_is_connected(req) && req->head.state != HOCKET__HEAD_DONE
+                       && has_memory()
                    ? HOCKET_ELIMIT
                    : HOCKET_ENOMEM;
     default: return HOCKET_EIO;
@@ -176,7 +177,7 @@ static const char *stage_of(const struct hocket__request *req)
 {
     struct sockaddr_storage peer;
     socklen_t len = sizeof(peer);
-    if (!req->opened)
+    if (!hocket__request_has_opened(req))
         return req->origin->literal ? "no connection is free" : "its name is being resolved";
     bool tcp = getpeername(req->fd, (struct sockaddr *) &peer, &len) == 0;
     return tcp ? "TLS handshake" : "TCP connection";
@@ -195,7 +196,7 @@ void hocket__http_explain_timeout(
     if (wait == HOCKET__WAIT_CONNECT)
         hocket__error(err, status, "%s: no connection within %llu ms (%s)", host,
             shown(req->connect_ms), stage_of(req));
-    else if (!req->admitted)
+    else if (req->place == HOCKET__REQUEST_WAITING)
         hocket__error(err, status, "%s: no free connection within %llu ms", host,
             shown(wait == HOCKET__WAIT_FIRST ? req->first_ms : req->total_ms));
     else if (wait == HOCKET__WAIT_FIRST)

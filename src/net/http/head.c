@@ -71,7 +71,7 @@ static void give_held(struct hocket__request *req)
 {
     struct hocket__str all = hocket__buf_str(&req->head.lines);
     give_head(req);
-    while (all.n > 0 && !req->doomed) {
+    while (all.n > 0 && req->doom == HOCKET__REQUEST_LIVES) {
         const char *end = memchr(all.p, '\n', all.n);
         size_t n = end ? (size_t) (end - all.p) + 1 : all.n;
         give_header(req, hocket__str(all.p, n));
@@ -125,7 +125,7 @@ static int end(struct hocket__request *req)
     if (h->held)
         give_held(req);
     h->held = false;
-    if (req->handler->on_headers_end && !req->doomed)
+    if (req->handler->on_headers_end && req->doom == HOCKET__REQUEST_LIVES)
         req->handler->on_headers_end(req->ud);
     return 0;
 }

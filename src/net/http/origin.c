@@ -60,8 +60,7 @@ static void let_through(struct hocket__origin *o, struct hocket__request *req, b
     /* counted before it is handed over: when that fails, hocket__request_end gives back
      * what was counted */
     hocket__list_del(&req->node);
-    req->admitted = true;
-    req->probe = probe;
+    req->place = probe ? HOCKET__REQUEST_PROBE : HOCKET__REQUEST_ADMITTED;
     o->active++;
     o->probes += probe;
     o->http->resolving += probe;
@@ -90,9 +89,9 @@ void hocket__origin_run(struct hocket__origin *o)
 static void end_probe(struct hocket__request *req)
 {
     struct hocket__http *http = req->http;
-    if (!req->probe)
+    if (req->place != HOCKET__REQUEST_PROBE)
         return;
-    req->probe = false;
+    req->place = HOCKET__REQUEST_ADMITTED;
     req->origin->probes--;
     if (http->resolving-- < RESOLVING_MAX)
         return;
@@ -113,10 +112,10 @@ void hocket__origin_resolved(struct hocket__request *req, bool fresh)
 
 void hocket__origin_leave(struct hocket__request *req)
 {
-    if (!req->admitted)
+    if (req->place == HOCKET__REQUEST_WAITING)
         return;
-    req->admitted = false;
     end_probe(req);
+    req->place = HOCKET__REQUEST_WAITING;
     req->origin->active--;
     make_runnable(req->origin);
 }

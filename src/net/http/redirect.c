@@ -98,7 +98,8 @@ static void begin_again(struct hocket__request *req)
     hocket__buf_reset(&h->target);
     req->redirects_left--;
     req->body_bytes = 0;
-    req->opened = req->connected = req->finished = false;
+    req->link = HOCKET__REQUEST_UNLINKED;
+    req->finished = false;
 }
 
 int hocket__redirect_follow(struct hocket__request *req, struct hocket_error *err)

@@ -48,7 +48,7 @@ int hocket__request_fail(struct hocket__request *req, int status, const char *fm
 /* It is to end: libcurl hears of it by an error, its user nothing. */
 static bool is_over(const struct hocket__request *req)
 {
-    return req->doomed || req->http->closing;
+    return req->doom != HOCKET__REQUEST_LIVES || req->http->closing;
 }
 
 /* What a callback returns to end its transfer. Over TLS the connection may carry other
@@ -70,7 +70,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ud)
         return refuse(req);
     if (req->first_byte == 0)
         req->first_byte = micros();
-    if (!req->own_progress)
+    if (req->progress == HOCKET__REQUEST_BY_BYTES)
         hocket__wait_progress(req);
     if (hocket__head_line(req, hocket__str(p, n)) < 0 || is_over(req))
         return refuse(req);
@@ -99,7 +99,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ud)
             req, HOCKET_ELIMIT, "the answer is longer than %zu bytes", req->max_body);
         return refuse(req);
     }
-    if (!req->own_progress)
+    if (req->progress == HOCKET__REQUEST_BY_BYTES)
         hocket__wait_progress(req);
     /* libcurl hands over what it has decoded: a small body that unpacks into gigabytes has
      * ended above, at max_body */
@@ -107,7 +107,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ud)
     if (is_over(req))
         return refuse(req);
     if (status == HOCKET__HTTP_PROGRESS) {
-        req->own_progress = true;
+        req->progress = HOCKET__REQUEST_BY_HANDLER;
         hocket__wait_progress(req);
     } else if (status == HOCKET__HTTP_ENOUGH) {
         hocket__wait_little(req);
@@ -130,7 +130,8 @@ static curl_socket_t on_open(void *ud, curlsocktype purpose, struct curl_sockadd
         req->denied = true;
         return CURL_SOCKET_BAD;
     }
-    req->opened = true;
+    req->link =
+        hocket__request_is_connected(req) ? HOCKET__REQUEST_CONNECTED : HOCKET__REQUEST_OPENED;
     req->fd = hocket__poll_open(req->shard, to);
     if (req->fd == CURL_SOCKET_BAD)
         req->no_socket = errno;
@@ -141,7 +142,8 @@ static curl_socket_t on_open(void *ud, curlsocktype purpose, struct curl_sockadd
 static int on_connected(void *ud, char *peer, char *local, int peer_port, int local_port)
 {
     struct hocket__request *req = ud;
-    req->connected = true;
+    req->link =
+        hocket__request_has_opened(req) ? HOCKET__REQUEST_CONNECTED : HOCKET__REQUEST_REUSES;
     req->connected_at = micros();
     req->local_port = local_port;
     hocket__origin_resolved(req, false);
@@ -267,8 +269,10 @@ static void clear(struct hocket__request *req)
     h->held = false;
     h->bytes = 0;
     req->id = req->body_bytes = 0;
-    req->opened = req->denied = req->connected = req->finished = req->progressed = false;
-    req->enough = req->late = req->refused = req->doomed = req->silent = false;
+    req->link = HOCKET__REQUEST_UNLINKED;
+    req->progress = HOCKET__REQUEST_BY_BYTES; /* until setup.c says otherwise */
+    req->doom = HOCKET__REQUEST_LIVES;
+    req->denied = req->finished = req->refused = req->progressed = req->late = false;
     req->sent_off = req->connected_at = req->first_byte = req->last_progress = 0;
     req->no_socket = req->err.status = 0;
     req->detail[0] = 0;
@@ -316,7 +320,7 @@ static struct hocket__http_timing timing_of(const struct hocket__request *req)
     const struct hocket__curl *curl = req->http->curl;
     curl_off_t down = 0, up = 0;
     long head = 0;
-    if (req->admitted) {
+    if (req->place != HOCKET__REQUEST_WAITING) {
         curl->easy_getinfo(req->easy, CURLINFO_SIZE_DOWNLOAD_T, &down);
         curl->easy_getinfo(req->easy, CURLINFO_SIZE_UPLOAD_T, &up);
         curl->easy_getinfo(req->easy, CURLINFO_REQUEST_SIZE, &head);
@@ -328,7 +332,7 @@ static struct hocket__http_timing timing_of(const struct hocket__request *req)
         .total_us = since(req, micros()),
         .bytes_in = (uint64_t) down + req->head.bytes,
         .bytes_out = (uint64_t) up + (uint64_t) head,
-        .reused = req->connected && !req->opened,
+        .reused = req->link == HOCKET__REQUEST_REUSES,
     };
 }
 
@@ -389,12 +393,15 @@ void hocket__request_doom(struct hocket__request *req, const struct hocket_error
         hocket__request_drop(req);
         return;
     }
-    req->silent |= !err;
-    if (req->doomed)
+    bool doomed = req->doom != HOCKET__REQUEST_LIVES;
+    if (!err)
+        req->doom = HOCKET__REQUEST_CANCELLED;
+    if (doomed)
         return;
-    req->doomed = true;
-    if (err)
+    if (err) {
+        req->doom = HOCKET__REQUEST_DOOMED;
         req->err = *err;
+    }
     hocket__list_add(&req->shard->doomed, &req->node);
     if (!req->shard->busy)
         hocket__shard_wake(req->shard);
@@ -404,7 +411,7 @@ void hocket__request_doom_easy(struct hocket__shard *shard, CURL *easy)
 {
     struct hocket__request *req = NULL;
     shard->http->curl->easy_getinfo(easy, CURLINFO_PRIVATE, (char **) &req);
-    if (!req || req->shard != shard || req->doomed)
+    if (!req || req->shard != shard || req->doom != HOCKET__REQUEST_LIVES)
         return;
     struct hocket_error err;
     hocket__error(&err, HOCKET_EIO, "%s: its socket cannot be watched", req->origin->name);
@@ -414,7 +421,7 @@ void hocket__request_doom_easy(struct hocket__shard *shard, CURL *easy)
 void hocket__request_end_doomed(struct hocket__request *req)
 {
     struct hocket_error err = req->err;
-    if (req->silent)
+    if (req->doom == HOCKET__REQUEST_CANCELLED)
         hocket__request_drop(req);
     else
         hocket__request_end(req, &err);

@@ -18,6 +18,35 @@
 struct hocket__origin;
 struct hocket__shard;
 
+/* What its origin counts it as. */
+enum hocket__request_place {
+    HOCKET__REQUEST_WAITING,
+    HOCKET__REQUEST_ADMITTED, /* in origin->active */
+    HOCKET__REQUEST_PROBE     /* the same, and in origin->probes: it looks up the name */
+};
+
+/* Its connection. One that has been reused may turn out to be dead: then a socket is opened after all. */
+enum hocket__request_link {
+    HOCKET__REQUEST_UNLINKED,
+    HOCKET__REQUEST_OPENED, /* a socket */
+    HOCKET__REQUEST_REUSES,
+    HOCKET__REQUEST_CONNECTED /* by a socket that it opened */
+};
+
+/* What counts as progress. */
+enum hocket__request_progress {
+    HOCKET__REQUEST_BY_BYTES,
+    HOCKET__REQUEST_BY_HANDLER,
+    HOCKET__REQUEST_TO_END /* nothing: only its end is waited for */
+};
+
+/* Whether it ends when libcurl has returned. */
+enum hocket__request_doom {
+    HOCKET__REQUEST_LIVES,
+    HOCKET__REQUEST_DOOMED,
+    HOCKET__REQUEST_CANCELLED /* the same, and nobody is told */
+};
+
 /* What each piece of a body needs comes first: of thousands of streams the caches hold little. */
 struct hocket__request {
     struct hocket__http *http;
@@ -27,20 +56,16 @@ struct hocket__request {
     uint64_t body_bytes;
     uint64_t last_progress; /* milliseconds of the loop */
 
-    bool admitted;     /* counted in origin->active */
-    bool probe;        /* counted in origin->probes */
-    bool opened;       /* has opened a socket */
-    bool denied;       /* allow_address said no */
-    int no_socket;     /* errno: there was no descriptor or memory for one; 0 */
-    bool connected;    /* a connection is there */
-    bool finished;     /* libcurl has done with it */
-    bool refused;      /* because a callback said so */
-    bool own_progress; /* bytes do not count */
-    bool progressed;
-    bool enough; /* only its end is waited for */
-    bool late;   /* a deadline has passed; it is looked at once more */
-    bool doomed; /* ends when libcurl has returned */
-    bool silent; /* and nobody is told: it was cancelled */
+    enum hocket__request_place place;
+    enum hocket__request_link link;
+    enum hocket__request_progress progress;
+    enum hocket__request_doom doom;
+    int no_socket;   /* errno: there was no descriptor or memory for one; 0 */
+    bool denied;     /* allow_address said no */
+    bool finished;   /* libcurl has done with it */
+    bool refused;    /* because a callback said so */
+    bool progressed; /* once at least */
+    bool late;       /* a deadline has passed; it is looked at once more */
 
     struct hocket__head head;
 
@@ -74,6 +99,16 @@ struct hocket__request {
     struct hocket_error err; /* of a handler, a limit, or the doom; status 0: none */
     char detail[CURL_ERROR_SIZE];
 };
+
+static inline bool hocket__request_has_opened(const struct hocket__request *req)
+{
+    return req->link == HOCKET__REQUEST_OPENED || req->link == HOCKET__REQUEST_CONNECTED;
+}
+
+static inline bool hocket__request_is_connected(const struct hocket__request *req)
+{
+    return req->link >= HOCKET__REQUEST_REUSES;
+}
 
 /* A spare request of the origin, or a new one; NULL when memory is out. */
 struct hocket__request *hocket__request_get(struct hocket__origin *origin);

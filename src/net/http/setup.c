@@ -297,7 +297,7 @@ static void take_limits(struct hocket__request *req, const struct hocket__http_s
     req->max_body = spec->max_body ? spec->max_body : SIZE_MAX;
     req->head.max = spec->max_header ? spec->max_header : MAX_HEADER;
     req->redirects_left = spec->max_redirects;
-    req->own_progress = spec->own_progress;
+    req->progress = spec->own_progress ? HOCKET__REQUEST_BY_HANDLER : HOCKET__REQUEST_BY_BYTES;
     req->allow_address = spec->allow_address;
 }
 

@@ -230,7 +230,8 @@ int hocket__shard_take(
 
 static bool shares_connection(const struct hocket__request *a, const struct hocket__request *b)
 {
-    return a->origin == b->origin && a->local_port == b->local_port && a->connected && !a->finished;
+    return a->origin == b->origin && a->local_port == b->local_port
+           && hocket__request_is_connected(a) && !a->finished;
 }
 
 /* libcurl (7.88 at least) leaves the reset of an HTTP/2 stream in a buffer until its
@@ -259,7 +260,7 @@ void hocket__shard_drop(struct hocket__request *req)
     struct hocket__shard *shard = req->shard;
     struct hocket__http *http = shard->http;
     hocket__list_del(&req->member);
-    if (req->origin->tls && req->connected && (req->refused || !req->finished))
+    if (req->origin->tls && hocket__request_is_connected(req) && (req->refused || !req->finished))
         abort_stream(req);
     else
         http->curl->multi_remove_handle(shard->multi, req->easy);

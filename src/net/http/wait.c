@@ -26,10 +26,10 @@ static void keep_earlier(
 static uint64_t due(const struct hocket__request *req, enum hocket__wait *wait)
 {
     uint64_t at = UINT64_MAX, start = req->started / 1000, idle = req->idle_ms;
-    if (req->enough && idle > LITTLE_MS)
+    if (req->progress == HOCKET__REQUEST_TO_END && idle > LITTLE_MS)
         idle = LITTLE_MS;
     keep_earlier(start, req->total_ms, HOCKET__WAIT_TOTAL, &at, wait);
-    if (req->admitted && !req->connected)
+    if (req->place != HOCKET__REQUEST_WAITING && !hocket__request_is_connected(req))
         keep_earlier(req->sent_off / 1000, req->connect_ms, HOCKET__WAIT_CONNECT, &at, wait);
     /* first_ms counts from the start, the queue included: a caller that asked for an answer in
      * 10 s does not care why there is none */
@@ -54,7 +54,8 @@ static void time_out(struct hocket__request *req, enum hocket__wait wait)
     struct hocket__origin *origin = req->origin;
     /* A look-up that hangs takes those with it that wait for the same name: they would hang
      * one after another. */
-    bool name = wait == HOCKET__WAIT_CONNECT && req->probe && !req->opened;
+    bool name = wait == HOCKET__WAIT_CONNECT && req->place == HOCKET__REQUEST_PROBE
+                && !hocket__request_has_opened(req);
     uint64_t id = http->last_id;
     struct hocket_error err;
     hocket__http_enter(http);
@@ -84,7 +85,8 @@ void hocket__wait_passed(struct hocket__deadline *d)
 void hocket__wait_progress(struct hocket__request *req)
 {
     req->last_progress = uv_now(req->http->loop);
-    req->enough = false;
+    if (req->progress == HOCKET__REQUEST_TO_END)
+        req->progress = HOCKET__REQUEST_BY_HANDLER;
     if (req->progressed)
         return;
     req->progressed = true;
@@ -93,7 +95,8 @@ void hocket__wait_progress(struct hocket__request *req)
 
 void hocket__wait_little(struct hocket__request *req)
 {
-    req->enough = req->own_progress = req->progressed = true;
+    req->progress = HOCKET__REQUEST_TO_END;
+    req->progressed = true;
     req->last_progress = uv_now(req->http->loop);
     hocket__wait_begin(req);
 }

@@ -41,7 +41,7 @@ static struct hocket_error explain(CURLcode code, bool begun, bool connected, co
     f.origin.name = name;
     f.req.http = &f.http;
     f.req.origin = &f.origin;
-    f.req.connected = connected;
+    f.req.link = connected ? HOCKET__REQUEST_CONNECTED : HOCKET__REQUEST_UNLINKED;
     f.req.head.state = begun ? HOCKET__HEAD_DONE : HOCKET__HEAD_STATUS;
     f.req.head.status = begun ? 200 : 0;
     strcpy(f.req.detail, detail);
