@@ -73,7 +73,7 @@ static void note_name(struct cli_chat *c)
 static void cut_off(struct cli_chat *c)
 {
     note_name(c);
-    c->leaving = c->cut = true;
+    c->leaving = CLI_CHAT_CUTS;
     if (hocket_run_park(c->host, c->run) < 0)
         hocket_run_cancel(c->host, c->run);
 }
@@ -91,7 +91,8 @@ static void interrupt(struct cli_chat *c)
         return;
     if (c->left || turn_goes_on(c))
         cut_off(c);
-    c->leaving = true;
+    else
+        cli_chat_leave(c);
 }
 
 static void check_signals(struct cli_chat *c)
@@ -176,7 +177,7 @@ static void leave(struct cli_chat *c)
     if (is_left(c))
         return;
     note_name(c);
-    c->leaving = true;
+    cli_chat_leave(c);
     if (hocket_run_park(c->host, c->run) < 0)
         answer(c, "", 0);
     c->input_id[0] = 0;
@@ -295,7 +296,7 @@ static void close_sink(struct cli_chat *c)
 static int say_kept(struct cli_chat *c)
 {
     struct cli_buf line = { 0 };
-    if (c->left && !c->cut && turn_goes_on(c) && c->parked.count > 0) {
+    if (c->left && c->leaving != CLI_CHAT_CUTS && turn_goes_on(c) && c->parked.count > 0) {
         cli_parked_say(&c->parked, &c->screen, c->args.store, NULL);
         return HOCKET_EPARKED;
     }
@@ -304,7 +305,7 @@ static int say_kept(struct cli_chat *c)
     if (!(c->args.flags & CLI_QUIET))
         cli_screen_say(&c->screen, CLI_DIM, line.p);
     cli_buf_free(&line);
-    return c->cut ? HOCKET_ECANCELLED : 0;
+    return c->leaving == CLI_CHAT_CUTS ? HOCKET_ECANCELLED : 0;
 }
 
 /* A conversation that could not begin has an error; one that was left has none. In a pipe the last

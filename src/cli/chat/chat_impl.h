@@ -17,6 +17,15 @@
 #include "cli/run_args/run_args.h"
 #include "cli/sink.h"
 
+/* What a command waits for: an event that says how it went. */
+enum cli_chat_work { CLI_CHAT_IDLE, CLI_CHAT_RELOADS, CLI_CHAT_CHANGES };
+
+enum cli_chat_leave {
+    CLI_CHAT_STAYS,
+    CLI_CHAT_LEAVES,
+    CLI_CHAT_CUTS /* in the middle of a turn, which goes on another time */
+};
+
 struct cli_chat {
     struct cli_run_args args;
     struct cli_screen screen;
@@ -34,11 +43,11 @@ struct cli_chat {
     bool begun;        /* and goes on from a line before */
     bool cleared;      /* Ctrl-C took back the line that was being typed */
     bool warned;       /* that one more Ctrl-C leaves */
-    bool interrupted, leaving, reloading;
-    bool changing; /* what was said so far: /compact, /clear */
-    bool again;    /* the event that is taken was told in an earlier life of the run, too */
+    bool interrupted;  /* the turn that goes on */
+    enum cli_chat_leave leaving;
+    enum cli_chat_work working; /* a change is one of what was said so far: /compact, /clear */
+    bool again; /* the event that is taken was told in an earlier life of the run, too */
     struct cli_buf said, answered; /* last; answered: in an earlier life */
-    bool cut;                      /* it was left in the middle of a turn */
     bool left;                     /* no more lines come: it is put away where it waits for one */
     struct cli_parked parked;      /* what is open then */
     char name[32];                 /* of the run, when it is left */
@@ -62,6 +71,12 @@ struct cli_chat {
     double cost, seconds;
     bool cost_known;
 };
+
+static inline void cli_chat_leave(struct cli_chat *c)
+{
+    if (c->leaving == CLI_CHAT_STAYS)
+        c->leaving = CLI_CHAT_LEAVES;
+}
 
 /* stream.c: takes text; it is over. Only for a terminal that obeys escapes. */
 void cli_stream_add(struct cli_chat *c, const char *p, size_t n);

@@ -113,11 +113,11 @@ static void change_model(struct cli_chat *c, const char *argument)
     say(c, CLI_GOOD, &b);
 }
 
-/* Lets the host work for so many seconds at most, or until *busy is false. */
-static void work(struct cli_chat *c, const bool *busy, double seconds)
+/* Lets the host work for so many seconds at most, or until an event has said how it went. */
+static void work(struct cli_chat *c, double seconds)
 {
     double until = cli_now() + seconds;
-    while (*busy && !c->result.done && cli_now() < until)
+    while (c->working && !c->result.done && cli_now() < until)
         hocket_wait(c->host, 100);
 }
 
@@ -125,14 +125,14 @@ static void reload(struct cli_chat *c, const char *argument)
 {
     struct hocket_error err;
     (void) argument;
-    c->reloading = true;
+    c->working = CLI_CHAT_RELOADS;
     if (hocket_run_change(c->host, c->run, "{\"reload\":true}", &err) < 0)
         complain(c, err.message);
     else
-        work(c, &c->reloading, RELOAD_SECONDS);
-    if (c->reloading)
+        work(c, RELOAD_SECONDS);
+    if (c->working)
         complain(c, "it is still being read; it will be said when that is done");
-    c->reloading = false;
+    c->working = CLI_CHAT_IDLE;
 }
 
 static void change(struct cli_chat *c, const char *what)
@@ -146,12 +146,12 @@ static void change(struct cli_chat *c, const char *what)
 static void compact(struct cli_chat *c, const char *argument)
 {
     (void) argument;
-    c->changing = true;
+    c->working = CLI_CHAT_CHANGES;
     change(c, "{\"compact\":true}");
-    work(c, &c->changing, COMPACT_SECONDS);
-    if (c->changing)
+    work(c, COMPACT_SECONDS);
+    if (c->working)
         complain(c, "it is still at it; it will be said when that is done");
-    c->changing = false;
+    c->working = CLI_CHAT_IDLE;
 }
 
 /* The path as it is from here; what is dropped into a terminal stands in quotes, or with backslashes. */
@@ -194,10 +194,10 @@ static void attach(struct cli_chat *c, const char *argument)
     cli_buf_adds(&b, "{\"attach\":");
     cli_buf_json(&b, cli_buf_text(&path), path.n);
     cli_buf_adds(&b, "}");
-    c->changing = true;
+    c->working = CLI_CHAT_CHANGES;
     change(c, cli_buf_text(&b));
-    work(c, &c->changing, RELOAD_SECONDS);
-    c->changing = false;
+    work(c, RELOAD_SECONDS);
+    c->working = CLI_CHAT_IDLE;
     cli_buf_free(&path);
     cli_buf_free(&b);
 }
@@ -205,10 +205,10 @@ static void attach(struct cli_chat *c, const char *argument)
 static void clear(struct cli_chat *c, const char *argument)
 {
     (void) argument;
-    c->changing = true;
+    c->working = CLI_CHAT_CHANGES;
     change(c, "{\"clear\":true}");
-    work(c, &c->changing, RELOAD_SECONDS);
-    c->changing = false;
+    work(c, RELOAD_SECONDS);
+    c->working = CLI_CHAT_IDLE;
 }
 
 static bool write_file(int fd, const struct cli_buf *b)
@@ -247,7 +247,7 @@ static void save(struct cli_chat *c, const char *argument)
 static void quit(struct cli_chat *c, const char *argument)
 {
     (void) argument;
-    c->leaving = true;
+    cli_chat_leave(c);
 }
 
 /* ---- Finding one ------------------------------------------------------------ */

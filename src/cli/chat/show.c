@@ -283,6 +283,12 @@ static void add_names(struct cli_buf *out, const hocket_json *event, const char 
             out, "%s%s", i ? ", " : ": ", hocket_json_text(hocket_json_at(names, i), "", NULL));
 }
 
+static void has_done(struct cli_chat *c, enum cli_chat_work work)
+{
+    if (c->working == work)
+        c->working = CLI_CHAT_IDLE;
+}
+
 static void on_reloaded(struct cli_chat *c, const hocket_json *event)
 {
     struct cli_buf b = { 0 };
@@ -292,7 +298,7 @@ static void on_reloaded(struct cli_chat *c, const hocket_json *event)
     if (!c->again)
         cli_screen_say(&c->screen, CLI_GOOD, b.n ? b.p : "nothing has changed");
     cli_buf_free(&b);
-    c->reloading = false;
+    has_done(c, CLI_CHAT_RELOADS);
 }
 
 static void on_not_reloaded(struct cli_chat *c, const hocket_json *event)
@@ -302,7 +308,7 @@ static void on_not_reloaded(struct cli_chat *c, const hocket_json *event)
     if (!c->again)
         cli_screen_say(&c->screen, CLI_BAD, b.p);
     cli_buf_free(&b);
-    c->reloading = false;
+    has_done(c, CLI_CHAT_RELOADS);
 }
 
 static void on_cleared(struct cli_chat *c, const hocket_json *event)
@@ -310,21 +316,21 @@ static void on_cleared(struct cli_chat *c, const hocket_json *event)
     (void) event;
     if (!c->again)
         cli_screen_say(&c->screen, CLI_GOOD, "what was said so far is forgotten");
-    c->changing = false;
+    has_done(c, CLI_CHAT_CHANGES);
 }
 
 static void on_compacted(struct cli_chat *c, const hocket_json *event)
 {
     if (!hocket_json_bool(hocket_json_get(event, "anything"), true) && !c->again)
         cli_screen_say(&c->screen, CLI_GOOD, "nothing was said yet");
-    c->changing = false;
+    has_done(c, CLI_CHAT_CHANGES);
 }
 
 /* How it went is told as it is in a run. */
 static void on_changed(struct cli_chat *c, const hocket_json *event)
 {
     (void) event;
-    c->changing = false;
+    has_done(c, CLI_CHAT_CHANGES);
 }
 
 /* What a script prints stands among the answers. */
