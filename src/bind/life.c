@@ -50,7 +50,6 @@ static int open_protected(lua_State *L)
         return luaL_error(L, "this lua_State has a hocket host already");
     struct hocket__runtime *rt = lua_newuserdatauv(L, sizeof(*rt), 1);
     memset(rt, 0, sizeof(*rt));
-    rt->closed = true; /* until all is there */
     rt->launcher = lua_pushstring(L, op->o->launcher);
     lua_setiuservalue(L, -2, 1);
     lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
@@ -105,7 +104,7 @@ int hocket__runtime_new(lua_State *L, const struct hocket_options *o, uv_loop_t 
         return rc;
     fill(op.rt, o, loop);
     open_handles(op.rt);
-    op.rt->closed = false;
+    op.rt->life = HOCKET__RUNTIME_OPEN;
     *out = op.rt;
     return 0;
 }
@@ -170,7 +169,7 @@ static void one_closed(struct hocket__runtime *rt)
     hocket__buf_deinit(&rt->block);
     hocket__buf_deinit(&rt->plain);
     hocket__buf_deinit(&rt->quoted);
-    rt->closed = true;
+    rt->life = HOCKET__RUNTIME_CLOSED;
     if (lua_checkstack(rt->L, 6))
         leave_state(rt);
     if (rt->on_closed)
@@ -200,7 +199,7 @@ void hocket__runtime_hold(struct hocket__runtime *rt, struct hocket__closer *c)
 void hocket__runtime_release(struct hocket__runtime *rt, struct hocket__closer *c)
 {
     hocket__list_del(&c->link);
-    if (rt->closing)
+    if (rt->life != HOCKET__RUNTIME_OPEN)
         one_closed(rt);
 }
 
@@ -233,7 +232,7 @@ void hocket__runtime_close(struct hocket__runtime *rt, void (*on_closed)(void *u
         cancel_all(rt);
         hocket__fibers_drain(rt);
     }
-    rt->closing = true;
+    rt->life = HOCKET__RUNTIME_CLOSING;
     rt->open_handles++; /* this function itself: closers may be done at once */
     while (!hocket__list_empty(&rt->closers)) {
         struct hocket__closer *c =

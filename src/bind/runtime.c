@@ -19,7 +19,7 @@ struct hocket__runtime *hocket__runtime(lua_State *L)
     struct hocket__runtime *rt = lua_touserdata(L, lua_upvalueindex(1));
     /* Objects outlive the host when a script of the embedding program keeps them: each call
      * says so. */
-    if (!rt || rt->closed)
+    if (!rt || rt->life == HOCKET__RUNTIME_CLOSED)
         luaL_error(L, "the hocket host is closed");
     return rt;
 }
@@ -31,7 +31,7 @@ struct hocket__runtime *hocket__runtime_of(lua_State *L)
     lua_rawgetp(L, LUA_REGISTRYINDEX, &hocket__runtime_key);
     struct hocket__runtime *rt = lua_touserdata(L, -1);
     lua_pop(L, 1);
-    return rt && !rt->closed ? rt : NULL;
+    return rt && rt->life != HOCKET__RUNTIME_CLOSED ? rt : NULL;
 }
 
 void hocket__runtime_push(lua_State *L)

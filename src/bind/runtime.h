@@ -50,6 +50,12 @@ struct hocket__memory_watch {
         struct hocket__runtime *rt); /* it is out in a C function; NULL: nobody wants to know */
 };
 
+enum hocket__runtime_life {
+    HOCKET__RUNTIME_CLOSED, /* or not open yet */
+    HOCKET__RUNTIME_OPEN,
+    HOCKET__RUNTIME_CLOSING /* no fiber is left; its handles end */
+};
+
 struct hocket__runtime {
     lua_State *L; /* the main thread; used only by the drain */
     lua_State
@@ -62,7 +68,7 @@ struct hocket__runtime {
     uv_idle_t idle;   /* … and keeps the loop awake while there are any */
     int open_handles;
     struct hocket__list closers;
-    bool closing;
+    enum hocket__runtime_life life;
     struct hocket__http *http;
     struct hocket__transport
         direct; /* the same, opened by the first request that goes through it */
@@ -124,7 +130,6 @@ struct hocket__runtime {
     bool undelivered;  /* its time was over: it wants another */
     bool own_state;    /* the Lua state was made for the host */
     bool foreign_loop; /* the loop is the embedding program's: never turned by us */
-    bool closed;
     void (*on_closed)(void *ud);
     void *on_closed_ud;
 };

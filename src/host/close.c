@@ -3,7 +3,7 @@
  *    runtime_close ─> its handles ─> our two handles ─> free ─> on_closed
  *
  * Closing from inside of a callback or of Lua is put off until nothing of the host is on the C
- * stack (close_deferred): on a loop of our own the pump does it on its way out, on the
+ * stack (HOCKET__HOST_CLOSE_ASKED): on a loop of our own the pump does it on its way out, on the
  * embedder's the end of the delivery. */
 #include "host/host_impl.h"
 
@@ -39,7 +39,7 @@ static void on_handle_closed(uv_handle_t *handle)
     struct hocket_host *h = handle->data;
     if (--h->open_handles > 0)
         return;
-    h->closed = true;
+    h->life = HOCKET__HOST_CLOSED;
     if (!h->owns_loop) {
         hocket_closed_cb cb = h->on_closed;
         void *ud = h->closed_ud;
@@ -55,7 +55,7 @@ void hocket__host_close_handles(void *ud)
     if (h->rt)
         hocket__runtime_drop_store(h->rt);
     if (h->open_handles == 0) { /* opening failed before there were any */
-        h->closed = true;
+        h->life = HOCKET__HOST_CLOSED;
         return;
     }
     uv_close((uv_handle_t *) &h->wakeup, on_handle_closed);
@@ -91,8 +91,7 @@ static bool left_to_parent(struct hocket_host *h)
     if (!h->owns_loop || !hocket__own_is_forked(&rt->own)
         || (h->n_runs == 0 && !rt->http && hocket__list_empty(&rt->closers)))
         return false;
-    h->closing = true;
-    h->close_deferred = false;
+    h->life = HOCKET__HOST_CLOSING;
     hocket__host_cancel_runs(h);
     if (h->on_closed)
         h->on_closed(h->closed_ud);
@@ -105,19 +104,18 @@ void hocket__host_close_now(struct hocket_host *h)
     bool owns = h->owns_loop;
     if (left_to_parent(h))
         return;
-    h->closing = true;
+    h->life = HOCKET__HOST_CLOSING;
     hocket__host_cancel_resuming(h);
     hocket__host_cancel_saves(h);
     hocket__host_deafen(h);
     hocket_closed_cb on_closed = h->on_closed;
     void *ud = h->closed_ud;
-    h->close_deferred = false;
     hocket__host_deliver(
         h); /* of a close that a callback has left there may be something to tell */
     hocket__runtime_close(h->rt, hocket__host_close_handles, h);
     if (!owns)
         return;
-    while (!h->closed)
+    while (h->life != HOCKET__HOST_CLOSED)
         uv_run(h->loop, UV_RUN_ONCE);
     hocket__host_free(h);
     if (on_closed)
@@ -126,13 +124,13 @@ void hocket__host_close_now(struct hocket_host *h)
 
 void hocket__host_close_asked(struct hocket_host *h)
 {
-    if (h->close_deferred && !h->owns_loop)
+    if (h->life == HOCKET__HOST_CLOSE_ASKED && !h->owns_loop)
         hocket__host_close_now(h);
 }
 
 void hocket__host_abandon(struct hocket_host *h)
 {
-    h->close_asked = true;
+    h->life = HOCKET__HOST_CLOSE_ASKED;
     h->on_closed = NULL;
     hocket__runtime_abandon(h->rt);
     hocket__host_drop_runs(h);
@@ -141,15 +139,14 @@ void hocket__host_abandon(struct hocket_host *h)
 
 void hocket_close(hocket_host *h, hocket_closed_cb on_closed, void *ud)
 {
-    if (!h || (h->close_asked && !h->close_deferred))
+    if (!h || h->life >= HOCKET__HOST_CLOSING)
         return;
-    if (!h->close_asked) {
+    if (h->life == HOCKET__HOST_OPEN) {
         h->on_closed = on_closed;
         h->closed_ud = ud;
     }
-    h->close_asked = true;
-    h->close_deferred = hocket__host_busy(h);
-    if (!h->close_deferred)
+    h->life = HOCKET__HOST_CLOSE_ASKED;
+    if (!hocket__host_busy(h))
         hocket__host_close_now(h);
     else if (h->rt->lost)
         hocket__host_inside_callback(h);

@@ -168,7 +168,7 @@ static int fail_open(struct hocket_host *h, int status)
         hocket__runtime_close(h->rt, hocket__host_close_handles, h);
     else
         hocket__host_close_handles(h);
-    if (h->owns_loop || h->closed) {
+    if (h->owns_loop || h->life == HOCKET__HOST_CLOSED) {
         if (h->owns_loop)
             uv_run(&h->own_loop, UV_RUN_DEFAULT);
         hocket__host_free(h);

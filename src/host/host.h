@@ -18,6 +18,13 @@ struct hocket__delta;
 struct hocket__tools;
 struct hocket__store_call;
 
+enum hocket__host_life {
+    HOCKET__HOST_OPEN,
+    HOCKET__HOST_CLOSE_ASKED, /* no run starts any more; it is closed when nothing of it is on the C stack */
+    HOCKET__HOST_CLOSING, /* close_now is at work, or was left at it */
+    HOCKET__HOST_CLOSED   /* its handles have ended */
+};
+
 struct hocket_host {
     struct hocket_allocator alloc;
     struct hocket__slab slab; /* of a Lua state of our own */
@@ -27,12 +34,9 @@ struct hocket_host {
     uv_async_t wakeup;
     uv_timer_t wait_timer;
     bool owns_loop, owns_lua;
-    bool drained;        /* there may be something to tell, when the loop has turned */
-    bool closing;        /* close_now is at work, or was left at it */
-    bool complained;     /* of calls inside of a callback */
-    bool close_asked;    /* no run starts any more */
-    bool close_deferred; /* hocket_close was called while the host was busy */
-    bool closed;
+    bool drained;    /* there may be something to tell, when the loop has turned */
+    bool complained; /* of calls inside of a callback */
+    enum hocket__host_life life;
     bool said_work; /* the last pump or wait did so */
     int open_handles;
     struct hocket__list runs;

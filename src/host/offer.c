@@ -27,7 +27,7 @@ static int offer(hocket_host *h, struct offering *o, struct hocket_error *err)
 {
     if (!h)
         return hocket__error(err, HOCKET_EINVAL, "an offer needs a host");
-    if (h->close_asked)
+    if (h->life != HOCKET__HOST_OPEN)
         return hocket__error(err, HOCKET_ECLOSED, "the host is closing");
     if (hocket__host_check_process(h) < 0)
         return hocket__error(

@@ -11,7 +11,7 @@
  * nothing of the host is on the C stack. */
 static int state(struct hocket_host *h)
 {
-    if (h->close_deferred && h->owns_loop) {
+    if (h->life == HOCKET__HOST_CLOSE_ASKED && h->owns_loop) {
         hocket__host_close_now(h);
         return 0;
     }
@@ -37,7 +37,7 @@ void hocket__host_on_drained(void *ud)
 {
     struct hocket_host *h = ud;
     hocket__host_look(h);
-    if (!h->owns_loop || h->closing) {
+    if (!h->owns_loop || h->life >= HOCKET__HOST_CLOSING) {
         hocket__host_deliver(h);
         return;
     }
@@ -102,7 +102,7 @@ static void turn_for(struct hocket_host *h, uint64_t budget_ns)
     uint64_t begin = uv_hrtime();
     do {
         turn(h);
-    } while (!h->close_deferred && has_more(h) && uv_hrtime() < end);
+    } while (h->life != HOCKET__HOST_CLOSE_ASKED && has_more(h) && uv_hrtime() < end);
     h->rt->budget_end_ns = 0;
     if (h->owns_lua && !has_more(h) && uv_hrtime() - begin < budget_ns / 8)
         hocket__collector_pay(&h->collector, h->L, end);

@@ -117,7 +117,7 @@ static int l_replay(lua_State *L)
 
 static void close_tape(struct tape *t)
 {
-    if (t->cassette && !t->rt->closed)
+    if (t->cassette && t->rt->life != HOCKET__RUNTIME_CLOSED)
         hocket__cassette_close(t->cassette);
     if (t->fd >= 0)
         hocket__file_close(t->fd, t->path, NULL);

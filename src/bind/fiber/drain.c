@@ -101,7 +101,7 @@ void hocket__fiber_help(struct hocket__fiber *f)
  * waits for. */
 static void rest(struct hocket__runtime *rt)
 {
-    if (rt->n_outside == 0 && rt->n_roots > 0 && !rt->closing)
+    if (rt->n_outside == 0 && rt->n_roots > 0 && rt->life == HOCKET__RUNTIME_OPEN)
         end_stuck(rt);
     if (!hocket__list_empty(&rt->ready))
         return;
@@ -127,7 +127,7 @@ void hocket__fibers_drain(struct hocket__runtime *rt)
     rt->left_ns = hocket__list_empty(&rt->ready) ? 0 : uv_hrtime();
     if (rt->on_drained && may_deliver(rt))
         rt->on_drained(rt->on_drained_ud);
-    if (!rt->closed) /* it may close the host */
+    if (rt->life != HOCKET__RUNTIME_CLOSED) /* it may close the host */
         hocket__fibers_settle(rt);
 }
 

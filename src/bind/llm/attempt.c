@@ -137,7 +137,7 @@ struct hocket__attempt *hocket__attempt_new(struct hocket__runtime *rt)
 
 void hocket__attempt_free(struct hocket__attempt *a)
 {
-    if (a->lane && !a->rt->closing) /* its timers are gone otherwise */
+    if (a->lane && a->rt->life == HOCKET__RUNTIME_OPEN) /* its timers are gone otherwise */
         hocket__lane_leave(a->lane, &a->turn);
     hocket__tally_lost(&a->answer.tally);
     hocket__llm_free(a->llm);

@@ -56,7 +56,7 @@ static void give_back(struct hocket__store_ask *a)
 {
     struct hocket__str rows = hocket__buf_str(&a->rows);
     struct hocket__store_row row;
-    bool has_it = a->takes && a->done && a->status == 0 && !a->rt->closing;
+    bool has_it = a->takes && a->done && a->status == 0 && a->rt->life == HOCKET__RUNTIME_OPEN;
     a->takes = false;
     while (has_it && hocket__store_unpack(&rows, &row) == 1)
         hocket__store_give_back(a->s, &row.run, a->takes_next);

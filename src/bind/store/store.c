@@ -168,7 +168,7 @@ static void on_news(
 
 void hocket__runtime_store_told(struct hocket__runtime *rt)
 {
-    if (rt->store && rt->store->store && !rt->closing)
+    if (rt->store && rt->store->store && rt->life == HOCKET__RUNTIME_OPEN)
         on_news(rt->store, HOCKET__STORE_CHANGED, NULL, NULL);
 }
 
@@ -256,7 +256,7 @@ struct hocket__store *hocket__runtime_store(struct hocket__runtime *rt, struct h
     struct hocket__runtime_store *s = rt->store;
     if (!s)
         hocket__error(err, HOCKET_EUNSUPPORTED, "this host keeps no runs: it has no store");
-    else if (rt->closing)
+    else if (rt->life != HOCKET__RUNTIME_OPEN)
         hocket__error(err, HOCKET_ECLOSED, "the host is closing");
     else if (!s->store && open_store(s, err) < 0)
         return NULL;

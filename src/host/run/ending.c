@@ -39,7 +39,7 @@ bool hocket__ending_begin(struct hocket__stored *s)
 {
     const struct hocket_host *h = s->run->host;
     struct hocket_error err;
-    if (!s->cancel_heard || !s->claimed || s->parked || h->closing)
+    if (!s->cancel_heard || !s->claimed || s->parked || h->life >= HOCKET__HOST_CLOSING)
         return false;
     if (hocket__pcall(h->L, begin_protected, s, &err) == 0)
         return true;

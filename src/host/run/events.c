@@ -312,7 +312,7 @@ void hocket__host_left(struct hocket_host *h)
             "a callback was left by an exception or a jump where it may not be: the host is lost");
         return;
     }
-    rt->in_callback = h->complained = h->closing = false;
+    rt->in_callback = h->complained = false;
     rt->from = NULL;
     rt->budget_end_ns = 0;
     if (h->telling)
@@ -322,7 +322,8 @@ void hocket__host_left(struct hocket_host *h)
     h->telling = h->ending = NULL;
     rt->undelivered = true; /* the loop looks again */
     hocket__fibers_settle(rt);
-    h->close_deferred |= h->close_asked;
+    if (h->life != HOCKET__HOST_OPEN)
+        h->life = HOCKET__HOST_CLOSE_ASKED;
 }
 
 int hocket_callback_left(hocket_host *h)

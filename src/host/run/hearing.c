@@ -202,7 +202,7 @@ void hocket__hearing_later(struct hocket__stored *s)
 {
     struct hocket__runtime *rt = s->run->host->rt;
     s->later.passed = on_later;
-    if (!rt->closing)
+    if (rt->life == HOCKET__RUNTIME_OPEN)
         hocket__deadline_set(&rt->deadlines, &s->later, hocket__deadlines_now() + LATER_MS);
 }
 
@@ -328,7 +328,8 @@ void hocket__hearing_ask(struct hocket_host *h)
 {
     struct hocket__store_reply reply = { on_spoken, on_all_spoken, h };
     struct hocket_error err;
-    struct hocket__store *store = h->closing ? NULL : hocket__runtime_store(h->rt, &err);
+    struct hocket__store *store =
+        h->life >= HOCKET__HOST_CLOSING ? NULL : hocket__runtime_store(h->rt, &err);
     h->spoken_again = h->spoken != NULL;
     if (store && !h->spoken)
         hocket__store_spoken(store, &reply, &h->spoken);

@@ -58,7 +58,7 @@ static void let_go(const struct hocket__resuming *g, const struct hocket_error *
 void hocket__resuming_fail(struct hocket__resuming *g, int status, const struct hocket_error *err)
 {
     struct hocket__run *r = g->run;
-    if (r->host->closing)
+    if (r->host->life >= HOCKET__HOST_CLOSING)
         hocket__error(&r->err, HOCKET_ECANCELLED, "cancelled");
     else if (err)
         r->err = *err;

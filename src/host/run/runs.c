@@ -114,7 +114,7 @@ int hocket__run_may_start(hocket_host *h, struct hocket_error *err)
     int rc = hocket__host_may_enter(h, err);
     if (rc < 0)
         return rc;
-    if (h->close_asked)
+    if (h->life != HOCKET__HOST_OPEN)
         return hocket__error(err, HOCKET_ECLOSED, "the host is closing");
     if (hocket__host_check_process(h) < 0)
         return hocket__error(err, HOCKET_ESTATE,

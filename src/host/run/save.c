@@ -187,7 +187,7 @@ static int may_save(hocket_host *h, hocket_save_cb cb, struct hocket_error *err)
     int rc = hocket__host_may_enter(h, err);
     if (rc < 0)
         return rc;
-    if (h->close_asked)
+    if (h->life != HOCKET__HOST_OPEN)
         return hocket__error(err, HOCKET_ECLOSED, "the host is closing");
     if (hocket__host_check_process(h) < 0)
         return hocket__error(err, HOCKET_ESTATE, "the process was forked");

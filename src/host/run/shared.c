@@ -95,7 +95,7 @@ void hocket__shared_end(struct hocket__stored *s, bool over, struct hocket__buf 
     }
     if (over)
         keep_result(s);
-    else if (why && !s->run->host->closing)
+    else if (why && s->run->host->life < HOCKET__HOST_CLOSING)
         hocket__shared_put_off(s, why, waiting, row, set);
     if (over || why || s->state == HOCKET__STORE_PARKED || s->state == HOCKET__STORE_WAITING)
         return;

@@ -40,7 +40,7 @@ static enum hocket__store_state state_of(const struct hocket__run *r)
 
 bool hocket__stored_is_held(const struct hocket__stored *s)
 {
-    return s && (s->held || s->ending) && !s->run->host->closing;
+    return s && (s->held || s->ending) && s->run->host->life < HOCKET__HOST_CLOSING;
 }
 
 /* Meanwhile no fiber of the run is there; whoever waits for its end waits for the store. */
@@ -100,7 +100,7 @@ void hocket__stored_drop_end(struct hocket__stored *s)
 static void hold_until_known(struct hocket__stored *s)
 {
     bool nowhere = s->parked && !hocket__store_has(s->store, s->put);
-    if ((s->run->host->store_ready && !nowhere) || s->run->host->closing)
+    if ((s->run->host->store_ready && !nowhere) || s->run->host->life >= HOCKET__HOST_CLOSING)
         return;
     hold_end(s);
     s->opening.done = on_open;
@@ -113,7 +113,7 @@ static void hold_until_known(struct hocket__stored *s)
 static bool is_over(struct hocket__stored *s)
 {
     struct hocket__run *r = s->run;
-    if (s->parked || r->host->closing)
+    if (s->parked || r->host->life >= HOCKET__HOST_CLOSING)
         return false;
     if (!hocket__run_log_failed(r))
         return true;

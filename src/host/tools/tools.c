@@ -122,7 +122,7 @@ static int waiting_gc(lua_State *L)
 {
     struct hocket__runtime *rt = lua_touserdata(L, lua_upvalueindex(1));
     struct waiting *w = hocket__gc_userdata(L, waiting_gc);
-    if (w && w->id && !rt->closed)
+    if (w && w->id && rt->life != HOCKET__RUNTIME_CLOSED)
         abandon(w);
     if (w)
         w->id = 0;
