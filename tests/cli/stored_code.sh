@@ -165,6 +165,7 @@ for way in "$model/resume" "$ends/fork" "$asks/fork" "$served/say"; do
   nothing_ran
 done
 what="POST resume"; api "$url/api/runs/$model/resume" -d '{}' >answer; grep -q "not trusted" answer || fail "why is told: $(cat answer)"
+has answer "HOCKET_TRUST in the server's environment"; has answer "the server's own --trust does not count"; hasnt answer "hocket work --trust"
 api "$url/api/runs/$ends/prompts" >answer; nothing_ran
 kill -TERM $server; wait $server
 finish

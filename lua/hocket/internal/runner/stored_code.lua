@@ -172,10 +172,11 @@ end
 ---@return string? wish To be said to it when it is live.
 function stored_code.begin(row, given_text, how, fed)
   local ours = proof.is_ours(row)
-  local code = code_of(ours, read(given_text))
+  local given = read(given_text)
+  local code = code_of(ours, given)
   local left = code and unknown(pieces(fed), code) or {}
   if left[1] then
-    local _, err = trust.refuse_run(row.id, names_of(left))
+    local _, err = trust.refuse_run(row.id, names_of(left), given.consent == false)
     error(err, 0)
   end
   if how == "replay" then return row.options, with_code("{}", code) end
@@ -220,7 +221,7 @@ function stored_code.may_run(path, text, kind)
   local piece, left = { kind = kind or "script", path = path, text = text, servers = kind == "servers" and servers_of(path, text) or nil }, nil
   effects.aside(function() left = unknown({ piece }, code) end) -- what is trusted now is no part of its log
   if not left[1] then return true end
-  return trust.refuse_run(run.id, { path })
+  return trust.refuse_run(run.id, { path }, run.for_clients == true)
 end
 
 script.set_guard(function(path, text)

@@ -167,12 +167,16 @@ local function question(codes)
     sanitize.json(codes[1].path), table.concat(shown, "\n  "), more > 0 and ("\n  and %d more"):format(more) or "")
 end
 
+-- What counts for the code of a run: on the command line, and for a server's clients.
+local counts_here = "'hocket resume %s --trust' or 'hocket work --trust'; in C with the option \"trust\": true"
+local counts_for_clients = "HOCKET_TRUST in the server's environment, or continue it on that machine with 'hocket resume %s --trust'; the server's own --trust does not count here"
+
 local function refused(codes, why)
   local shown, more = list(codes)
   if codes[1].run then
     local id = sanitize.json(codes[1].run)
-    return nil, { code = "denied", message = ("the run %s comes from elsewhere, and its code is not trusted: %s%s (%s). Look at it; then trust it with 'hocket resume %s --trust' or 'hocket work --trust'; in C with the option \"trust\": true"):format(
-      id, table.concat(shown, ", "), more > 0 and (" and %d more"):format(more) or "", why, id) }
+    return nil, { code = "denied", message = ("the run %s comes from elsewhere, and its code is not trusted: %s%s (%s). Look at it; then trust it with %s"):format(
+      id, table.concat(shown, ", "), more > 0 and (" and %d more"):format(more) or "", why, (codes[1].served and counts_for_clients or counts_here):format(id)) }
   end
   if codes[1].instructs then
     return nil, { code = "denied", message = ("%s is not trusted, and the agent would be told to follow what stands in it: %s%s (%s). Look at it; then run it with --trust, or on a terminal, which asks"):format(
@@ -456,10 +460,11 @@ end
 --- The same, refused, where nobody is asked.
 ---@param id string
 ---@param names string[]
+---@param served boolean Whether a client of a server continues it.
 ---@return nil
 ---@return hocket.Error
-function trust.refuse_run(id, names)
-  return refused({ { names = names, run = id } }, "nobody is asked here")
+function trust.refuse_run(id, names, served)
+  return refused({ { names = names, run = id, served = served } }, "nobody is asked here")
 end
 
 --- Whether a directory's Lua is trusted already; nobody is asked.
