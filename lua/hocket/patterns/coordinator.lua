@@ -37,7 +37,7 @@ local ANEW = "the plan is made anew: tasks stand still, or ran out of time"
 local known_options = {
   team = true, limit = true, execution_mode = true, retries = true, backoff = true, timeouts = true, on_failure = true,
   replan = true, max_replans = true, max_stalls = true, stall = true, board = true, model = true, allowed = true, specialists = true,
-  tools = true,
+  tools = true, task_limit = true,
 }
 
 -- ---- A round: one plan as jobs ----------------------------------------------------------------------
@@ -258,6 +258,25 @@ local function aggregate(state)
   return { text = text, finish = first and "partial" or "stop", tasks = outcomes, replans = state.replans }
 end
 
+local function names_of(team)
+  local names = {}
+  for name in pairs(team) do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
+local form
+
+-- What is wrong with a plan that is to be carried out, whoever made it.
+local function wrong_with(state, value)
+  local specialists = state.options.specialists or names_of(state.team)
+  form = form or plan.compile()
+  local ok, wrong = form:check(value, "the plan does not fit")
+  if not ok then return wrong end
+  if value.type ~= "task" or #(value.tasks or {}) == 0 then return "- it has no tasks" end
+  return plan.check(value, specialists, state.channel:completed())
+end
+
 -- A new plan for what is left, or nil. What is done already is not done again, whoever planned it.
 local function new_plan(state)
   local unfinished = false
@@ -272,7 +291,7 @@ local function new_plan(state)
     return nil
   end
   value = plan.leave_out_done(value, state.channel.by_id)
-  if #value.tasks == 0 then return nil end
+  if #(value.tasks or {}) == 0 then return nil end
   for _, entry in ipairs(state.channel:list()) do -- the new plan takes the place of what did not complete
     if entry.status ~= "completed" then state.channel.by_id[entry.id].replaced = true end
   end
@@ -283,9 +302,11 @@ local function check_options(options)
   for name in pairs(options) do
     if not known_options[name] then error(("unknown option '%s' for 'coordinator.run'"):format(tostring(name)), 3) end
   end
-  local limit = options.limit
-  if limit ~= nil and not (math.type(limit) == "integer" and limit >= 1) then
-    error(("bad option 'limit' (a whole number of at least 1 expected, got %s)"):format(tostring(limit)), 3)
+  for _, name in ipairs { "limit", "task_limit" } do
+    local limit = options[name]
+    if limit ~= nil and not (math.type(limit) == "integer" and limit >= 1) then
+      error(("bad option '%s' (a whole number of at least 1 expected, got %s)"):format(name, tostring(limit)), 3)
+    end
   end
 end
 
@@ -294,7 +315,7 @@ local plans = 0
 local function new_state(value, options)
   local run = orchestrate.current_run() or error("a plan can only be carried out inside a run", 3)
   plans = plans + 1
-  local room = math.max(#value.tasks, plan.MAX_TASKS) * (1 + (options.max_replans or MAX_REPLANS))
+  local room = math.max(#(value.tasks or {}), options.task_limit or plan.TASK_LIMIT) * (1 + (options.max_replans or MAX_REPLANS))
   return {
     run = run, options = options, team = options.team, jobs = broker.shared(), channel = assignments.new(),
     group = ("plan %d"):format(plans), board = options.board or board { limit = room }, task_of = {}, index_of = {},
@@ -303,24 +324,17 @@ local function new_state(value, options)
   }
 end
 
-local function names_of(team)
-  local names = {}
-  for name in pairs(team) do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
-
---- Carries out a plan.
+--- Carries out a plan. `task_limit`: tasks that a new plan may have (20; the one given may have any number).
 ---@async
 ---@param value hocket.Plan
----@param options {team: table<string, hocket.Agent>, specialists?: string[], limit?: integer, execution_mode?: "parallel"|"sequential", retries?: integer, backoff?: number, timeouts?: table<string, number>, on_failure?: "skip"|"continue"|"abort"|"replan", replan?: (fun(state: {tasks: hocket.Outcome[], reason: string}): hocket.Plan?, hocket.Error?), max_replans?: integer, max_stalls?: integer, stall?: number, board?: hocket.Board, model?: string, allowed?: table<string, boolean>, tools?: table<string, hocket.Tool[]>}
+---@param options {team: table<string, hocket.Agent>, specialists?: string[], limit?: integer, execution_mode?: "parallel"|"sequential", retries?: integer, backoff?: number, timeouts?: table<string, number>, on_failure?: "skip"|"continue"|"abort"|"replan", replan?: (fun(state: {tasks: hocket.Outcome[], reason: string}): hocket.Plan?, hocket.Error?), max_replans?: integer, max_stalls?: integer, stall?: number, board?: hocket.Board, model?: string, allowed?: table<string, boolean>, tools?: table<string, hocket.Tool[]>, task_limit?: integer}
 ---@return {text: string, finish: "stop"|"partial", tasks: hocket.Outcome[], replans: integer}? reply nil when no task completed
 ---@return hocket.Error? err With `tasks` as well.
 function coordinator.run(value, options)
   check_options(options)
   local state = new_state(value, options)
   while value do
-    local wrong = plan.check(value, options.specialists or names_of(state.team), state.channel:completed())
+    local wrong = wrong_with(state, value)
     if wrong then return nil, { code = "invalid", message = "the plan cannot be carried out:\n" .. wrong } end
     state.channel:drop_replaced()
     local ok, err = run_round(state, value)

@@ -5,8 +5,8 @@ local schema = require "hocket.schema"
 
 local plan = {}
 
---- Tasks of one plan.
-plan.MAX_TASKS = 20
+--- Tasks of one plan, where nobody says otherwise (`task_limit`).
+plan.TASK_LIMIT = 20
 
 ---@class hocket.PlanTask
 ---@field id string
@@ -25,10 +25,11 @@ plan.MAX_TASKS = 20
 ---@field execution_mode? "parallel"|"sequential"
 ---@field on_failure? "skip"|"continue"|"abort"|"replan"
 
---- The JSON Schema of a plan for these specialists.
----@param specialists string[]
+--- The JSON Schema of a plan for these specialists; none: whoever it names.
+---@param specialists? string[]
+---@param limit? integer Tasks; none: as many as are given.
 ---@return table
-function plan.schema(specialists)
+function plan.schema(specialists, limit)
   local text = { type = "string", minLength = 1 }
   local task = {
     type = "object", required = { "id", "specialist", "description" },
@@ -43,7 +44,7 @@ function plan.schema(specialists)
     properties = {
       type = { type = "string", enum = { "conversation", "task" } }, response = { type = "string" },
       clarification_needed = { type = "boolean" }, questions = { type = "array", items = text },
-      tasks = { type = "array", items = task, maxItems = plan.MAX_TASKS },
+      tasks = { type = "array", items = task, maxItems = limit },
       execution_mode = { type = "string", enum = { "parallel", "sequential" } },
       on_failure = { type = "string", enum = { "skip", "continue", "abort", "replan" } },
     },
@@ -57,6 +58,21 @@ local function means_a_plan(text)
   return text:find "^%s*[{`]" or text:find('"type"', 1, true) or text:find('"tasks"', 1, true)
 end
 
+local function has_words(text)
+  return text ~= nil and text:find "%S" ~= nil
+end
+
+-- A question without words is none. Talk that needs an answer and asks for nothing is an answer.
+local function with_questions(value)
+  local asked = json.array {}
+  for _, one in ipairs(value.questions or {}) do
+    if has_words(one) then asked[#asked + 1] = one end
+  end
+  value.questions = #asked > 0 and asked or nil
+  if value.type == "conversation" and not value.questions and has_words(value.response) then value.clarification_needed = nil end
+  return value
+end
+
 --- What an answer holds: a plan that has the right form, or what is wrong. An answer without JSON is
 --- talk, and stands as it is.
 ---@param text string
@@ -65,15 +81,15 @@ end
 ---@return string? wrong
 function plan.read(text, compiled)
   local value, wrong = compiled:read(text, "the plan does not fit")
-  if value ~= nil then return value end
+  if value ~= nil then return with_questions(value) end
   if not means_a_plan(text) then return { type = "conversation", response = text } end
   local _, err = json.decode(text)
   return nil, wrong or ("the answer is not one whole JSON object, it may have been cut: it is not valid JSON (%s)"):format(err and err.message or "no object")
 end
 
 --- The schema, compiled.
-function plan.compile(specialists)
-  return assert(schema.compile(plan.schema(specialists)))
+function plan.compile(specialists, limit)
+  return assert(schema.compile(plan.schema(specialists, limit)))
 end
 
 --- A plan without the tasks that are done already: those that have a done one's id and specialist. Others may still depend on
@@ -150,10 +166,11 @@ end
 ---@param known? table<string, boolean> Ids of tasks that are done and may be depended on.
 ---@return string?
 function plan.check(value, specialists, known)
-  if value.type == "conversation" then return nil end
   local tasks, wrong = value.tasks or {}, {}
   if value.clarification_needed then
-    if not value.questions or #value.questions == 0 then wrong[1] = "clarification_needed is true, but there are no questions" end
+    if #(value.questions or {}) == 0 then wrong[1] = "clarification_needed is true, but there are no questions" end
+  elseif value.type == "conversation" then
+    return nil
   elseif #tasks == 0 then
     wrong[1] = "a plan of type 'task' needs at least one task, or clarification_needed with questions"
   else

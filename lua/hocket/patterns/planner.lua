@@ -34,7 +34,8 @@ local known_options = {
   request = true, history = true, team = true, planner = true, specialists = true, state = true, answers = true,
   approve_plan = true, specialist = true, direct = true,
 }
-local passed_on = { "limit", "execution_mode", "retries", "backoff", "timeouts", "on_failure", "max_replans", "max_stalls", "stall", "board", "model", "allowed", "tools" }
+local passed_on = { "limit", "execution_mode", "retries", "backoff", "timeouts", "on_failure", "max_replans", "max_stalls", "stall", "board", "model", "allowed", "tools",
+  "task_limit" }
 for _, name in ipairs(passed_on) do known_options[name] = true end
 
 -- ---- The conversation so far ---------------------------------------------------------------
@@ -102,24 +103,16 @@ end
 
 -- What continues the planning later: plain data that JSON can hold.
 local function state_of(self, request, value)
-  return { request = request, messages = json.array(self.history:messages()), plan = value }
+  return { request = request, messages = json.array(self.history:messages()), plan = value, approve_plan = self.approve_plan or nil }
 end
 
--- A plan without questions; or the questions as the result, when nobody is there to answer them.
-local function clarify(self, value, request, failure)
-  for _ = 1, ROUNDS do
-    if not value then return nil, failure end
-    if not value.clarification_needed then return value end
-    local answer, err = ask(value.questions, { kind = "clarification" })
-    if not answer and err.code ~= "unsupported" then return nil, err end
-    if not answer then
-      return nil, nil, { text = table.concat(value.questions, "\n"), finish = "questions", questions = value.questions, state = state_of(self, request) }
-    end
-    value, err = make_plan(self, "The user answers:\n" .. answer)
-    if not value then return nil, err end
-  end
-  if not value.clarification_needed then return value end
-  return nil, { code = "limit", message = ("the planner asked %d times and still has no plan"):format(ROUNDS) }
+-- Asks what the planner wants to know, and returns its next plan; or the questions as the result, when nobody is there to
+-- answer them.
+local function clarify(self, value, request)
+  local answer, err = ask(value.questions, { kind = "clarification" })
+  if answer then return make_plan(self, "The user answers:\n" .. answer) end
+  if err.code ~= "unsupported" then return nil, err end
+  return nil, nil, { text = table.concat(value.questions, "\n"), finish = "questions", questions = value.questions, state = state_of(self, request) }
 end
 
 -- A plan for whoever is to approve it; one that takes the place of another says how they differ.
@@ -130,28 +123,38 @@ local function describe_plan(self, value)
     self.why, shown, plan.difference(self.tasks, value))
 end
 
--- The plan that the user wants carried out; or a result that says that there is none.
+-- Shows a plan, or reads what the user has said to it already. Returns it with `true` when it is to be carried out, else the
+-- planner's next one; or a result that says that there is none.
 local function approve(self, value, request, answer)
-  for _ = 1, ROUNDS do
-    local verdict, said
-    local shown = describe_plan(self, value)
-    if answer then verdict, said = ask.plan_verdict(answer) else verdict, said = ask.plan(shown) end
-    if not verdict and said.code == "unsupported" then
-      return nil, nil, { text = shown, finish = "approval", plan = value, state = state_of(self, request, value) }
-    elseif not verdict then
-      return nil, said
-    elseif verdict == "accept" then
+  local verdict, said
+  local shown = describe_plan(self, value)
+  if answer then verdict, said = ask.plan_verdict(answer) else verdict, said = ask.plan(shown) end
+  if verdict == "accept" then return value, nil, nil, true end
+  if verdict == "refuse" then return nil, nil, { text = "The plan was not approved; nothing was done.", finish = "declined", plan = value } end
+  if verdict == "revise" then return make_plan(self, "The user wants the plan changed:\n" .. said) end
+  if said.code ~= "unsupported" then return nil, said end
+  return nil, nil, { text = shown, finish = "approval", plan = value, state = state_of(self, request, value) }
+end
+
+-- The plan that is to be carried out, or talk. Whatever the user says, the planner's next answer may ask, talk or plan again.
+local function agree(self, value, request, answer)
+  local asked, shown, err, instead, agreed = 0, 0
+  while value do
+    if value.clarification_needed then
+      if asked == ROUNDS then return nil, { code = "limit", message = ("the planner asked %d times and still has no plan"):format(ROUNDS) } end
+      asked = asked + 1
+      value, err, instead = clarify(self, value, request)
+    elseif value.type == "conversation" or not self.approve_plan then
       return value
-    elseif verdict == "refuse" then
-      return nil, nil, { text = "The plan was not approved; nothing was done.", finish = "declined", plan = value }
+    else
+      if shown == ROUNDS then return nil, { code = "limit", message = ("the plan was changed %d times and not approved"):format(ROUNDS) } end
+      shown = shown + 1
+      value, err, instead, agreed = approve(self, value, request, answer)
+      if agreed then return value end
     end
-    local err
-    value, err = make_plan(self, "The user wants the plan changed:\n" .. said)
-    if not value then return nil, err end
-    if value.type == "conversation" then return value end
     answer = nil
   end
-  return nil, { code = "limit", message = ("the plan was changed %d times and not approved"):format(ROUNDS) }
+  return nil, err, instead
 end
 
 -- ---- Carrying out -------------------------------------------------------------------------------
@@ -194,9 +197,9 @@ local function replan(self)
   return function(state)
     look_back(self, state.tasks, state.reason)
     local value, err = make_plan(self, report(state))
+    if not value then return nil, err end
     local instead
-    value, err, instead = clarify(self, value, self.request, err)
-    if value and value.type == "task" and self.approve_plan then value, err, instead = approve(self, value, self.request) end
+    value, err, instead = agree(self, value, self.request)
     if instead then return not_decided(self, instead) end
     if not value then return nil, err end
     if value.type ~= "task" or #(value.tasks or {}) == 0 then return nil, { code = "state", message = value.response or "the planner gave up" } end
@@ -207,7 +210,7 @@ end
 local function carry_out(self, value)
   local options = { team = self.team, specialists = self.specialists, replan = self.history and replan(self) or nil }
   for _, name in ipairs(passed_on) do options[name] = self.options[name] end
-  options.on_failure = options.on_failure or self.planner.on_failure
+  options.on_failure, options.task_limit = options.on_failure or self.planner.on_failure, self.task_limit
   local reply, err = coordinator.run(value, options)
   if reply then
     reply.plan = value
@@ -234,10 +237,7 @@ end
 local function proceed(self, value, request, verdict)
   local err, instead
   self.request, self.approve_plan = request, self.approve_plan or verdict ~= nil
-  value, err, instead = clarify(self, value, request)
-  if value and value.type == "task" and (self.approve_plan or verdict) then
-    value, err, instead = approve(self, value, request, verdict)
-  end
+  value, err, instead = agree(self, value, request, verdict)
   if instead then return instead end
   if not value then return nil, err end
   if value.type == "task" then return carry_out(self, value) end
@@ -265,7 +265,9 @@ local function new(options)
   local lead = options.planner or rawget(team, "planner") or agents.built_in().planner
   local self = { run = run, options = options, team = team, planner = lead }
   self.specialists = specialists_of(team, lead, options)
+  self.task_limit = options.task_limit or lead.task_limit or plan.TASK_LIMIT
   self.approve_plan = options.approve_plan
+  if self.approve_plan == nil and options.state then self.approve_plan = options.state.approve_plan end
   if self.approve_plan == nil then self.approve_plan = lead.approve_plan end
   return self
 end
@@ -303,9 +305,9 @@ end
 --- Plans a request and has it done. `direct = true` gives it to one agent as it is (`specialist`, or the
 --- one that talks); `specialist = NAME` makes it that specialist's task. `state` and `answers` go on
 --- where a result with the finish "questions" (or "approval") stopped. `tools` gives specialists more
---- tools, by their names. The options of coordinator.run are passed on.
+--- tools, by their names. `task_limit` is 20 unless the planner's file says more. The options of coordinator.run are passed on.
 ---@async
----@param options {request?: string, history?: hocket.History|{role: string, text: string}[], team?: table<string, hocket.Agent>, planner?: hocket.Agent, specialists?: string[], approve_plan?: boolean, specialist?: string, direct?: boolean, state?: table, answers?: string, tools?: table<string, hocket.Tool[]>}
+---@param options {request?: string, history?: hocket.History|{role: string, text: string}[], team?: table<string, hocket.Agent>, planner?: hocket.Agent, specialists?: string[], approve_plan?: boolean, specialist?: string, direct?: boolean, state?: table, answers?: string, tools?: table<string, hocket.Tool[]>, task_limit?: integer}
 ---@return {text: string, finish: "stop"|"partial"|"questions"|"approval"|"declined", tasks?: hocket.Outcome[], plan?: hocket.Plan, questions?: string[], state?: table}?
 ---@return hocket.Error?
 function planner.run(options)
@@ -315,7 +317,7 @@ function planner.run(options)
   if options.direct or options.specialist then return forced(self, request) end
   local missing = find_missing(self)
   if missing then return nil, missing end
-  self.compiled, self.schema_text = plan.compile(self.specialists), json.encode(plan.schema(self.specialists))
+  self.compiled, self.schema_text = plan.compile(self.specialists, self.task_limit), json.encode(plan.schema(self.specialists, self.task_limit))
   self.history = history_of(options.state and options.state.messages or messages_of(options.history))
   local waiting = options.state and options.answers and options.state.plan
   if waiting then return proceed(self, waiting, request, options.answers) end

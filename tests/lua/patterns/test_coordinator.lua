@@ -516,4 +516,27 @@ t.test("what is cut completes no task; who goes on with it is told so", function
   t.matches(told, '<unfinished%-%w+ of="the answer so far">\nHalf of i\n</unfinished')
 end)
 
+t.test("a plan that a program gives is looked at as a model's is", function()
+  local called = play()
+  for _, odd in ipairs { { type = "task" }, { type = "conversation" }, {}, plan {}, plan { {} }, plan { { id = "a" } }, plan { { id = "a", specialist = "web" } },
+    { type = "task", clarification_needed = true, questions = { "Which?" } }, plan({ task("a", "web") }, { execution_mode = "both" }) } do
+    local _, reply, err = run(odd)
+    t.fails("invalid", "the plan cannot be carried out", reply, err)
+  end
+  t.equal(next(called), nil)
+  local many = {}
+  for i = 1, 30 do many[i] = task("t" .. i, "web") end
+  local _, reply = run(plan(many))
+  t.equal(#reply.tasks, 30)
+end)
+
+t.test("a new plan without tasks is none", function()
+  play { a = function() return broken end }
+  for _, odd in ipairs { { type = "task" }, { type = "task", tasks = {} } } do
+    local made, _, err = run(plan { task("a", "web") }, { on_failure = "replan", retries = 0, replan = function() return odd end })
+    t.has(err.message, "Do a")
+    t.equal(#s.events(made, "plan_started"), 1)
+  end
+end)
+
 return t.finish()

@@ -138,6 +138,25 @@ t.test("whatever shape an answer has, nothing is raised", function()
   end
 end)
 
+t.test("talk that asks for nothing is an answer; a question without words is none", function()
+  for _, asks in ipairs { "", ',"questions":[]', ',"questions":null', ',"questions":[" ", "\\n"]' } do
+    play { '{"type":"conversation","response":"Well","clarification_needed":true' .. asks .. "}" }
+    local _, reply = run({ request = "Hm" }, { on_question = function() error "nothing is asked" end })
+    t.equal(reply and reply.text, "Well", asks)
+    for _, kind in ipairs { "conversation", "task" } do
+      local seen = play { ('{"type":"%s","clarification_needed":true,"tasks":[]%s}'):format(kind, asks), plan(task("a", "web")) }
+      _, reply = run({ request = "Hm" }, { on_question = function() error "nothing is asked" end })
+      t.equal(reply and reply.text, "done by web", asks)
+      t.has(seen[2].last.text, "no questions")
+    end
+  end
+  play { '{"type":"conversation","clarification_needed":true,"questions":[" ", "Which one?"]}', plan(task("a", "web")) }
+  local asked
+  local _, reply = run({ request = "Hm" }, { on_question = function(question) asked = question.questions return "this" end })
+  t.same(asked, json.array { "Which one?" })
+  t.equal(reply.text, "done by web")
+end)
+
 t.test("three invalid plans are the end", function()
   local seen = play { "{\"type\":" }
   local _, reply, err = run { request = "Go" }
@@ -232,6 +251,56 @@ t.test("approval without anybody there is a result, and can be given later", fun
   local _, later = run { state = json.decode(json.encode(reply.state)), answers = "yes", approve_plan = true }
   t.equal(later.text, "done by web")
   t.equal(#seen, 1)
+end)
+
+t.test("a question in a changed plan is asked, and the plan that follows is shown again", function()
+  local seen = play { plan(task("a", "web")), questions, questions, plan(task("b", "file")) }
+  local said, asked = { "otherwise", "The first", "The second", "yes" }, {}
+  local _, reply = run({ request = "Go", approve_plan = true }, { on_question = function(question)
+    asked[#asked + 1] = question.kind .. ": " .. question.questions[1]
+    return table.remove(said, 1)
+  end })
+  t.equal(reply and reply.text, "done by file")
+  t.equal(#asked, 4)
+  t.equal(asked[2], "clarification: Which one?")
+  t.equal(asked[3], "clarification: Which one?")
+  t.has(asked[4], "b (file): Do b")
+  t.has(seen[4].last.text, "The second")
+end)
+
+t.test("with nobody there a changed plan asks too, and the user still has to agree to what follows", function()
+  play { plan(task("a", "web")), questions, plan(task("b", "file")) }
+  local reply
+  local function continue(answers)
+    local options = reply and { state = json.decode(json.encode(reply.state)), answers = answers } or { request = "Go", approve_plan = true }
+    local _
+    _, reply = run(options)
+    return reply and reply.finish
+  end
+  t.equal(continue(), "approval")
+  t.equal(continue "otherwise", "questions")
+  t.same(reply.questions, json.array { "Which one?" })
+  t.equal(continue "The second", "approval")
+  t.has(reply.text, "b (file): Do b")
+  t.equal(continue "yes", "stop")
+  t.equal(reply.text, "done by file")
+end)
+
+t.test("a plan has as many tasks as its limit says", function()
+  local tasks = {}
+  for i = 1, 25 do tasks[i] = task("t" .. i, "web") end
+  local seen = play { plan(table.unpack(tasks)), plan(task("a", "web")) }
+  local _, reply = run { request = "Go" }
+  t.equal(#reply.tasks, 1)
+  t.has(seen[2].last.text, "20")
+  play { plan(table.unpack(tasks)) }
+  _, reply, err = run { request = "Go", task_limit = 25 }
+  t.equal(reply and #reply.tasks, 25, err and err.message)
+  local defs = s.team { planner = { description = "Plans", prompt = "Plan for:\n{{specialists}}", task_limit = 25 }, web = { description = "Searches" } }
+  seen = play { plan(table.unpack(tasks)) }
+  _, reply = run { request = "Go", team = defs }
+  t.equal(#reply.tasks, 25)
+  t.equal(seen[1].raw.response_format.json_schema.schema.properties.tasks.maxItems, 25)
 end)
 
 t.test("the user chooses the specialist, or nobody plans at all", function()

@@ -47,7 +47,7 @@ end
 
 -- What only agents that plan read: facilitators, and the one called planner.
 local for_plans = {
-  document = { facilitator = true }, task_limit = { facilitator = true },
+  document = { facilitator = true }, task_limit = { facilitator = true, planner = true },
   approve_plan = { facilitator = true, planner = true }, on_failure = { planner = true },
 }
 local planning = { facilitator = true }

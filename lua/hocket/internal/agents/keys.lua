@@ -172,7 +172,7 @@ local groups = {
     { name = "input", kind = kinds.schema, doc = "JSON Schema of what it is asked" },
     { name = "output", kind = kinds.schema, doc = "JSON Schema of its answer" },
     { name = "document", kind = kinds.document, doc = "the dimensions of the document that a facilitator brings along" },
-    { name = "task_limit", kind = kinds.integer(1), default_text = "20", doc = "tasks on a facilitator's board" },
+    { name = "task_limit", kind = kinds.integer(1), default_text = "20", doc = "tasks on a facilitator's board, or in a plan of the planner" },
   },
   { title = "Who comes before and after it",
     { name = "handoff", kind = kinds.agent, doc = "the agent that its answer goes to, whose answer is then the answer" },
