@@ -47,9 +47,10 @@ function board:start(agent, ids) end
 ---@param own integer[] What the agent was sent to work on.
 ---@param id integer
 ---@param result? string
+---@param by? string Who has done it in the agent's place, and is the task's `completed_by`: a router's target, the last of a chain.
 ---@return {id: integer, corrected: boolean, already: boolean}? done
 ---@return hocket.Error?
-function board:complete(agent, own, id, result) end
+function board:complete(agent, own, id, result, by) end
 
 --- Marks an open task as failed.
 ---@param agent string

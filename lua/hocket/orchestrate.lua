@@ -365,6 +365,7 @@ function Step:give(def, input, trigger, extra)
     trigger = trigger, given = true, inner = true, request = extra.request, handoff = extra.handoff, subject = extra.subject or self:subject(),
   }
   hand_on(handed_on, self.opts, opts)
+  opts.tasks_of = self.opts.tasks_of or opts.task_ids and self.def.name -- the board knows them as the first one's
   if extra.last then hand_on(handed_to_the_last, self.opts, opts) end
   return orchestrate.call(def, input, opts)
 end

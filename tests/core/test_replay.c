@@ -96,6 +96,7 @@ static void board_operation(struct world *w)
     int64_t own[3];
     size_t count = hocket__board_count(w->board);
     struct hocket__str text = random_text(w, room, sizeof(room)), agent = agents[rnd(w, AGENTS)];
+    struct hocket__str by = rnd(w, 2) ? agents[0] : agent;
     struct hocket__completion c;
     for (size_t i = 0; i < 3; i++)
         own[i] = 1 + rnd(w, (uint32_t) count + 1);
@@ -106,7 +107,7 @@ static void board_operation(struct world *w)
     case 1:
     case 2: hocket__board_start(w->board, agent, ids, NULL); break;
     case 3:
-    case 4: hocket__board_complete(w->board, agent, ids, 1 + rnd(w, 9), text, &c, NULL); break;
+    case 4: hocket__board_complete(w->board, agent, by, ids, 1 + rnd(w, 9), text, &c, NULL); break;
     case 5: hocket__board_fail(w->board, agent, own[0], text, NULL); break;
     case 6: hocket__board_skip(w->board, agent, own[0], text, NULL); break;
     case 7:

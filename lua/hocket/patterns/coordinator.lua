@@ -75,24 +75,11 @@ local function one_by_one(state, tasks)
   return before
 end
 
--- The tools that a specialist is given for a task. One that has none stays without: not every model can call any.
-local function tools_of(state, def, said)
-  local given = state.options.tools and state.options.tools[def.name]
-  if #def.tools == 0 and not given then return nil end
-  local tools = table.move(given or {}, 1, #(given or {}), 1, {})
-  tools[#tools + 1] = outcome.tool(said)
-  return tools
-end
-
 local function job_of(state, task, index, sequential)
   local def, said = state.team[task.specialist], {}
-  local tools, allowed = tools_of(state, def, said), state.options.allowed
-  if allowed and tools then
-    allowed = { task_outcome = true }
-    for name, may in pairs(state.options.allowed) do allowed[name] = may end
-  end
   local spec, err = orchestrate.job(def, function(job) return state.channel:brief(task, job, coordinator.closing) end, {
-    trigger = "plan", timeout = timeout_of(state, def), model = state.options.model, allowed = allowed, tools = tools,
+    trigger = "plan", timeout = timeout_of(state, def), model = state.options.model, allowed = state.options.allowed,
+    tools = state.options.tools and state.options.tools[def.name], closing = { outcome.tool(said), beside = true },
   })
   if not spec then return nil, err end
   local inner = spec.run

@@ -24,6 +24,7 @@ local document = require "hocket.document"
 local events = require "hocket.events"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
+local outcome = require "hocket.internal.patterns.outcome"
 local reading = require "hocket.internal.patterns.reading"
 local sections = require "hocket.internal.patterns.sections"
 local specialist = require "hocket.internal.patterns.specialist"
@@ -147,6 +148,14 @@ local cut_off = { __close = function(sent)
   end
 end }
 
+-- What a specialist has completed itself stands, whatever words its report begins with.
+local function has_open(tasks, ids)
+  for _, task in ipairs(tasks:tasks(ids) or {}) do
+    if task.status ~= "done" then return true end
+  end
+  return false
+end
+
 local to_specialists = { "specialist" }
 
 -- Sends one specialist to work and settles its tasks, however it ended.
@@ -156,9 +165,12 @@ local function dispatch(ctx, name, ids, message)
   local ok, err = tasks:start(name, ids)
   if not ok then return failed(err) end
   local sent <close> = setmetatable({ board = tasks, name = name, ids = ids, settled = false }, cut_off)
+  local said = {}
   local reply, wrong = orchestrate.call(ctx.team[name], message, {
     trigger = "dispatch", task_ids = ids, board = tasks, document = ctx.document, extra_tools = to_specialists, model = ctx.model,
+    closing = { outcome.tool(said) },
   })
+  if said.status == "failed" or has_open(tasks, ids) then reply, wrong = outcome.of(said, reply, wrong) end
   local left, unsettled = tasks:settle(name, ids, reply ~= nil, wrong and wrong.message)
   if not left then return failed(unsettled) end
   sent.settled = true

@@ -223,7 +223,7 @@ static struct hocket__str opt_text(lua_State *L, int arg)
     return s;
 }
 
-/* b:complete(agent, own_ids, id, result?) -> {id, corrected, already} | nil, error */
+/* b:complete(agent, own_ids, id, result?, by?) -> {id, corrected, already} | nil, error */
 static int l_complete(lua_State *L)
 {
     struct board *b = check_board(L);
@@ -233,7 +233,8 @@ static int l_complete(lua_State *L)
     struct hocket__str agent = hocket__check_str(L, 2);
     struct hocket__ids own = check_ids(L, 3, ids);
     int64_t id = luaL_checkinteger(L, 4);
-    if (hocket__board_complete(b->board, agent, own, id, opt_text(L, 5), &done, &err) < 0)
+    struct hocket__str result = opt_text(L, 5), by = opt_text(L, 6);
+    if (hocket__board_complete(b->board, agent, by, own, id, result, &done, &err) < 0)
         return hocket__fail(L, &err);
     lua_createtable(L, 0, 3);
     lua_pushinteger(L, done.id);

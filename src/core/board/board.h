@@ -7,7 +7,7 @@
  *        └──▶ skipped ──▶ running
  *     done ──▶ failed                                    (its agent failed after it: settle)
  *
- * A task is assigned to an agent by name and completed by nobody else. Open is
+ * A task is assigned to an agent by name, and completed by it or by whom it has given its work to. Open is
  * what is pending or running; finished is done, and nothing else: a task that
  * failed, was skipped or was cancelled never reads as finished.
  *
@@ -136,8 +136,9 @@ struct hocket__completion {
  * for a slip and corrected when exactly one of its own is open; otherwise it is
  * refused (EINVAL) with the list of those that are open. Its own task that is done
  * is fine (`already`, the first result stands); one that failed, was skipped or
- * cancelled is ESTATE. `result` may be empty, *out is filled on success. */
-int hocket__board_complete(struct hocket__board *b, struct hocket__str agent,
+ * cancelled is ESTATE. `by` is who has done it in the agent's place; empty: the agent
+ * itself. `result` may be empty, *out is filled on success. */
+int hocket__board_complete(struct hocket__board *b, struct hocket__str agent, struct hocket__str by,
     struct hocket__ids own, int64_t id, struct hocket__str result, struct hocket__completion *out,
     struct hocket_error *err);
 

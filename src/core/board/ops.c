@@ -264,20 +264,21 @@ static int resolve(const struct hocket__board *b, struct hocket__str agent, stru
     return 0;
 }
 
-int hocket__board_complete(struct hocket__board *b, struct hocket__str agent,
+int hocket__board_complete(struct hocket__board *b, struct hocket__str agent, struct hocket__str by,
     struct hocket__ids own, int64_t id, struct hocket__str result, struct hocket__completion *out,
     struct hocket_error *err)
 {
+    struct hocket__str worker = by.n > 0 ? by : agent;
     int status = resolve(b, agent, own, id, out, err);
     if (status < 0 || out->already)
         return status;
     struct hocket__task_update u = { .id = out->id,
         .status = HOCKET__TASK_DONE,
-        .completed_by = agent,
+        .completed_by = worker,
         .result = result,
         .corrected = out->corrected,
         .corrected_from = id };
-    return step(b, agent, &u, err);
+    return step(b, worker, &u, err);
 }
 
 /* What the agent completed before it failed: who was cut off in its report may have said so too early. */

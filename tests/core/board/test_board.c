@@ -105,7 +105,7 @@ static void task_is(struct fixture *f, int64_t id, enum hocket__task_status stat
 
 static int complete(struct fixture *f, struct hocket__str agent, struct hocket__ids own, int64_t id)
 {
-    return hocket__board_complete(f->b, agent, own, id, NONE, &f->done, &f->err);
+    return hocket__board_complete(f->b, agent, NONE, own, id, NONE, &f->done, &f->err);
 }
 
 /* ---- Creating ------------------------------------------------------------ */
@@ -215,8 +215,8 @@ static void test_complete(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(hocket__board_start(f->b, FOOD, IDS(3, 4), &f->err), 0);
-    assert_int_equal(hocket__board_complete(
-                         f->b, FOOD, IDS(3, 4), 3, HOCKET__STR("two found"), &f->done, &f->err),
+    assert_int_equal(hocket__board_complete(f->b, FOOD, NONE, IDS(3, 4), 3,
+                         HOCKET__STR("two found"), &f->done, &f->err),
         0);
     assert_true(f->done.id == 3 && !f->done.corrected && !f->done.already);
     task_is(f, 3, HOCKET__TASK_DONE, "food", "");
@@ -232,6 +232,22 @@ static void test_complete(void **state)
     assert_true(hocket__str_is(hocket__board_get(f->b, 3)->result, "two found"));
     assert_int_equal(complete(f, FOOD, IDS(5), 5), 0); /* without a start */
     status_is(f, "2/6 done, task 4 running, tasks 1, 2, 6 pending");
+}
+
+static void test_complete_for_another(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(hocket__board_start(f->b, FOOD, IDS(3, 4), &f->err), 0);
+    assert_int_equal(hocket__board_complete(
+                         f->b, FOOD, HOCKET__STR("cook"), IDS(3, 4), 3, NONE, &f->done, &f->err),
+        0);
+    task_is(f, 3, HOCKET__TASK_DONE, "cook", "");
+    assert_string_equal(f->agent, "cook");
+    assert_true(hocket__str_is(hocket__board_get(f->b, 3)->assigned_to, "food"));
+    assert_int_equal(complete(f, HOCKET__STR("cook"), IDS(3, 4), 4), HOCKET_EINVAL);
+    assert_int_equal(
+        hocket__board_settle(f->b, FOOD, IDS(3, 4), false, HOCKET__STR("why"), NULL, &f->err), 2);
+    task_is(f, 3, HOCKET__TASK_FAILED, "cook", "why");
 }
 
 static void test_corrected(void **state)
@@ -455,8 +471,8 @@ static void test_settle_done(void **state)
     int64_t settled[3];
     struct hocket__completion c;
     hocket__board_start(f->b, FOOD, IDS(3, 4), NULL);
-    assert_int_equal(
-        hocket__board_complete(f->b, FOOD, IDS(3, 4), 3, HOCKET__STR("two tascas"), &c, &f->err),
+    assert_int_equal(hocket__board_complete(
+                         f->b, FOOD, NONE, IDS(3, 4), 3, HOCKET__STR("two tascas"), &c, &f->err),
         0);
     assert_int_equal(hocket__board_fail(f->b, FOOD, 3, NONE, &f->err), HOCKET_ESTATE);
     assert_int_equal(hocket__board_settle(f->b, FOOD, IDS(3, 3, 4), false,
@@ -598,7 +614,8 @@ static int one_step(struct hocket__board *b, int i)
     switch (i) {
     case 0: return hocket__board_create(b, FACILITATOR, six, 6, NULL, NULL);
     case 1: return hocket__board_start(b, FOOD, IDS(3), NULL);
-    case 2: return hocket__board_complete(b, FOOD, IDS(3), 9, HOCKET__STR("ok\xff"), &c, NULL);
+    case 2:
+        return hocket__board_complete(b, FOOD, NONE, IDS(3), 9, HOCKET__STR("ok\xff"), &c, NULL);
     case 3: return hocket__board_fail(b, FOOD, 4, HOCKET__STR("why"), NULL);
     case 4: return hocket__board_settle(b, FOOD, IDS(5), true, NONE, settled, NULL);
     case 5: return hocket__board_settle(b, FOOD, IDS(3), false, HOCKET__STR("cut"), settled, NULL);
@@ -693,6 +710,7 @@ int main(void)
         CASE(test_create_all_or_nothing),
         cmocka_unit_test(test_assignees),
         CASE_SIX(test_complete),
+        CASE_SIX(test_complete_for_another),
         CASE_SIX(test_corrected),
         CASE_SIX(test_never_another),
         CASE_SIX(test_complete_closed),

@@ -516,6 +516,25 @@ t.test("what is cut completes no task; who goes on with it is told so", function
   t.matches(told, '<unfinished%-%w+ of="the answer so far">\nHalf of i\n</unfinished')
 end)
 
+t.test("the outcome's tool goes to whoever does the work in a specialist's place", function()
+  for _, fields in ipairs { { router = true, agents = { "code" } }, { handoff = "code" } } do
+    local tools = {}
+    s.reply = function(request)
+      tools[request.model] = request.tools
+      if request.model == "web" then return fields.router and { calls = { s.call("route_to", { agent = "code", reason = "so" }) } } or "over to you" end
+      if request.last.role == "tool" then return "sorry" end
+      return { calls = { s.call("task_outcome", { status = "failed", reason = "no disk" }) } }
+    end
+    local web = { description = "Searches" }
+    for key, value in pairs(fields) do web[key] = value end
+    local _, reply, err = run(plan { task("a", "web") }, { team = team { web = web, code = { description = "Runs", tools = { "specialist", "read_file" } } }, retries = 0 })
+    t.equal(reply, nil)
+    t.has(err.message, "no disk")
+    t.ok(tools.code.task_outcome)
+    t.equal(tools.web.task_outcome, nil)
+  end
+end)
+
 t.test("a plan that a program gives is looked at as a model's is", function()
   local called = play()
   for _, odd in ipairs { { type = "task" }, { type = "conversation" }, {}, plan {}, plan { {} }, plan { { id = "a" } }, plan { { id = "a", specialist = "web" } },

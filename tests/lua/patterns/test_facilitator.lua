@@ -12,8 +12,10 @@ local function new_team(fields)
   local team = {}
   hocket.agent { name = "editor", description = "editor", prompt = "I am editor.", team = team }
   for _, name in ipairs { "food", "sights" } do
-    hocket.agent { name = name, description = name, tools = { "specialist" }, prompt = "I am " .. name .. ".", team = team, timeout = fields and fields.timeout,
+    local def = { name = name, description = name, tools = { "specialist" }, prompt = "I am " .. name .. ".", team = team, timeout = fields and fields.timeout,
       handoff = fields and fields.handoff }
+    for key, value in pairs(fields and fields[name] or {}) do def[key] = value end
+    hocket.agent(def)
   end
   return hocket.agent { name = "lead", tools = { "facilitator" }, agents = { "food", "sights" }, team = team,
     prompt = "I lead.\n{{agents}}", document = dimensions, task_limit = fields and fields.task_limit,
@@ -192,7 +194,7 @@ t.test("a specialist begins with a fresh conversation and its own tools", functi
       local names = {}
       for name in pairs(request.tools) do names[#names + 1] = name end
       table.sort(names)
-      t.same(names, { "complete_task", "read_document", "read_tasks", "write_section" })
+      t.same(names, { "complete_task", "read_document", "read_tasks", "task_outcome", "write_section" })
       if request.turn == 1 then
         t.equal(#request.messages, 1)
         t.equal(request.messages[1].text, "Task 1")
@@ -512,6 +514,41 @@ t.test("a specialist that never completes its tasks: done for it, with a warning
   t.equal(tasks_of(r)[2].completed_by, "sights")
   t.has(of(r, "warning", "food")[1].message, "food did not complete task 1 itself")
   t.has(told(r, "get_plan_status"), "2/2 done")
+end)
+
+t.test("a specialist reports a failure as one of a plan can: by its tool, or in its words", function()
+  local outcome = { calls = { call("task_outcome", { status = "failed", reason = "no database" }) } }
+  local completes = { calls = { call("complete_task", { task_id = 1 }) } }
+  for _, food in ipairs { { "FAILED: no database" }, { outcome, "I am sorry." }, { completes, outcome, "I am sorry." } } do
+    local r = run { lead = lead(dispatch_both, "answer"), food = food, sights = worker(2, section(1, "morning", "x")) }
+    check_events(r)
+    t.equal(tasks_of(r)[1].status, "failed")
+    t.has(tasks_of(r)[1].error, "no database")
+    t.has(told(r, "call_food"), "food failed")
+    t.equal(tasks_of(r)[2].status, "done")
+    t.equal(r.last.partial[1].agent, "food")
+  end
+  -- what it completed itself stands, whatever its report begins with
+  local r = run { lead = lead(dispatch_both, "answer"), food = { completes, "Failed to find a third one; two are there." }, sights = { "done" } }
+  t.equal(tasks_of(r)[1].status, "done")
+end)
+
+t.test("who works in a specialist's place completes its tasks, and writes in its own name", function()
+  for _, fields in ipairs { { router = true, agents = { "editor" } }, { handoff = "editor" } } do
+    local who = fields.router and { { calls = { call("route_to", { agent = "editor", reason = "so" }) } } } or { "over to you" }
+    local r = run({ lead = lead(dispatch_both, "answer"), food = who, sights = { "done" },
+      editor = { { calls = { call("complete_task", { task_id = 1, result = "two" }), section(1, "morning", "Tascas") } }, "done" } },
+      { food = fields })
+    check_events(r)
+    local one = tasks_of(r)[1]
+    t.equal(one.status, "done")
+    t.equal(one.assigned_to, "food")
+    t.equal(one.completed_by, "editor")
+    t.equal(of(r, "document_updated")[1].agent, "editor")
+    for _, request in ipairs(r.requests) do
+      if request.tools.route_to then t.equal(request.tools.task_outcome, nil) end
+    end
+  end
 end)
 
 t.test("a specialist that fails: its tasks failed, the others go on", function()

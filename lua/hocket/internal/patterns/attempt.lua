@@ -79,7 +79,7 @@ return function(state, task, inner, job, said)
     local code = reply == "not enough memory" and "no_memory" or "script" -- these are Lua's words
     reply, err = nil, type(reply) == "table" and reply or { code = code, message = tostring(reply) }
   end
-  reply, err = outcome.of(reply, err, said)
+  reply, err = outcome.of(said, reply, err)
   if reply then
     state.silent[one] = nil
     entry.status, entry.result, entry.error, entry.partial = "completed", reply.text, nil, nil

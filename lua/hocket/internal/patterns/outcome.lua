@@ -104,12 +104,12 @@ function outcome.failure(text)
 end
 
 --- A reply as what it is: itself, or nil and the failure that it reports.
+---@param said {status?: "completed"|"failed", reason?: string} By the tool.
 ---@param reply? hocket.Reply
 ---@param err? hocket.Error
----@param said {status?: "completed"|"failed", reason?: string} By the tool.
 ---@return hocket.Reply?
 ---@return hocket.Error?
-function outcome.of(reply, err, said)
+function outcome.of(said, reply, err)
   if not reply then return nil, err end
   local why
   if said.status == "failed" then

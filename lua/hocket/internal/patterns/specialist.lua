@@ -49,7 +49,7 @@ local complete_task = tool {
   repair = with_id,
   run = function(args, ctx)
     local name = ctx.agent.name
-    local done, err = given(ctx).board:complete(name, ctx.task_ids, args.task_id, args.result)
+    local done, err = given(ctx).board:complete(ctx.tasks_of or name, ctx.task_ids, args.task_id, args.result, name)
     if not done then return failed(err) end
     if done.corrected then
       ctx.run:emit("warning", { message = ("%s completed task %d, which is not its own; taken as task %d"):format(name, args.task_id, done.id) }, name)

@@ -51,7 +51,7 @@ end
 local function env_of(step)
   local opts = step.opts
   return { agent = step.def, team = agents.team_of(step.def), run = step.run, board = opts.board, document = opts.document,
-    task_ids = opts.task_ids, model = opts.model, allowed = step.allowed, member = opts.member }
+    task_ids = opts.task_ids, tasks_of = opts.tasks_of, model = opts.model, allowed = step.allowed, member = opts.member }
 end
 
 ---@class hocket.RemoteTools
@@ -70,7 +70,7 @@ function remote_tools.of(step)
   append(names, mine)
   append(names, (split(step.def.tools)))
   append(names, opts.tools)
-  if step:is_last() then append(names, opts.closing) end
+  append(names, step:closing())
   local env = env_of(step)
   local tools, err = tool.resolve(names, env)
   if not tools then return nil, err end

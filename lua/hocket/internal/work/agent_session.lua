@@ -214,7 +214,7 @@ local function equip(step, facts, free, both)
   local opts = step.opts
   local env = setmetatable({
     agent = step.def, team = agents.team_of(step.def), run = step.run, board = opts.board, document = opts.document,
-    task_ids = opts.task_ids, model = opts.model, allowed = step.allowed, home = opts.home, member = opts.member,
+    task_ids = opts.task_ids, tasks_of = opts.tasks_of, model = opts.model, allowed = step.allowed, home = opts.home, member = opts.member,
   }, env_meta)
   local tools, err = tools_of(facts, step, free, both, env)
   if not tools then return nil, err end
@@ -306,9 +306,10 @@ local function prepare(step, extra)
   local run, def, opts, facts = step.run, step.def, step.opts, facts_of(step.def)
   local mine = step:is_last() and opts or nothing
   local history, emit = history_for(def, opts), emitter(step, facts.leads)
-  local free, env, entry = patterns_tools(mine.closing, extra.pattern_tools), false, false
+  local closing = step:closing()
+  local free, env, entry = patterns_tools(closing, extra.pattern_tools), false, false
   if facts.has_tools or opts.extra_tools or opts.tools or #free > 0 or extra.hooks then
-    env, entry = equip(step, facts, free, mine.closing and extra.pattern_tools)
+    env, entry = equip(step, facts, free, closing and extra.pattern_tools)
     if not env then return nil, entry end
   end
   local on_delta = mine.on_delta or run:delta_sink(def.name, step.op)

@@ -2,6 +2,7 @@
 --- are made by orchestrate.lua alone.
 local account = require "hocket.internal.models.account"
 local agent_session = require "hocket.internal.work.agent_session"
+local facts_of = require "hocket.internal.agents.facts"
 local scope = require "hocket.internal.base.lazy" "hocket.internal.session.scope"
 local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steering"
 
@@ -61,6 +62,17 @@ end
 function Step:is_last()
   local around = self.around
   return not (around and (around.router or around.handoff))
+end
+
+--- The tools that came down the way with the work, for whoever answers last. Those `beside` others are for an agent that has
+--- tools anyway: not every model can call any.
+---@return hocket.Tool[]?
+---@internal
+function Step:closing()
+  local opts = self.opts
+  local closing = self:is_last() and opts.closing or nil
+  if closing and closing.beside and not (opts.extra_tools or opts.tools or facts_of(self.def).has_tools) then return nil end
+  return closing
 end
 
 --- Lets the agent's own session answer. `extra` is what a pattern adds.
