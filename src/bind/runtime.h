@@ -36,7 +36,7 @@ struct hocket__closer {
     void (*close)(struct hocket__closer *c);
 };
 
-/* Whether memory is out in the code of a run that is kept (bind/fiber/kept_memory.c). */
+/* Whether memory is out in the code of a run that is kept (bind/fiber/kept.c). */
 struct hocket__memory_watch {
     struct hocket_allocator below; /* behind rt->alloc; from any thread */
     _Atomic(uv_thread_t) thread;   /* the one that watches; 0: none */

@@ -1,15 +1,11 @@
 /* What the files of hocket.internal.core.broker share: the broker and its jobs as Lua has them.
  *
  *   lua_broker.c  the broker: making it, limits, cancelling, forgetting; its methods
- *   spec.c        tables that describe jobs
- *   submit.c      jobs that are made of them
+ *   submit.c      tables that describe jobs, and jobs that are made of them
  *   job.c         what a job's function is given: fields, notes, its account
- *   work.c        the dispatcher: jobs start, and go on
- *   attempt.c     what a job's function came to
- *   wait.c        waits, which hold no slot
- *   ring.c        waits that would never end
- *   tell.c        events, in the journal of the job's run or for functions of Lua
- *   result.c      what is known of jobs, and their results
+ *   work.c        the dispatcher: jobs start, and go on; what a job's function came to
+ *   wait.c        waits, which hold no slot, and those that would never end
+ *   tell.c        events, in the journal of the job's run or for functions of Lua; what is known of jobs, and their results
  *
  * A job is one userdata, from when it is submitted until the broker forgets it. The broker keeps
  * it in a table by its address, and core/broker/broker.h gives the address back with every event: so
@@ -203,7 +199,7 @@ int hocket__broker_l_call(lua_State *L);
 int hocket__broker_l_leave(lua_State *L);
 int hocket__broker_l_come_back(lua_State *L);
 int hocket__broker_l_take_told(lua_State *L); /* tell.c */
-int hocket__broker_l_result(lua_State *L);    /* result.c */
+int hocket__broker_l_result(lua_State *L);
 int hocket__broker_l_poll(lua_State *L);
 int hocket__broker_l_has_ended(lua_State *L);
 int hocket__broker_l_reap(lua_State *L);

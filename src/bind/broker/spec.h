@@ -1,4 +1,4 @@
-/* A table that describes a job (spec.c), for submit.c. */
+/* A table that describes a job , for submit.c. */
 #pragma once
 
 #include "core/broker/broker.h"

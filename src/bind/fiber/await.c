@@ -1,4 +1,4 @@
-/* Fibers wait and are resumed. fiber.h has the states, fiber.c makes fibers, end.c ends them, drain.c
+/* Fibers wait and are resumed. fiber.h has the states, fiber.c makes fibers, ends them, and
  * runs those that are ready.
  *
  * lua_resume and lua_yieldk stand in this file alone. So there is one place that knows which fiber

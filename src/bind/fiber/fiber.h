@@ -383,7 +383,7 @@ bool hocket__kept_notice(struct hocket__kept *k, struct hocket__str name, struct
 /* The runtime's allocator (`ud`: that). Where it has nothing for the code of a run that is kept, the log of that has failed. */
 void *hocket__kept_alloc(void *ud, void *p, size_t old_size, size_t new_size);
 
-/* Before something follows from what the running code has done: where memory was out in it its log has failed (kept_memory.c). */
+/* Before something follows from what the running code has done: where memory was out in it its log has failed (kept.c). */
 void hocket__kept_settle_memory(struct hocket__runtime *rt);
 
 /* Clocks, in milliseconds. There are two times, and each use says which it wants:

@@ -49,12 +49,10 @@ void hocket__fiber_on_timeout(struct hocket__deadline *d);
 int64_t hocket__fiber_look_in(int64_t wall_due);
 void hocket__fiber_expire(struct hocket__fiber *f);
 
-/* ---- end.c -------------------------------------------------------------------------------------- */
+/* ---- fiber.c -------------------------------------------------------------------------------------- */
 
 /* Its function is through, with what lua_resume said; the results or the error are on its stack. */
 void hocket__fiber_ended(struct hocket__fiber *f, int status, int nresults);
-
-/* ---- drain.c ------------------------------------------------------------------------------------ */
 
 /* Has the loop turn again without sleeping. */
 void hocket__fibers_go_on(struct hocket__runtime *rt);

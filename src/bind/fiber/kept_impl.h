@@ -52,7 +52,7 @@ struct hocket__kept {
     int64_t still_ms; /* how long that stood still, as the log says */
 };
 
-/* ---- kept_fiber.c, for await.c and its like ----------------------------------------------------- */
+/* ---- kept.c, for await.c and its like ----------------------------------------------------------- */
 
 /* A fiber is made by code that runs now. */
 void hocket__kept_adopt(struct hocket__fiber *f, struct hocket__fiber *parent);
@@ -112,7 +112,7 @@ static inline struct hocket__fiber *hocket__kept_fiber(struct hocket__list *kin)
     return hocket__container_of(kin, struct hocket__fiber, kin);
 }
 
-/* ---- kept_memory.c ------------------------------------------------------------------------------ */
+/* ---- kept.c, memory -------------------------------------------------------------------------------- */
 
 /* Until it is unwatched as often: where memory is out in a run's own code its log has failed. Nothing where no run's code
  * runs. */
@@ -126,7 +126,7 @@ void hocket__kept_begin(struct hocket__kept *k);
 /* A step has ended: the log's entries that are due are done. */
 void hocket__kept_stepped(struct hocket__kept *k);
 
-/* ---- kept_checkpoint.c -------------------------------------------------------------------------- */
+/* ---- kept_replay.c, checkpoints ------------------------------------------------------------------ */
 
 /* others() -> what fibers of the run that go on beside the running one and those above it hand down: a list */
 int hocket__kept_l_others(lua_State *L);
