@@ -153,7 +153,9 @@ end
 local sets = registered.new()
 
 --- Registers a name for `tools:` in agent files. `make(env)` returns one tool or a list of
---- them for one agent at work; env has `agent`, `team`, `board`, `document`, `run`, `task_ids`. What a run's script registers is what
+--- them for one agent at work; env has `agent`, `team`, `board`, `document`, `run`, `task_ids`. A toolset
+--- that sends the agent's team to work itself sets `env.leads = true`: the agent gets no `delegate` unasked, and what it says beside its calls
+--- are events `facilitator_message`. What a run's script registers is what
 --- that run finds under the name, whatever others register.
 ---@param name string
 ---@param make? fun(env: table): hocket.Tool|hocket.Tool[] Nil takes the name back.
@@ -179,6 +181,22 @@ end
 ---@return boolean
 function tool.is_known(name)
   return sets:get(name) ~= nil
+end
+
+local own = {}
+
+--- Says that all names so far are hocket's own: what those of others do with an agent nobody knows before it works.
+---@internal
+function tool.seal()
+  for _, name in ipairs(sets:list()) do own[name] = true end
+end
+
+--- Whether a name for `tools:` is hocket's own.
+---@param name string
+---@return boolean
+---@internal
+function tool.is_own(name)
+  return own[name] == true
 end
 
 --- All names that `tools:` may use, sorted.

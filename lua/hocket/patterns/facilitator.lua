@@ -271,6 +271,7 @@ function facilitator.tools(env)
   if #lead.agents == 0 then
     return nil, { code = "agent", message = ("%s: a facilitator needs specialists: add 'agents: [name, …]'"):format(lead.file) }
   end
+  env.leads = true
   local slots, err = provide(env)
   if not slots then return nil, err end
   local tools = { planning(lead), get_plan_status, slots:reader(), consolidating(slots), read_document_clean }

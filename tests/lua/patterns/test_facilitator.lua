@@ -17,7 +17,7 @@ local function new_team(fields)
     for key, value in pairs(fields and fields[name] or {}) do def[key] = value end
     hocket.agent(def)
   end
-  return hocket.agent { name = "lead", tools = { "facilitator" }, agents = { "food", "sights" }, team = team,
+  return hocket.agent { name = "lead", tools = fields and fields.lead and fields.lead.tools or { "facilitator" }, agents = { "food", "sights" }, team = team,
     prompt = "I lead.\n{{agents}}", document = dimensions, task_limit = fields and fields.task_limit,
     approve_plan = fields and fields.approve_plan }
 end
@@ -713,6 +713,30 @@ t.test("agents that call each other too deep", function()
   local reply = assert(hocket.run(def, "depth 0", { model = m.id }))
   t.has(reply.text, "more than 16 deep")
   t.equal(deepest, 15)
+end)
+
+t.test("a facilitator under another name has the same tools and events", function()
+  hocket.tool.set("mylead", function(env) return hocket.patterns.facilitator.tools(env) end)
+  local function look(...)
+    local tools = {}
+    local steps = lead(dispatch_both, "answer")
+    local r = run({ lead = function(request) tools = request.tools return steps[math.min(request.turn, #steps)] end, food = { "done" }, sights = { "done" } }, { lead = { tools = { ... } } })
+    t.equal(r.reply and r.reply.text, "answer")
+    local names, types = {}, {}
+    for name in pairs(tools) do names[#names + 1] = name end
+    for _, event in ipairs(r.events) do
+      if event.agent == "lead" then types[event.type] = true end
+    end
+    table.sort(names)
+    return names, types
+  end
+  local names, types = look "facilitator"
+  local others, of_copy = look "mylead"
+  t.same(others, names)
+  t.same(of_copy, types)
+  t.ok(types.facilitator_message)
+  t.has(table.concat(look("mylead", "delegate"), " "), "delegate") -- who asks for it has it
+  hocket.tool.set("mylead", nil)
 end)
 
 t.test("a facilitator without specialists", function()

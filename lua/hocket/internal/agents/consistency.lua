@@ -4,6 +4,7 @@ local needs = require "hocket.internal.agents.needs"
 local problem = require "hocket.internal.agents.problem"
 local prompt = require "hocket.internal.agents.prompt"
 local skills = require "hocket.internal.base.lazy" "hocket.internal.agents.skills"
+local tool = require "hocket.tool"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 
 local rules = {}
@@ -45,18 +46,24 @@ local function check_by_key(def, say)
   end
 end
 
--- What only agents that plan read: facilitators, and the one called planner.
+-- What only agents that plan read: facilitators, and the one called planner. A toolset that is not hocket's own may be a facilitator's.
 local for_plans = {
   document = { facilitator = true }, task_limit = { facilitator = true, planner = true },
   approve_plan = { facilitator = true, planner = true }, on_failure = { planner = true },
 }
-local planning = { facilitator = true }
+
+local function may_plan(def)
+  for _, name in ipairs(def.tools) do
+    if name == "facilitator" or type(name) == "string" and not tool.is_own(name) then return true end
+  end
+  return false
+end
 
 local function check_plans(def, places, say)
   for _, key in ipairs(sorted_keys(for_plans)) do
     local readers = for_plans[key]
     local given = def[key] ~= nil and places["/" .. key]
-    if given and not (readers.facilitator and has_tool(def, planning)) and not (readers.planner and def.name == "planner") then
+    if given and not (readers.facilitator and may_plan(def)) and not (readers.planner and def.name == "planner") then
       say("/" .. key, ("'%s' says nothing here: it is for %s"):format(key,
         readers.facilitator and "an agent with 'tools: [facilitator]'" or "the agent called planner")).severity = "warning"
     end

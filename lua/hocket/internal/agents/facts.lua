@@ -17,8 +17,7 @@ local function has(list, name)
 end
 
 ---@class hocket.Facts
----@field leads boolean Whether it is a facilitator.
----@field may_delegate boolean Who has agents to call, and is neither a facilitator nor a router, can delegate.
+---@field may_delegate boolean Who has agents to call, and is no router, can delegate, unless a toolset of its own leads them.
 ---@field has_tools boolean Whether it has tools whoever calls it.
 ---@field sets string[] Toolsets that its keys bring along.
 ---@field has_places boolean Whether its prompt is to be filled in.
@@ -32,15 +31,15 @@ local known = setmetatable({}, { __mode = "k" }) -- by definition
 return function(def)
   local facts = known[def]
   if facts then return facts end
-  local leads, says = has(def.tools, "facilitator"), {}
+  local says = {}
   for _, name in ipairs(settings) do says[name] = def[name] end
-  local may_delegate = #def.agents > 0 and not def.router and not leads and not has(def.tools, "delegate_to_agent")
+  local may_delegate = #def.agents > 0 and not def.router and not has(def.tools, "delegate_to_agent")
   local sets = {}
   for _, key in ipairs(own_sets) do
     if def[key] then sets[#sets + 1] = key end
   end
   facts = {
-    leads = leads, may_delegate = may_delegate, has_tools = may_delegate or #def.tools > 0 or #sets > 0, sets = sets,
+    may_delegate = may_delegate, has_tools = may_delegate or #def.tools > 0 or #sets > 0, sets = sets,
     has_places = def.prompt:find("{{", 1, true) ~= nil, edges = graph.edges(def), spec = { __index = says },
   }
   known[def] = facts

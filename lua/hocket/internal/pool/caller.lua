@@ -17,7 +17,6 @@ local consent = require "hocket.internal.run.consent"
 local core = require "hocket.internal.core.llm"
 local effects = require "hocket.internal.base.effects"
 local ended = require "hocket.internal.run.ended"
-local facts_of = require "hocket.internal.agents.facts"
 local failed = require("hocket.internal.core.system").error
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
@@ -64,8 +63,8 @@ local function refusal(step)
     if opts[name] then return pool.refuse(def, why .. ": remove 'pool', or let it work here (--pool-local)") end
   end
   if opts.handoff then return pool.refuse(def, "its caller says who comes after it: remove 'pool', or say so in its file (handoff)") end
-  if facts_of(def).leads and opts.board and not opts.task_ids then
-    return pool.refuse(def, "a facilitator plans on its own board there: call it without one, or remove 'pool'")
+  if #def.agents > 0 and not def.router and opts.board and not opts.task_ids then
+    return pool.refuse(def, "whoever leads others plans on a board of its own there: call it without one, or remove 'pool'")
   end
 end
 

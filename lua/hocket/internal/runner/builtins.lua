@@ -11,7 +11,10 @@ orchestrate.set_pattern("team", lazy "hocket.patterns.team")
 
 tool.set("facilitator", function(env) return require("hocket.patterns.facilitator").tools(env) end)
 tool.set("specialist", function(env) return require("hocket.internal.patterns.specialist").tools(env) end)
-tool.set("delegate", function(env) return require("hocket.internal.tools.delegate").tools(env) end)
+tool.set("delegate", function(env)
+  if env.leads and env.delegates_unasked then return {} end
+  return require("hocket.internal.tools.delegate").tools(env)
+end)
 tool.set("delegate_to_agent", function(env) return require("hocket.tools.delegate_to_agent").tool(env) end)
 
 local function admit_server(run, def, quietly)
@@ -43,4 +46,5 @@ tool.set("project", function(env)
   return require("hocket.internal.tools.instructions").tools(env)
 end)
 require "hocket.internal.tools.builtin"
+tool.seal()
 return true

@@ -89,6 +89,15 @@ local function tool_names(facts, step, free)
   return names
 end
 
+local function asks_to_delegate(step)
+  for _, list in ipairs { step.def.tools, step.opts.extra_tools or nothing } do
+    for _, name in ipairs(list) do
+      if name == "delegate" then return true end
+    end
+  end
+  return false
+end
+
 -- Tools that reach nothing but the run itself.
 local harmless = { delegate = true, delegate_to_agent = true, facilitator = true, specialist = true }
 
@@ -128,12 +137,13 @@ end
 
 -- What an agent says beside its calls is the log of its job, each call progress: whoever gave it
 -- the work can look on.
-local function emitter(step, leads)
+local function emitter(step, env_of)
   return function(type, payload)
     local job = step.opts.trigger and step.job
     if job then job:touch() end
     if type == "message" then
-      type = leads and "facilitator_message" or "agent_message"
+      local env = env_of()
+      type = env and env.leads and "facilitator_message" or "agent_message"
       payload.display_name = step.def.display_name
       if job then job:log(payload.content) end
     end
@@ -214,7 +224,7 @@ local function equip(step, facts, free, both)
   local opts = step.opts
   local env = setmetatable({
     agent = step.def, team = agents.team_of(step.def), run = step.run, board = opts.board, document = opts.document,
-    task_ids = opts.task_ids, tasks_of = opts.tasks_of, model = opts.model, allowed = step.allowed, home = opts.home, member = opts.member,
+    delegates_unasked = facts.may_delegate and not asks_to_delegate(step), task_ids = opts.task_ids, tasks_of = opts.tasks_of, model = opts.model, allowed = step.allowed, home = opts.home, member = opts.member,
   }, env_meta)
   local tools, err = tools_of(facts, step, free, both, env)
   if not tools then return nil, err end
@@ -305,9 +315,10 @@ end
 local function prepare(step, extra)
   local run, def, opts, facts = step.run, step.def, step.opts, facts_of(step.def)
   local mine = step:is_last() and opts or nothing
-  local history, emit = history_for(def, opts), emitter(step, facts.leads)
+  local history, env = history_for(def, opts), false
+  local emit = emitter(step, function() return env end)
   local closing = step:closing()
-  local free, env, entry = patterns_tools(closing, extra.pattern_tools), false, false
+  local free, entry = patterns_tools(closing, extra.pattern_tools), false
   if facts.has_tools or opts.extra_tools or opts.tools or #free > 0 or extra.hooks then
     env, entry = equip(step, facts, free, closing and extra.pattern_tools)
     if not env then return nil, entry end
