@@ -37,6 +37,7 @@ static void wake(struct hocket__stored *s)
     if (s->asleep)
         hocket__store_watch(s->store, false);
     s->asleep = false;
+    hocket__run_phase_on(&s->phase, HOCKET__RUN_WAKE);
     if (s->call) /* a look for messages: it will look again */
         hocket__store_cancel(s->store, s->call);
     s->call = NULL;
@@ -64,6 +65,8 @@ static void on_messages(void *ud, int status, const struct hocket_error *err)
         wake(s);
     } else if (!s->asleep) {
         s->asleep = true;
+        hocket__run_phase_on(&s->phase, HOCKET__RUN_SLEEP);
+        hocket__stored_check(s);
         hocket__store_watch(s->store, true);
         hocket__run_mark_due(r);
         r->host->rt->undelivered = true; /* no fiber has run that would lead to it */
@@ -96,6 +99,8 @@ bool hocket__asleep_tell(struct hocket__run *r, struct hocket_event *e)
     if (!s || !s->asleep || s->told_asleep)
         return false;
     s->told_asleep = true;
+    hocket__run_phase_on(&s->phase, HOCKET__RUN_TELL);
+    hocket__stored_check(s);
     hocket__buf_reset(b);
     hocket__jw_open(b, '{');
     hocket__jw_key(b, "seq");

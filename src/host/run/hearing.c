@@ -15,6 +15,7 @@
  * some of those that wait, all are read again. What else is said to it is heard meanwhile.
  *
  * What could not be read was not read: until it was, a moment later, the run is not parked, and no limit of a time is over. */
+#include <assert.h>
 #include <string.h>
 
 #include "base/json/json.h"
@@ -129,6 +130,7 @@ static void note_full(struct hocket__stored *s, const struct hocket_error *err)
         hocket__runtime_log(s->run->host->rt, HOCKET_LOG_WARN,
             "run %s: what was said to it waits in the store: %s", s->run->name, err->message);
     s->full = s->told_full = true;
+    hocket__run_room_on(&s->room, HOCKET__ROOM_NO);
 }
 
 /* They are read from the beginning: those that were refused come first. */
@@ -138,6 +140,7 @@ static void begin_pass(struct hocket__stored *s)
     if (s->was_full)
         hocket__run_wish(s->run, "left_again", "", HOCKET__STR(""), &err);
     s->was_full = false;
+    hocket__run_room_on(&s->room, HOCKET__ROOM_HEAR);
 }
 
 /* One that is on its way out, parked or cut off, hears nothing any more: whoever goes on with it does. */
@@ -210,25 +213,35 @@ static void on_messages(void *ud, int status, const struct hocket_error *err)
 {
     struct hocket__stored *s = ud;
     s->call = NULL;
-    if (s->off)
+    if (s->off) {
+        hocket__run_inbox_on(&s->inbox, HOCKET__INBOX_DROP);
         return;
+    }
     if (status < 0 && status != HOCKET_ECLOSED && !s->unread)
         hocket__runtime_log(s->run->host->rt, HOCKET_LOG_WARN,
             "run %s: what was said to it cannot be read, and is read again: %s", s->run->name,
             err->message);
     s->unread = status < 0;
+    unsigned todo =
+        hocket__run_inbox_on(&s->inbox, s->unread ? HOCKET__INBOX_FAIL : HOCKET__INBOX_DONE);
     if (s->unread) {
+        hocket__stored_check(s);
         hocket__hearing_later(s);
         return;
     }
     if (s->read_again) {
+        assert(todo == HOCKET__INBOX_START);
+        hocket__run_inbox_on(&s->inbox, HOCKET__INBOX_DROP);
         hocket__hearing_read(s);
         return;
     }
     s->told_full &= s->full;
+    hocket__run_room_on(&s->room, HOCKET__ROOM_FINISH);
     s->read = true;
     look_once(s);
     s->heard |= s->live;
+    hocket__run_phase_on(&s->phase, HOCKET__RUN_HEARD);
+    hocket__stored_check(s);
     hocket__waiting_look(s);
 }
 
@@ -242,15 +255,21 @@ bool hocket__hearing_has_room(struct hocket__stored *s)
 void hocket__hearing_read(struct hocket__stored *s)
 {
     struct hocket__store_reply reply = { on_message, on_messages, s };
+    hocket__stored_check(s);
     s->read_again = s->call != NULL;
+    unsigned todo = hocket__run_inbox_on(&s->inbox, HOCKET__INBOX_ASK);
+    assert((todo & HOCKET__INBOX_START) == !s->call);
     if (!s->call) {
         s->was_full |= s->full;
         s->full = false;
+        hocket__run_room_on(&s->room, HOCKET__ROOM_BEGIN);
     }
     s->read = false; /* what it waits for may be there: it is not parked before it has heard that */
     if (!s->call
-        && hocket__store_messages(s->store, hocket__cstr(s->run->name), &reply, &s->call) < 0)
+        && hocket__store_messages(s->store, hocket__cstr(s->run->name), &reply, &s->call) < 0) {
+        hocket__run_inbox_on(&s->inbox, HOCKET__INBOX_REFUSED);
         hocket__hearing_later(s);
+    }
 }
 
 void hocket__hearing_again(struct hocket__stored *s)
@@ -281,9 +300,11 @@ void hocket__hearing_listen(struct hocket__stored *s)
 
 void hocket__hearing_live(struct hocket__stored *s)
 {
+    hocket__run_phase_on(&s->phase, s->resumed ? HOCKET__RUN_USED_UP : HOCKET__RUN_START);
     if (s->replays || s->off)
         return;
     s->live = true;
+    hocket__stored_check(s);
     if (!s->resumed)
         return;
     s->changed = true; /* whatever it was: from here on it is running */

@@ -52,6 +52,8 @@ static void let_go(const struct hocket__resuming *g, const struct hocket_error *
         put_back(s, err);
     if (s->claimed)
         hocket__store_release(s->store, &s->claim);
+    if (s->claimed)
+        hocket__run_claim_on(&s->standing, HOCKET__CLAIM_RETURN);
     s->claimed = false;
 }
 
@@ -157,6 +159,8 @@ static int start(struct hocket__run *r, struct hocket__store *store, const char 
     r->resuming->replay = way->replay;
     r->resuming->fence = r->stored->claim.fence = way->fence;
     r->stored->claimed = way->fence != 0;
+    if (way->fence)
+        hocket__run_claim_on(&r->stored->standing, HOCKET__CLAIM_TAKE);
     if (way->fence)
         memcpy(r->stored->claim.id, name, sizeof(r->stored->claim.id));
     return hocket__resume_start(r);
@@ -277,6 +281,8 @@ int hocket_run_park(hocket_host *h, uint64_t id)
     hocket__waiting_state(r->stored);
     hocket__run_wish_park(r, hocket__waiting_until(r->stored));
     r->stored->parked = true;
+    hocket__run_phase_on(&r->stored->phase, HOCKET__RUN_PARK);
+    hocket__stored_check(r->stored);
     hocket__kept_leave(r->kept);
     struct hocket__fiber *f = hocket__map_get(&h->rt->fibers, r->fiber);
     if (f)

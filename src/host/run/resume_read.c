@@ -69,6 +69,7 @@ static int begin(struct hocket__resuming *g, struct hocket_error *err)
     if (g->replay)
         return hocket__stored_keep(s, g->kept, err);
     s->resumed = true;
+    hocket__run_phase_on(&s->phase, HOCKET__RUN_REPLAY);
     s->may_park = hocket__json_find(hocket__buf_str(&g->options), "park", &park)
                   && hocket__str_is(park, "true");
     if (s->pool.len

@@ -41,6 +41,7 @@ static int claimed(struct hocket__resuming *g)
     if (rc == 0)
         return s->lazy ? hocket__asleep_look(s) : hocket__resuming_read(g);
     s->claimed = false;
+    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_RETURN);
     hocket__store_release(s->store, &s->claim);
     return rc;
 }
@@ -50,6 +51,8 @@ static void on_taken(void *ud, int status, const struct hocket_error *err)
     struct hocket__resuming *g = ud;
     g->stored->call = NULL;
     g->stored->claimed = status == 0;
+    if (status == 0)
+        hocket__run_claim_on(&g->stored->standing, HOCKET__CLAIM_TAKE);
     if (status == 0)
         status = claimed(g);
     if (status < 0)

@@ -26,16 +26,19 @@ bool hocket__host_may_do_without(const struct hocket_host *h)
 void hocket__stored_break(struct hocket__stored *s, const struct hocket_error *err)
 {
     s->claimed = false;
-    if (hocket__host_may_do_without(s->run->host))
+    if (hocket__host_may_do_without(s->run->host)) {
         hocket__stored_do_without(s);
-    else
-        hocket__stored_fail(s, err);
+        return;
+    }
+    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_BREAK);
+    hocket__stored_fail(s, err);
 }
 
 /* It may wait already for somebody who would answer it in the store. */
 void hocket__stored_do_without(struct hocket__stored *s)
 {
     s->off = true;
+    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_WITHOUT);
     if (s->run->kept)
         hocket__waiting_look_soon(s);
 }
@@ -51,6 +54,43 @@ void hocket__stored_fail(struct hocket__stored *s, const struct hocket_error *wh
         hocket__kept_fail(s->run->kept, why);
     else if (s->run->resuming)
         hocket__resume_end(s->run, why->status, why);
+}
+
+#include <assert.h>
+
+void hocket__stored_check(const struct hocket__stored *s)
+{
+    enum hocket__run_phase p = s->phase;
+    enum hocket__run_claim c = s->standing;
+    bool ended = p >= HOCKET__RUN_HELD;
+    assert(s->claimed == hocket__run_claim_is_ours(c));
+    assert(s->off == hocket__run_claim_is_off(c));
+    assert(!s->claimed || s->confirmed == (c == HOCKET__CLAIM_CONFIRMED));
+    assert(s->lost
+           == (c == HOCKET__CLAIM_LOST || c == HOCKET__CLAIM_OFF_LOST || (ended && s->lost)
+               || (s->off && s->lost && s->run->ended)));
+    assert(p == HOCKET__RUN_LOADING || s->asleep || s->off || c == HOCKET__CLAIM_NONE
+           || (s->resumed || s->confirmed) == hocket__run_claim_is_known(c) || s->lost);
+    assert(s->parked == hocket__run_phase_is_parked(p));
+    assert(s->replays == (p == HOCKET__RUN_RETELLING) || ended);
+    assert(s->asleep == hocket__run_phase_is_asleep(p));
+    assert(!s->asleep || s->told_asleep == (p == HOCKET__RUN_ASLEEP_TOLD));
+    assert(s->held == hocket__run_phase_is_held(p));
+    assert(ended || s->off || s->live == hocket__run_phase_is_live(p));
+    assert(ended || s->parked || !s->resumed || s->off
+           || (s->resumed && !s->heard)
+                  == (p == HOCKET__RUN_REPLAYING || p == HOCKET__RUN_CATCHING_UP));
+    assert(ended || s->off || (s->resumed && !s->live) == hocket__run_phase_is_replaying(p));
+    assert(p == HOCKET__RUN_LOADING || hocket__run_phase_is_asleep(p) || p == HOCKET__RUN_RETELLING
+           || (s->call != NULL) == hocket__run_inbox_is_reading(s->inbox));
+    assert(s->read == (s->inbox == HOCKET__INBOX_READ));
+    assert(s->unread == hocket__run_inbox_has_failed(s->inbox));
+    assert(!hocket__run_inbox_is_reading(s->inbox)
+           || s->read_again
+                  == (s->inbox == HOCKET__INBOX_AGAIN || s->inbox == HOCKET__INBOX_RETRYING_AGAIN));
+    unsigned bits = s->full * 4U + s->was_full * 2U + s->told_full;
+    static const unsigned rooms[] = { 0, 5, 3, 1, 2 };
+    assert(bits == rooms[s->room]);
 }
 
 /* ---- What is handed over -------------------------------------------------------------------- */
@@ -86,6 +126,7 @@ static int on_entry(void *ud, const struct hocket__log_entry *e, struct hocket_e
 void hocket__stored_record(struct hocket__stored *s)
 {
     struct hocket__line line;
+    hocket__stored_check(s);
     while (!s->parked && hocket__journal_next(s->run->journal, &s->recorded, &line)) {
         struct hocket__store_record row = { line.seq, line.json };
         struct hocket_error err;
@@ -197,8 +238,10 @@ static void on_committed(struct hocket__store_wait *w, int status, const struct 
 {
     struct hold *hold = hocket__container_of(w, struct hold, wait);
     struct hocket__stored *s = hocket__kept_hooks(hold->kept)->hold_ud;
-    if (s && status >= 0)
+    if (s && status >= 0) {
         s->confirmed = true;
+        hocket__run_claim_on(&s->standing, HOCKET__CLAIM_WRITTEN);
+    }
     bool without = !s || s->off; /* a run that another process has must begin nothing */
     hocket__kept_release(
         hold->kept, hold->fiber, hold->intent, status < 0 && !without ? err : NULL);
@@ -255,6 +298,7 @@ static bool on_lack(void *ud, struct hocket__str message, struct hocket_error *e
 static void on_rest(void *ud)
 {
     struct hocket__stored *s = ud;
+    hocket__stored_check(s);
     bool looked_at =
         !hocket__list_empty(&s->opens) || s->fork.len > 0 || s->may_park || s->draining || s->full;
     if (looked_at && hocket__list_empty(&s->resting))
@@ -264,6 +308,7 @@ static void on_rest(void *ud)
 static bool is_deaf(void *ud)
 {
     const struct hocket__stored *s = ud;
+    hocket__stored_check(s);
     return s->resumed && s->claimed && !s->off && !s->heard;
 }
 
@@ -294,6 +339,8 @@ int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct
 void hocket__stored_forsake(struct hocket__stored *s)
 {
     s->off = true;
+    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_FORSAKE);
+    hocket__run_inbox_on(&s->inbox, HOCKET__INBOX_DROP);
     s->claimed = s->listening = false;
     s->call = NULL;
 }

@@ -8,6 +8,7 @@
  * the store alone can answer. */
 #pragma once
 
+#include "core/run_state.h"
 #include "host/run/run.h"
 #include "store/store.h"
 
@@ -30,6 +31,10 @@ struct hocket__told {
 
 struct hocket__stored {
     struct hocket__run *run;
+    enum hocket__run_phase phase;
+    enum hocket__run_claim standing; /* of `claim` */
+    enum hocket__run_inbox inbox;
+    enum hocket__run_room room;
     struct hocket__told told;
     struct hocket__buf
         fork;     /* of a fork that goes on for the first time: what is different in it, as JSON */
@@ -83,6 +88,8 @@ struct hocket__stored {
 
 /* ---- stored.c ------------------------------------------------------------------------------ */
 
+/* The flags say what the states say. */
+void hocket__stored_check(const struct hocket__stored *s);
 /* New, of no row yet. NULL: out of memory. */
 struct hocket__stored *hocket__stored_new(struct hocket__run *r, struct hocket__store *store);
 /* Its log, from here on in the store. */

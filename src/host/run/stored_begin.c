@@ -76,6 +76,8 @@ static int put(struct hocket__stored *s, const struct hocket_run_spec *spec,
     row.input = input_of(spec);
     int rc = hocket__store_put(s->store, &row, &s->claim);
     s->claimed = rc == 0;
+    if (rc == 0)
+        hocket__run_claim_on(&s->standing, HOCKET__CLAIM_PUT);
     s->put = hocket__store_handed(s->store);
     return rc;
 }
@@ -87,6 +89,8 @@ static int put_if_possible(struct hocket__stored *s, const struct hocket_run_spe
     int rc = put(s, spec, options, seed);
     bool broken = rc < 0 && rc != HOCKET_ENOMEM && rc != HOCKET_ELIMIT;
     s->off = broken && hocket__host_may_do_without(s->run->host);
+    if (s->off)
+        hocket__run_claim_on(&s->standing, HOCKET__CLAIM_WITHOUT);
     return hocket__stored_taken(s, rc, err);
 }
 
@@ -139,6 +143,8 @@ int hocket__stored_begin(struct hocket__run *r, const struct hocket_run_spec *sp
     if (!r->stored)
         return hocket__error_nomem(err);
     r->stored->off = !store;
+    if (!store)
+        hocket__run_claim_on(&r->stored->standing, HOCKET__CLAIM_WITHOUT);
     r->stored->may_park = hocket__json_find(options, "park", &keep) && hocket__str_is(keep, "true");
     return begin(r->stored, spec, options, err);
 }

@@ -47,6 +47,7 @@ bool hocket__stored_is_held(const struct hocket__stored *s)
 static void hold_end(struct hocket__stored *s)
 {
     s->held = true;
+    hocket__run_phase_on(&s->phase, HOCKET__RUN_HOLD);
     s->run->host->rt->n_outside++;
 }
 
@@ -54,6 +55,8 @@ static void let_go(struct hocket__stored *s)
 {
     s->run->host->rt->n_outside -= s->held;
     s->held = false;
+    hocket__run_phase_on(&s->phase, HOCKET__RUN_LET_GO);
+    hocket__stored_check(s);
 }
 
 static void let_end(struct hocket__stored *s, int status, const struct hocket_error *err)
@@ -135,12 +138,18 @@ void hocket__stored_end(struct hocket__stored *s)
     struct hocket__run *r = s->run;
     struct hocket__store_run row = { 0 };
     struct hocket__buf waiting;
+    hocket__stored_check(s);
     if (s->replays)
         hocket__told_end(s);
-    if (s->lost)
+    if (s->lost) {
         hocket__store_release(s->store, &s->claim);
-    if (s->off || !s->claimed)
+        hocket__run_claim_on(&s->standing, HOCKET__CLAIM_RETURN);
+    }
+    if (s->off || !s->claimed) {
+        hocket__run_phase_on(&s->phase, HOCKET__RUN_END);
+        hocket__stored_check(s);
         return;
+    }
     hocket__buf_init(&waiting, &r->host->alloc, 0);
     take_usage(r, &row);
     bool over = is_over(s);
@@ -155,6 +164,9 @@ void hocket__stored_end(struct hocket__stored *s)
     hocket__buf_deinit(&waiting);
     hocket__store_release(s->store, &s->claim);
     s->claimed = false;
+    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_RETURN);
+    hocket__run_phase_on(&s->phase, HOCKET__RUN_END);
+    hocket__stored_check(s);
     if (over && s->pool.len > 0) /* what a process writes is news for others alone */
         hocket__hearing_ask(s->run->host);
     hold_until_known(s);

@@ -88,6 +88,7 @@ static void add(struct hocket__stored *s, const char *kind, bool person, struct 
     else
         hocket__list_add(&s->opens, &o->link);
     s->read = false;
+    hocket__run_inbox_on(&s->inbox, HOCKET__INBOX_QUESTION);
     s->changed = true;
 }
 
@@ -339,6 +340,7 @@ static bool is_left(struct hocket__stored *s)
 
 void hocket__waiting_look(struct hocket__stored *s)
 {
+    hocket__stored_check(s);
     hocket__waiting_fork(s);
     if ((s->draining && hocket__shared_drained(s)) || is_left(s))
         return;
@@ -416,6 +418,7 @@ static void lose(struct hocket__stored *s, const struct hocket_error *why)
             "another process has taken the run over: what is done here is not kept any more");
     s->lost = s->claimed;
     s->claimed = false;
+    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_REFUSED);
     if (hocket__stored_may_lack(s, err.status)) {
         hocket__hearing_end(s);
         hocket__stored_do_without(s);
