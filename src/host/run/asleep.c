@@ -7,7 +7,7 @@
  *
  * What is said to one that sleeps is a message of the store, which it takes when it waits again. It is handed over as all that
  * the run writes: nothing of it is lost while the disk is full or the server away, and the run wakes after that. */
-#include "host/run/stored.h"
+#include "host/run/resume_impl.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,21 +34,21 @@ bool hocket__asleep_may(struct hocket__str options, const struct hocket__store_r
 
 static void wake(struct hocket__stored *s)
 {
-    if (s->asleep)
+    unsigned todo = hocket__run_phase_on(&s->phase, HOCKET__RUN_WAKE);
+    if (todo & HOCKET__RUN_UNWATCH)
         hocket__store_watch(s->store, false);
-    s->asleep = false;
-    hocket__run_phase_on(&s->phase, HOCKET__RUN_WAKE);
     if (s->call) /* a look for messages: it will look again */
         hocket__store_cancel(s->store, s->call);
     s->call = NULL;
-    hocket__resume_read(s->run);
+    if (todo & HOCKET__RUN_LOAD)
+        hocket__resume_read(s->run);
 }
 
 static int on_message(void *ud, const struct hocket__store_row *row)
 {
     struct hocket__stored *s = ud;
     (void) row;
-    s->spoken_to = true;
+    s->run->resuming->spoken_to = true;
     return 1;
 }
 
@@ -57,16 +57,13 @@ static void on_messages(void *ud, int status, const struct hocket_error *err)
     struct hocket__stored *s = ud;
     struct hocket__run *r = s->run;
     s->call = NULL;
-    if (status < 0 && s->asleep && s->claimed) {
+    if (status < 0 && hocket__run_phase_is_asleep(s->phase) && hocket__stored_is_ours(s)) {
         hocket__hearing_later(s);
     } else if (status < 0) {
         hocket__resume_end(r, status, err);
-    } else if (s->spoken_to) {
+    } else if (r->resuming->spoken_to) {
         wake(s);
-    } else if (!s->asleep) {
-        s->asleep = true;
-        hocket__run_phase_on(&s->phase, HOCKET__RUN_SLEEP);
-        hocket__stored_check(s);
+    } else if (hocket__run_phase_on(&s->phase, HOCKET__RUN_SLEEP) & HOCKET__RUN_WATCH) {
         hocket__store_watch(s->store, true);
         hocket__run_mark_due(r);
         r->host->rt->undelivered = true; /* no fiber has run that would lead to it */
@@ -84,9 +81,8 @@ int hocket__asleep_look(struct hocket__stored *s)
 
 void hocket__asleep_free(struct hocket__stored *s)
 {
-    if (s->asleep)
+    if (hocket__run_phase_is_asleep(s->phase))
         hocket__store_watch(s->store, false);
-    s->asleep = false;
     hocket__buf_deinit(&s->waits_for);
 }
 
@@ -96,11 +92,9 @@ bool hocket__asleep_tell(struct hocket__run *r, struct hocket_event *e)
 {
     struct hocket__stored *s = r->stored;
     struct hocket__buf *b = &r->host->event;
-    if (!s || !s->asleep || s->told_asleep)
+    if (!s || s->phase != HOCKET__RUN_ASLEEP)
         return false;
-    s->told_asleep = true;
     hocket__run_phase_on(&s->phase, HOCKET__RUN_TELL);
-    hocket__stored_check(s);
     hocket__buf_reset(b);
     hocket__jw_open(b, '{');
     hocket__jw_key(b, "seq");
@@ -124,7 +118,8 @@ struct hocket__run *hocket__asleep_find(const hocket_host *h, uint64_t id)
 {
     for (const struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
         struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
-        if (r->id == id && r->resuming && r->stored && r->stored->asleep)
+        if (r->id == id && r->resuming && r->stored
+            && hocket__run_phase_is_asleep(r->stored->phase))
             return r;
     }
     return NULL;

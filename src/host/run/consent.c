@@ -100,7 +100,7 @@ static int put_own(struct hocket__resuming *g)
 {
     struct hocket__stored *s = g->stored;
     struct hocket__store_run row = { .options = hocket__buf_str(&g->own) };
-    return is_fresh(g) && s->claimed
+    return is_fresh(g) && hocket__stored_is_ours(s)
                ? hocket__store_update(s->store, &s->claim, HOCKET__STORE_SET_OPTIONS, &row)
                : 0;
 }

@@ -39,7 +39,8 @@ bool hocket__ending_begin(struct hocket__stored *s)
 {
     const struct hocket_host *h = s->run->host;
     struct hocket_error err;
-    if (!s->cancel_heard || !s->claimed || s->parked || h->life >= HOCKET__HOST_CLOSING)
+    if (!s->cancel_heard || !hocket__stored_is_ours(s) || hocket__stored_is_parked(s)
+        || h->life >= HOCKET__HOST_CLOSING)
         return false;
     if (hocket__pcall(h->L, begin_protected, s, &err) == 0)
         return true;

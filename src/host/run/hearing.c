@@ -15,7 +15,6 @@
  * some of those that wait, all are read again. What else is said to it is heard meanwhile.
  *
  * What could not be read was not read: until it was, a moment later, the run is not parked, and no limit of a time is over. */
-#include <assert.h>
 #include <string.h>
 
 #include "base/json/json.h"
@@ -109,7 +108,7 @@ static bool cancels(struct hocket__stored *s, struct hocket__str json)
     struct hocket__str wish;
     if (!hocket__json_find(json, "wish", &wish) || !hocket__str_is(wish, "\"cancel\""))
         return false;
-    if (s->parked)
+    if (hocket__stored_is_parked(s))
         return true;
     s->cancel_heard = true;
     hocket_run_cancel(s->run->host, s->run->id);
@@ -126,27 +125,23 @@ static bool is_early(const struct hocket__stored *s, int rc)
 /* It stays until there is room. That is said once, until all were heard. */
 static void note_full(struct hocket__stored *s, const struct hocket_error *err)
 {
-    if (!s->full && !s->told_full)
+    if (hocket__run_room_on(&s->room, HOCKET__ROOM_NO) & HOCKET__ROOM_WARN)
         hocket__runtime_log(s->run->host->rt, HOCKET_LOG_WARN,
             "run %s: what was said to it waits in the store: %s", s->run->name, err->message);
-    s->full = s->told_full = true;
-    hocket__run_room_on(&s->room, HOCKET__ROOM_NO);
 }
 
 /* They are read from the beginning: those that were refused come first. */
 static void begin_pass(struct hocket__stored *s)
 {
     struct hocket_error err;
-    if (s->was_full)
+    if (hocket__run_room_on(&s->room, HOCKET__ROOM_HEAR) & HOCKET__ROOM_SAY)
         hocket__run_wish(s->run, "left_again", "", HOCKET__STR(""), &err);
-    s->was_full = false;
-    hocket__run_room_on(&s->room, HOCKET__ROOM_HEAR);
 }
 
 /* One that is on its way out, parked or cut off, hears nothing any more: whoever goes on with it does. */
 static bool hears(const struct hocket__stored *s)
 {
-    return s->live && !s->parked && s->run->kept && hocket__kept_hears(s->run->kept);
+    return hocket__run_phase_hears(s->phase) && s->run->kept && hocket__kept_hears(s->run->kept);
 }
 
 static int on_message(void *ud, const struct hocket__store_row *row)
@@ -156,7 +151,7 @@ static int on_message(void *ud, const struct hocket__store_row *row)
     if (cancels(s, row->message.json))
         return 0;
     if (!hears(s)) { /* with its first record, where it is about to begin */
-        s->unheard |= s->live && !s->parked;
+        s->unheard |= hocket__run_phase_hears(s->phase);
         return 0;
     }
     begin_pass(s);
@@ -171,7 +166,7 @@ static int on_message(void *ud, const struct hocket__store_row *row)
     if (rc < 0)
         hocket__runtime_log(s->run->host->rt, HOCKET_LOG_WARN,
             "run %s: what was said to it was not taken: %s", s->run->name, err.message);
-    if (s->claimed)
+    if (hocket__stored_is_ours(s))
         hocket__store_message_del(s->store, &s->claim, row->message.id);
     return 0;
 }
@@ -180,7 +175,7 @@ static int on_message(void *ud, const struct hocket__store_row *row)
 static void look_once(struct hocket__stored *s)
 {
     struct hocket_error err;
-    if (s->resumed && !s->heard && hears(s)
+    if (s->phase == HOCKET__RUN_CATCHING_UP && hears(s)
         && hocket__run_wish(s->run, "look", "", HOCKET__STR(""), &err) < 0)
         hocket__runtime_log(
             s->run->host->rt, HOCKET_LOG_WARN, "run %s: %s", s->run->name, err.message);
@@ -188,16 +183,17 @@ static void look_once(struct hocket__stored *s)
 
 static void look(struct hocket__stored *s)
 {
-    if (!s->asleep && s->listening)
+    bool asleep = hocket__run_phase_is_asleep(s->phase);
+    if (!asleep && s->listening)
         hocket__hearing_read(s);
-    else if (s->asleep && hocket__asleep_look(s) < 0)
+    else if (asleep && hocket__asleep_look(s) < 0)
         hocket__hearing_later(s);
 }
 
 static void on_later(struct hocket__deadline *d)
 {
     struct hocket__stored *s = hocket__container_of(d, struct hocket__stored, later);
-    if (s->claimed && !s->run->ended)
+    if (hocket__stored_is_ours(s) && !s->run->ended)
         look(s);
 }
 
@@ -209,72 +205,67 @@ void hocket__hearing_later(struct hocket__stored *s)
         hocket__deadline_set(&rt->deadlines, &s->later, hocket__deadlines_now() + LATER_MS);
 }
 
+/* Asks the store; later, where it cannot be asked now. */
+static void ask(struct hocket__stored *s);
+
+/* All were read. */
+static void finish_pass(struct hocket__stored *s)
+{
+    hocket__run_room_on(&s->room, HOCKET__ROOM_FINISH);
+    look_once(s);
+    hocket__run_phase_on(&s->phase, HOCKET__RUN_HEARD);
+    hocket__waiting_look(s);
+}
+
+static enum hocket__inbox_event outcome(const struct hocket__stored *s, int status)
+{
+    return hocket__stored_is_off(s) ? HOCKET__INBOX_DROP
+           : status < 0             ? HOCKET__INBOX_FAIL
+                                    : HOCKET__INBOX_DONE;
+}
+
 static void on_messages(void *ud, int status, const struct hocket_error *err)
 {
     struct hocket__stored *s = ud;
     s->call = NULL;
-    if (s->off) {
-        hocket__run_inbox_on(&s->inbox, HOCKET__INBOX_DROP);
-        return;
-    }
-    if (status < 0 && status != HOCKET_ECLOSED && !s->unread)
+    unsigned todo = hocket__run_inbox_on(&s->inbox, outcome(s, status));
+    if (todo & HOCKET__INBOX_WARN && status != HOCKET_ECLOSED)
         hocket__runtime_log(s->run->host->rt, HOCKET_LOG_WARN,
             "run %s: what was said to it cannot be read, and is read again: %s", s->run->name,
             err->message);
-    s->unread = status < 0;
-    unsigned todo =
-        hocket__run_inbox_on(&s->inbox, s->unread ? HOCKET__INBOX_FAIL : HOCKET__INBOX_DONE);
-    if (s->unread) {
-        hocket__stored_check(s);
+    if (todo & HOCKET__INBOX_LATER)
         hocket__hearing_later(s);
-        return;
-    }
-    if (s->read_again) {
-        assert(todo == HOCKET__INBOX_START);
-        hocket__run_inbox_on(&s->inbox, HOCKET__INBOX_DROP);
-        hocket__hearing_read(s);
-        return;
-    }
-    s->told_full &= s->full;
-    hocket__run_room_on(&s->room, HOCKET__ROOM_FINISH);
-    s->read = true;
-    look_once(s);
-    s->heard |= s->live;
-    hocket__run_phase_on(&s->phase, HOCKET__RUN_HEARD);
-    hocket__stored_check(s);
-    hocket__waiting_look(s);
+    if (todo & HOCKET__INBOX_START)
+        ask(s);
+    if (todo & HOCKET__INBOX_LOOK)
+        finish_pass(s);
+}
+
+static void ask(struct hocket__stored *s)
+{
+    struct hocket__store_reply reply = { on_message, on_messages, s };
+    hocket__run_room_on(&s->room, HOCKET__ROOM_BEGIN);
+    if (hocket__store_messages(s->store, hocket__cstr(s->run->name), &reply, &s->call) < 0
+        && hocket__run_inbox_on(&s->inbox, HOCKET__INBOX_REFUSED) & HOCKET__INBOX_LATER)
+        hocket__hearing_later(s);
 }
 
 bool hocket__hearing_has_room(struct hocket__stored *s)
 {
     struct hocket_error err;
-    return s->full && !s->call && hears(s)
+    return s->room == HOCKET__ROOM_FULL && !hocket__run_inbox_is_reading(s->inbox) && hears(s)
            && hocket__run_wish(s->run, "left_has_room", "", HOCKET__STR(""), &err) == 0;
 }
 
 void hocket__hearing_read(struct hocket__stored *s)
 {
-    struct hocket__store_reply reply = { on_message, on_messages, s };
-    hocket__stored_check(s);
-    s->read_again = s->call != NULL;
-    unsigned todo = hocket__run_inbox_on(&s->inbox, HOCKET__INBOX_ASK);
-    assert((todo & HOCKET__INBOX_START) == !s->call);
-    if (!s->call) {
-        s->was_full |= s->full;
-        s->full = false;
-        hocket__run_room_on(&s->room, HOCKET__ROOM_BEGIN);
-    }
-    s->read = false; /* what it waits for may be there: it is not parked before it has heard that */
-    if (!s->call
-        && hocket__store_messages(s->store, hocket__cstr(s->run->name), &reply, &s->call) < 0) {
-        hocket__run_inbox_on(&s->inbox, HOCKET__INBOX_REFUSED);
-        hocket__hearing_later(s);
-    }
+    if (hocket__run_inbox_on(&s->inbox, HOCKET__INBOX_ASK) & HOCKET__INBOX_START)
+        ask(s);
 }
 
 void hocket__hearing_again(struct hocket__stored *s)
 {
-    if (!s->unheard || !s->claimed || s->run->ended)
+    if (!s->unheard || !hocket__stored_is_ours(s) || s->run->ended)
         return;
     s->unheard = false;
     hocket__hearing_read(s);
@@ -290,22 +281,19 @@ static bool may_be_known(const struct hocket__stored *s)
 
 void hocket__hearing_listen(struct hocket__stored *s)
 {
-    if (s->off || s->listening)
+    if (hocket__stored_is_off(s) || s->listening)
         return;
     s->listening = true;
     hocket__store_watch(s->store, true);
-    if (s->claimed && may_be_known(s))
+    if (hocket__stored_is_ours(s) && may_be_known(s))
         hocket__hearing_read(s);
 }
 
 void hocket__hearing_live(struct hocket__stored *s)
 {
-    hocket__run_phase_on(&s->phase, s->resumed ? HOCKET__RUN_USED_UP : HOCKET__RUN_START);
-    if (s->replays || s->off)
-        return;
-    s->live = true;
-    hocket__stored_check(s);
-    if (!s->resumed)
+    unsigned todo = hocket__run_phase_on(
+        &s->phase, s->way == HOCKET__WAY_STARTED ? HOCKET__RUN_START : HOCKET__RUN_USED_UP);
+    if (!(todo & HOCKET__RUN_ANNOUNCE) || hocket__stored_is_off(s))
         return;
     s->changed = true; /* whatever it was: from here on it is running */
     hocket__stored_set_state(s, HOCKET__STORE_RUNNING);
@@ -314,7 +302,7 @@ void hocket__hearing_live(struct hocket__stored *s)
 
 void hocket__hearing_end(struct hocket__stored *s)
 {
-    if (s->listening && !s->off)
+    if (s->listening && !hocket__stored_is_off(s))
         hocket__store_watch(s->store, false);
     s->listening = false;
 }
@@ -327,7 +315,7 @@ static int on_spoken(void *ud, const struct hocket__store_row *row)
     for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
         struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
         struct hocket__stored *s = r->stored;
-        if (!s || !s->claimed || r->ended || strcmp(s->claim.id, row->run.id) != 0)
+        if (!s || !hocket__stored_is_ours(s) || r->ended || strcmp(s->claim.id, row->run.id) != 0)
             continue;
         look(s);
         return 0;

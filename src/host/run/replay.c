@@ -59,7 +59,6 @@ struct hocket__kept *hocket__stored_told(
     struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED])
 {
     struct hocket__log_sink sink = { on_append, s };
-    s->replays = true;
     hocket__run_phase_on(&s->phase, HOCKET__RUN_RETELL);
     return hocket__kept_new(s->run->host->rt, &sink, seed);
 }

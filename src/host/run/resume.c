@@ -36,7 +36,7 @@ static void put_back(struct hocket__stored *s, const struct hocket_error *err)
     struct hocket__buf waiting;
     unsigned set = HOCKET__STORE_SET_STATE;
     hocket__buf_init(&waiting, &s->run->host->alloc, 0);
-    if (s->by_hand)
+    if (s->way == HOCKET__WAY_BY_HAND)
         hocket__shared_restore(s, &row, &set);
     else if (err->status != HOCKET_ECANCELLED && err->status != HOCKET_EPARKED)
         hocket__shared_put_off(s, err, &waiting, &row, &set);
@@ -48,13 +48,11 @@ static void put_back(struct hocket__stored *s, const struct hocket_error *err)
 static void let_go(const struct hocket__resuming *g, const struct hocket_error *err)
 {
     struct hocket__stored *s = g->stored;
-    if (s->claimed && (s->pool.len > 0 || g->fence))
+    if (!hocket__stored_is_ours(s))
+        return;
+    if (s->pool.len > 0 || g->fence)
         put_back(s, err);
-    if (s->claimed)
-        hocket__store_release(s->store, &s->claim);
-    if (s->claimed)
-        hocket__run_claim_on(&s->standing, HOCKET__CLAIM_RETURN);
-    s->claimed = false;
+    hocket__stored_give_back(s);
 }
 
 void hocket__resuming_fail(struct hocket__resuming *g, int status, const struct hocket_error *err)
@@ -158,7 +156,6 @@ static int start(struct hocket__run *r, struct hocket__store *store, const char 
         return rc;
     r->resuming->replay = way->replay;
     r->resuming->fence = r->stored->claim.fence = way->fence;
-    r->stored->claimed = way->fence != 0;
     if (way->fence)
         hocket__run_claim_on(&r->stored->standing, HOCKET__CLAIM_TAKE);
     if (way->fence)
@@ -276,13 +273,11 @@ int hocket_run_park(hocket_host *h, uint64_t id)
     struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
     if (!r)
         return h ? park_unread(h, id) : HOCKET_EINVAL;
-    if (!r->stored || r->stored->off || r->stored->replays || !r->kept)
+    if (!hocket__stored_may_be_parked(r->stored))
         return HOCKET_ESTATE;
     hocket__waiting_state(r->stored);
     hocket__run_wish_park(r, hocket__waiting_until(r->stored));
-    r->stored->parked = true;
     hocket__run_phase_on(&r->stored->phase, HOCKET__RUN_PARK);
-    hocket__stored_check(r->stored);
     hocket__kept_leave(r->kept);
     struct hocket__fiber *f = hocket__map_get(&h->rt->fibers, r->fiber);
     if (f)

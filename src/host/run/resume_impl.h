@@ -16,6 +16,8 @@ struct hocket__resuming {
     bool forked;               /* and has not gone on since */
     bool replay;               /* from its log alone */
     bool own_read;             /* its own files */
+    bool lazy;                 /* it may sleep until it has a message */
+    bool spoken_to;            /* it has one */
     struct hocket_error wrong; /* of its log, 0: nothing */
     struct hocket__kept *kept;
 };

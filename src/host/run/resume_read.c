@@ -68,10 +68,12 @@ static int begin(struct hocket__resuming *g, struct hocket_error *err)
         hocket__buf_addstr(&s->fork, fork);
     if (g->replay)
         return hocket__stored_keep(s, g->kept, err);
-    s->resumed = true;
+    if (s->way == HOCKET__WAY_STARTED)
+        s->way = HOCKET__WAY_RESUMED;
     hocket__run_phase_on(&s->phase, HOCKET__RUN_REPLAY);
-    s->may_park = hocket__json_find(hocket__buf_str(&g->options), "park", &park)
-                  && hocket__str_is(park, "true");
+    if (hocket__json_find(hocket__buf_str(&g->options), "park", &park)
+        && hocket__str_is(park, "true"))
+        s->parks = HOCKET__PARKS;
     if (s->pool.len
         > 0) { /* no worker takes it meanwhile; other rows stay as they are until then */
         s->state = HOCKET__STORE_STATE_COUNT;

@@ -39,10 +39,8 @@ static int claimed(struct hocket__resuming *g)
     struct hocket__stored *s = g->stored;
     int rc = check(g, s->state, &g->wrong);
     if (rc == 0)
-        return s->lazy ? hocket__asleep_look(s) : hocket__resuming_read(g);
-    s->claimed = false;
-    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_RETURN);
-    hocket__store_release(s->store, &s->claim);
+        return g->lazy ? hocket__asleep_look(s) : hocket__resuming_read(g);
+    hocket__stored_give_back(s);
     return rc;
 }
 
@@ -50,7 +48,6 @@ static void on_taken(void *ud, int status, const struct hocket_error *err)
 {
     struct hocket__resuming *g = ud;
     g->stored->call = NULL;
-    g->stored->claimed = status == 0;
     if (status == 0)
         hocket__run_claim_on(&g->stored->standing, HOCKET__CLAIM_TAKE);
     if (status == 0)
@@ -65,8 +62,9 @@ static int on_claim(void *ud, const struct hocket__store_row *row)
     struct hocket__stored *s = g->stored;
     s->claim.fence = row->run.fence;
     s->state = s->was = row->run.state;
-    s->by_hand = s->pool.len > 0;
-    if (s->by_hand && !s->lazy)
+    if (s->pool.len > 0)
+        s->way = HOCKET__WAY_BY_HAND;
+    if (s->pool.len > 0 && !g->lazy)
         hocket__buf_addstr(&s->waits_for, row->run.waiting_for);
     return s->waits_for.status;
 }
@@ -90,9 +88,8 @@ static int on_found(void *ud, const struct hocket__store_row *row)
     g->stored->state = run->state;
     g->stored->attempts = run->attempts;
     g->forked = run->parent[0] && run->last_n == run->at_n;
-    g->stored->lazy =
-        !g->replay && !g->forked && hocket__asleep_may(hocket__buf_str(&g->options), run);
-    if (g->stored->lazy)
+    g->lazy = !g->replay && !g->forked && hocket__asleep_may(hocket__buf_str(&g->options), run);
+    if (g->lazy)
         hocket__buf_addstr(&g->stored->waits_for, run->waiting_for);
     struct hocket__str latest;
     g->latest =

@@ -339,7 +339,7 @@ static void on_fiber_done(struct hocket__fiber *f, void *ud)
         take_answer(r, f->co, first);
     }
     hocket__run_kept_ended(r);
-    if (r->stored && r->stored->parked)
+    if (r->stored && hocket__stored_is_parked(r->stored))
         r->status =
             hocket__error(&r->err, HOCKET_EPARKED, "%s", hocket_status_text(HOCKET_EPARKED));
     if (r->is_run && hocket__journal_last(r->journal) > 0)

@@ -198,7 +198,8 @@ static int may_save(hocket_host *h, hocket_save_cb cb, struct hocket_error *err)
 static int is_kept(const struct hocket__run *r, struct hocket_error *err)
 {
     const struct hocket__stored *s = r->stored;
-    if (!r->is_run || r->ended || !s || s->replays || s->off || s->parked)
+    if (!r->is_run || r->ended || !s || s->phase == HOCKET__RUN_RETELLING
+        || hocket__stored_is_off(s) || hocket__stored_is_parked(s))
         return 0;
     return s->claim.id[0] ? 1
                           : hocket__error(err, HOCKET_ESTATE,

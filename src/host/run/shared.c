@@ -89,7 +89,7 @@ void hocket__shared_end(struct hocket__stored *s, bool over, struct hocket__buf 
         s->run->kept ? hocket__log_error(hocket__kept_log(s->run->kept)) : NULL;
     if (s->pool.len == 0)
         return;
-    if (!over && s->by_hand && !s->live) {
+    if (!over && s->way == HOCKET__WAY_BY_HAND && !hocket__run_phase_is_live(s->phase)) {
         hocket__shared_restore(s, row, set);
         return;
     }
@@ -107,7 +107,8 @@ void hocket__shared_end(struct hocket__stored *s, bool over, struct hocket__buf 
 
 bool hocket__shared_drained(struct hocket__stored *s)
 {
-    if (!s->draining || s->parked || s->run->ended || hocket__kept_is_at_work(s->run->kept))
+    if (!s->draining || hocket__stored_is_parked(s) || s->run->ended
+        || hocket__kept_is_at_work(s->run->kept))
         return false;
     return hocket_run_park(s->run->host, s->run->id) == 0;
 }
@@ -115,7 +116,7 @@ bool hocket__shared_drained(struct hocket__stored *s)
 int hocket_run_drain(hocket_host *h, uint64_t id)
 {
     struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
-    if (!r || !r->stored || r->stored->off || r->stored->replays || !r->kept)
+    if (!r || !hocket__stored_may_be_parked(r->stored))
         return hocket_run_park(h, id);
     if (!r->stored->draining) {
         r->stored->draining = true;

@@ -25,7 +25,6 @@ bool hocket__host_may_do_without(const struct hocket_host *h)
 
 void hocket__stored_break(struct hocket__stored *s, const struct hocket_error *err)
 {
-    s->claimed = false;
     if (hocket__host_may_do_without(s->run->host)) {
         hocket__stored_do_without(s);
         return;
@@ -37,7 +36,6 @@ void hocket__stored_break(struct hocket__stored *s, const struct hocket_error *e
 /* It may wait already for somebody who would answer it in the store. */
 void hocket__stored_do_without(struct hocket__stored *s)
 {
-    s->off = true;
     hocket__run_claim_on(&s->standing, HOCKET__CLAIM_WITHOUT);
     if (s->run->kept)
         hocket__waiting_look_soon(s);
@@ -45,7 +43,8 @@ void hocket__stored_do_without(struct hocket__stored *s)
 
 bool hocket__stored_may_lack(const struct hocket__stored *s, int status)
 {
-    return s->run->host->store_optional && status == HOCKET_EDENIED && !s->resumed && !s->confirmed;
+    return s->run->host->store_optional && status == HOCKET_EDENIED
+           && !hocket__run_claim_is_known(s->standing);
 }
 
 void hocket__stored_fail(struct hocket__stored *s, const struct hocket_error *why)
@@ -56,49 +55,12 @@ void hocket__stored_fail(struct hocket__stored *s, const struct hocket_error *wh
         hocket__resume_end(s->run, why->status, why);
 }
 
-#include <assert.h>
-
-void hocket__stored_check(const struct hocket__stored *s)
-{
-    enum hocket__run_phase p = s->phase;
-    enum hocket__run_claim c = s->standing;
-    bool ended = p >= HOCKET__RUN_HELD;
-    assert(s->claimed == hocket__run_claim_is_ours(c));
-    assert(s->off == hocket__run_claim_is_off(c));
-    assert(!s->claimed || s->confirmed == (c == HOCKET__CLAIM_CONFIRMED));
-    assert(s->lost
-           == (c == HOCKET__CLAIM_LOST || c == HOCKET__CLAIM_OFF_LOST || (ended && s->lost)
-               || (s->off && s->lost && s->run->ended)));
-    assert(p == HOCKET__RUN_LOADING || s->asleep || s->off || c == HOCKET__CLAIM_NONE
-           || (s->resumed || s->confirmed) == hocket__run_claim_is_known(c) || s->lost);
-    assert(s->parked == hocket__run_phase_is_parked(p));
-    assert(s->replays == (p == HOCKET__RUN_RETELLING) || ended);
-    assert(s->asleep == hocket__run_phase_is_asleep(p));
-    assert(!s->asleep || s->told_asleep == (p == HOCKET__RUN_ASLEEP_TOLD));
-    assert(s->held == hocket__run_phase_is_held(p));
-    assert(ended || s->off || s->live == hocket__run_phase_is_live(p));
-    assert(ended || s->parked || !s->resumed || s->off
-           || (s->resumed && !s->heard)
-                  == (p == HOCKET__RUN_REPLAYING || p == HOCKET__RUN_CATCHING_UP));
-    assert(ended || s->off || (s->resumed && !s->live) == hocket__run_phase_is_replaying(p));
-    assert(p == HOCKET__RUN_LOADING || hocket__run_phase_is_asleep(p) || p == HOCKET__RUN_RETELLING
-           || (s->call != NULL) == hocket__run_inbox_is_reading(s->inbox));
-    assert(s->read == (s->inbox == HOCKET__INBOX_READ));
-    assert(s->unread == hocket__run_inbox_has_failed(s->inbox));
-    assert(!hocket__run_inbox_is_reading(s->inbox)
-           || s->read_again
-                  == (s->inbox == HOCKET__INBOX_AGAIN || s->inbox == HOCKET__INBOX_RETRYING_AGAIN));
-    unsigned bits = s->full * 4U + s->was_full * 2U + s->told_full;
-    static const unsigned rooms[] = { 0, 5, 3, 1, 2 };
-    assert(bits == rooms[s->room]);
-}
-
 /* ---- What is handed over -------------------------------------------------------------------- */
 
 /* 0, or why the run must not go on. A store that broke may be done without (hocket__stored_break). */
 int hocket__stored_taken(const struct hocket__stored *s, int status, struct hocket_error *err)
 {
-    if (status >= 0 || s->off)
+    if (status >= 0 || hocket__stored_is_off(s))
         return 0;
     bool full = status == HOCKET_ELIMIT && hocket__store_is_full(s->store);
     hocket__error(err, status, "the run cannot be kept: %s",
@@ -119,23 +81,25 @@ static int on_entry(void *ud, const struct hocket__log_entry *e, struct hocket_e
         .name = e->name,
         .digest = e->digest,
         .value = e->value };
-    return s->off ? 0
-                  : hocket__stored_taken(s, hocket__store_append(s->store, &s->claim, &row), err);
+    return hocket__stored_is_off(s)
+               ? 0
+               : hocket__stored_taken(s, hocket__store_append(s->store, &s->claim, &row), err);
 }
 
 void hocket__stored_record(struct hocket__stored *s)
 {
     struct hocket__line line;
-    hocket__stored_check(s);
-    while (!s->parked && hocket__journal_next(s->run->journal, &s->recorded, &line)) {
+    while (!hocket__stored_is_parked(s)
+           && hocket__journal_next(s->run->journal, &s->recorded, &line)) {
         struct hocket__store_record row = { line.seq, line.json };
         struct hocket_error err;
-        if (s->replays) {
+        if (s->phase == HOCKET__RUN_RETELLING) {
             hocket__told_compare(s, &line);
             continue;
         }
         /* what is told once its log has failed follows from nothing that is kept: who goes on with it tells something else */
-        if (!s->off && line.seq > s->recorded_before && !hocket__run_log_failed(s->run))
+        if (!hocket__stored_is_off(s) && line.seq > s->recorded_before
+            && !hocket__run_log_failed(s->run))
             hocket__stored_taken(
                 s, hocket__store_record(s->store, &s->claim, &row), &err); /* for showing alone */
         hocket__waiting_note(s, &line);
@@ -147,9 +111,9 @@ void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state
 {
     struct hocket__buf waiting;
     struct hocket_error err;
-    bool asleep =
-        s->resumed && !s->live && s->pool.len == 0; /* its row stays as it was until then */
-    if ((s->state == state && !s->changed) || s->off || asleep)
+    bool asleep = hocket__run_phase_is_replaying(s->phase)
+                  && s->pool.len == 0; /* its row stays as it was until then */
+    if ((s->state == state && !s->changed) || hocket__stored_is_off(s) || asleep)
         return;
     hocket__buf_init(&waiting, &s->run->host->alloc, 0);
     if (state == HOCKET__STORE_WAITING || state == HOCKET__STORE_PARKED)
@@ -215,7 +179,9 @@ void hocket__stored_file(struct hocket__stored *s, struct hocket__str name, stru
         .path = name,
         .hash = hocket__cstr(hash),
         .text = text };
-    int rc = s->off ? 0 : hocket__stored_taken(s, hocket__store_file(s->store, &file), &err);
+    int rc = hocket__stored_is_off(s)
+                 ? 0
+                 : hocket__stored_taken(s, hocket__store_file(s->store, &file), &err);
     if (rc < 0 && s->run->kept)
         hocket__kept_fail(s->run->kept, &err);
 }
@@ -238,11 +204,10 @@ static void on_committed(struct hocket__store_wait *w, int status, const struct 
 {
     struct hold *hold = hocket__container_of(w, struct hold, wait);
     struct hocket__stored *s = hocket__kept_hooks(hold->kept)->hold_ud;
-    if (s && status >= 0) {
-        s->confirmed = true;
+    if (s && status >= 0)
         hocket__run_claim_on(&s->standing, HOCKET__CLAIM_WRITTEN);
-    }
-    bool without = !s || s->off; /* a run that another process has must begin nothing */
+    bool without =
+        !s || hocket__stored_is_off(s); /* a run that another process has must begin nothing */
     hocket__kept_release(
         hold->kept, hold->fiber, hold->intent, status < 0 && !without ? err : NULL);
     hocket__kept_unref(hold->kept);
@@ -253,7 +218,7 @@ static void on_committed(struct hocket__store_wait *w, int status, const struct 
 static bool is_secure(const struct hocket__stored *s, bool world)
 {
     bool synced = hocket__runtime_durability(s->run->host->rt) == HOCKET__STORE_SYNCED;
-    return s->confirmed && s->claimed
+    return s->standing == HOCKET__CLAIM_CONFIRMED
            && (!world || (!synced && hocket__store_secure(s->store, &s->claim)));
 }
 
@@ -263,7 +228,7 @@ static int on_hold(void *ud, uint64_t fiber, uint64_t intent, bool world)
     struct hocket_host *h = s->run->host;
     enum hocket__store_kept kept =
         world ? hocket__runtime_durability(h->rt) : HOCKET__STORE_WRITTEN;
-    if (s->off || is_secure(s, world))
+    if (hocket__stored_is_off(s) || is_secure(s, world))
         return 0;
     struct hold *hold = hocket__zero(&h->alloc, sizeof(*hold));
     if (!hold)
@@ -284,9 +249,9 @@ static bool on_lack(void *ud, struct hocket__str message, struct hocket_error *e
     const struct hocket__stored *s = ud;
     const char *name = s->run->name;
     int shown = (int) (message.n < LACK_SHOWN ? message.n : LACK_SHOWN);
-    if (s->pool.len > 0 && s->claimed)
+    if (s->pool.len > 0 && hocket__stored_is_ours(s))
         hocket__error(err, HOCKET_EAUTH, "%.*s", (int) message.n, message.p);
-    else if (s->resumed && !hocket__log_replays(hocket__kept_log(s->run->kept)))
+    else if (s->way != HOCKET__WAY_STARTED && !hocket__log_replays(hocket__kept_log(s->run->kept)))
         hocket__error(err, HOCKET_EAUTH,
             "%.*s. The run is not over: 'hocket resume %s' goes on with it then", shown, message.p,
             name);
@@ -298,9 +263,8 @@ static bool on_lack(void *ud, struct hocket__str message, struct hocket_error *e
 static void on_rest(void *ud)
 {
     struct hocket__stored *s = ud;
-    hocket__stored_check(s);
-    bool looked_at =
-        !hocket__list_empty(&s->opens) || s->fork.len > 0 || s->may_park || s->draining || s->full;
+    bool looked_at = !hocket__list_empty(&s->opens) || s->fork.len > 0 || s->parks != HOCKET__STAYS
+                     || s->draining || s->room == HOCKET__ROOM_FULL;
     if (looked_at && hocket__list_empty(&s->resting))
         hocket__list_add(&s->run->host->resting, &s->resting);
 }
@@ -308,8 +272,8 @@ static void on_rest(void *ud)
 static bool is_deaf(void *ud)
 {
     const struct hocket__stored *s = ud;
-    hocket__stored_check(s);
-    return s->resumed && s->claimed && !s->off && !s->heard;
+    return hocket__stored_is_ours(s)
+           && (s->phase == HOCKET__RUN_REPLAYING || s->phase == HOCKET__RUN_CATCHING_UP);
 }
 
 int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct hocket_error *err)
@@ -318,7 +282,7 @@ int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct
     if (rc < 0)
         return hocket__error(err, rc, "the run cannot be kept");
     struct hocket__kept_hooks *hooks = hocket__kept_hooks(k);
-    if (s->replays)
+    if (s->phase == HOCKET__RUN_RETELLING)
         return 0;
     hooks->hold = on_hold;
     hooks->lack = on_lack;
@@ -329,19 +293,30 @@ int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct
     hooks->deaf = is_deaf;
     hooks->rest_ud = s;
     hocket__hearing_listen(s);
-    if (!s->resumed || !hocket__log_replays(hocket__kept_log(k))) /* it is live at once */
+    if (s->way == HOCKET__WAY_STARTED
+        || !hocket__log_replays(hocket__kept_log(k))) /* it is live at once */
         hocket__hearing_live(s);
     return 0;
 }
 
+bool hocket__stored_may_be_parked(const struct hocket__stored *s)
+{
+    return s && s->run->kept && s->phase != HOCKET__RUN_RETELLING && !hocket__stored_is_off(s);
+}
+
 /* ---- Its end in this process -------------------------------------------------------------------- */
+
+void hocket__stored_give_back(struct hocket__stored *s)
+{
+    if (hocket__run_claim_on(&s->standing, HOCKET__CLAIM_RETURN))
+        hocket__store_release(s->store, &s->claim);
+}
 
 void hocket__stored_forsake(struct hocket__stored *s)
 {
-    s->off = true;
     hocket__run_claim_on(&s->standing, HOCKET__CLAIM_FORSAKE);
     hocket__run_inbox_on(&s->inbox, HOCKET__INBOX_DROP);
-    s->claimed = s->listening = false;
+    s->listening = false;
     s->call = NULL;
 }
 

@@ -29,67 +29,70 @@ struct hocket__told {
     size_t count, cap, next; /* next: what is compared next */
 };
 
+enum hocket__way {
+    HOCKET__WAY_STARTED, /* here */
+    HOCKET__WAY_RESUMED, /* with what an earlier process has left */
+    HOCKET__WAY_BY_HAND, /* the same, of a pool's run that no worker has taken */
+};
+
+/* Whether a run parks by itself. */
+enum hocket__parks {
+    HOCKET__STAYS,
+    HOCKET__PARKS,           /* where it waits for a person, or long for a time */
+    HOCKET__PARKS_FOR_INPUT, /* also where a conversation waits for its next input */
+};
+
 struct hocket__stored {
     struct hocket__run *run;
-    enum hocket__run_phase phase;
-    enum hocket__run_claim standing; /* of `claim` */
-    enum hocket__run_inbox inbox;
-    enum hocket__run_room room;
-    struct hocket__told told;
-    struct hocket__buf
-        fork;     /* of a fork that goes on for the first time: what is different in it, as JSON */
-    bool replays; /* it is run from its log alone: nothing goes to the store */
     struct hocket__store *store;
     struct hocket__store_claim claim;
-    struct hocket__list opens;
-    struct hocket__list resting; /* host.resting, while it is to be looked at */
-    uint64_t recorded;           /* its last record that was handed over */
-    uint64_t recorded_before;    /* and what the store had of an earlier life */
-    enum hocket__store_state state;
-    int64_t due; /* the time of day that its row says that it waits for; 0: none */
-    bool claimed;
-    bool lost;      /* the store has refused the claim */
-    uint64_t put;   /* the place of its row in what was handed over; 0: it was there */
-    bool confirmed; /* the store has written something for this claim */
-    bool changed;   /* what it waits for is not what its row says */
-    bool may_park;  /* it parks where it waits for a person */
-    bool left;      /* and, a conversation, where it waits for its next input */
-    bool parked;    /* it ends here, and is not over */
-    bool resumed;   /* others may have said something before it was here */
-    bool read;      /* what was said to it was taken since it began to wait */
-    bool off;       /* the store cannot be used, and it goes on without */
-    struct hocket__store_call *call; /* under way: loading, or reading what was said to it */
-    struct hocket__deadline later;   /* what could not be read is read again (hearing.c) */
-    struct hocket__store_wait opening;
-    bool held;               /* it has ended, and the store is not open yet, or has nothing of it */
-    struct hocket__buf pool; /* whose workers may take it; empty: nobody but who goes on with it */
-    bool listening;          /* to others: the store is watched for it (hearing.c) */
-    bool
-        live; /* its log is used up: it hears all that is said, and not only that it is to be cancelled */
-    bool read_again;   /* others may have said something since what is being read was asked for */
-    bool cancel_heard; /* it is to end for good, also where it is being replayed */
-    uint64_t ending;   /* the fiber that ends what it has called, when it has ended; 0: none */
-    bool heard;        /* what was said to it before it went on here was read */
-    bool
-        unread; /* what was said to it could not be read last time, which is in the program's log */
-    bool unheard;      /* something was said that could not be heard yet */
-    bool full;         /* some of what was said waits in the store for room */
-    bool was_full;     /* the same, before what is being read */
-    bool told_full;    /* that is in the program's log */
-    unsigned attempts; /* of workers to go on with it, in a row, that came no further */
-    bool draining;     /* it begins nothing more, and is put away once nothing is under way */
-
-    struct hocket__buf consent; /* what it is to hear when it is live (consent.c); empty: nothing */
+    enum hocket__run_phase phase;
+    enum hocket__run_claim standing; /* of the claim */
+    enum hocket__run_inbox inbox;
+    enum hocket__run_room room;
+    enum hocket__way way;
+    enum hocket__store_state state, was; /* of its row; and as it was taken */
+    struct hocket__told told;
+    struct hocket__buf fork; /* of a fork that goes on for the first time: its changes, as JSON */
+    struct hocket__buf pool; /* whose workers may take it; empty: it is in none */
+    struct hocket__buf consent;   /* what it hears when it is live (consent.c); empty: nothing */
     struct hocket__buf waits_for; /* of its row: for one that sleeps (asleep.c), or is put back */
-    enum hocket__store_state was; /* of its row, as it was taken */
-    bool by_hand;                 /* a pool's, that no worker has taken but somebody goes on with */
-    bool lazy, asleep, told_asleep, spoken_to;
+    struct hocket__list opens;
+    struct hocket__list resting;     /* host.resting, while waiting.c is to look at it */
+    struct hocket__store_call *call; /* under way: loading, or reading messages */
+    struct hocket__store_wait opening;
+    struct hocket__deadline later; /* when messages that could not be read are read again */
+    uint64_t recorded;             /* its last record that was handed over */
+    uint64_t recorded_before;      /* the last one that the store had of an earlier process */
+    uint64_t put;      /* the place of its row in what was handed over; 0: it was there */
+    uint64_t ending;   /* the fiber that cancels what it has called (ending.c); 0: none */
+    int64_t due;       /* the time of day in its row; 0: none */
+    unsigned attempts; /* of workers to go on with it, in a row, that came no further */
+    enum hocket__parks parks;
+    bool draining;     /* it begins no more effects, and parks when none is under way */
+    bool changed;      /* it does not wait for what its row says */
+    bool listening;    /* the store is watched for messages */
+    bool unheard;      /* a message came before the run could take it */
+    bool cancel_heard; /* a message cancels it */
 };
+
+static inline bool hocket__stored_is_ours(const struct hocket__stored *s)
+{
+    return hocket__run_claim_is_ours(s->standing);
+}
+
+static inline bool hocket__stored_is_off(const struct hocket__stored *s)
+{
+    return hocket__run_claim_is_off(s->standing);
+}
+
+static inline bool hocket__stored_is_parked(const struct hocket__stored *s)
+{
+    return hocket__run_phase_is_parked(s->phase);
+}
 
 /* ---- stored.c ------------------------------------------------------------------------------ */
 
-/* The flags say what the states say. */
-void hocket__stored_check(const struct hocket__stored *s);
 /* New, of no row yet. NULL: out of memory. */
 struct hocket__stored *hocket__stored_new(struct hocket__run *r, struct hocket__store *store);
 /* Its log, from here on in the store. */
@@ -98,9 +101,10 @@ struct hocket__kept *hocket__stored_kept(
     struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED]);
 /* Of what was handed over: 0, or why the run must not go on. A store that broke may be done without (hocket__stored_break). */
 int hocket__stored_taken(const struct hocket__stored *s, int status, struct hocket_error *err);
-void hocket__stored_record(struct hocket__stored *s);  /* its journal has grown */
-void hocket__stored_forsake(struct hocket__stored *s); /* the store is another process's */
-void hocket__stored_free(struct hocket__stored *s);    /* NULL is fine */
+void hocket__stored_record(struct hocket__stored *s);    /* its journal has grown */
+void hocket__stored_forsake(struct hocket__stored *s);   /* the store is another process's */
+void hocket__stored_give_back(struct hocket__stored *s); /* its claim, where it has one */
+void hocket__stored_free(struct hocket__stored *s);      /* NULL is fine */
 /* The store broke: it goes on without, where the host allows that, or ends. */
 void hocket__stored_break(struct hocket__stored *s, const struct hocket_error *err);
 /* It goes on without it. */
@@ -109,6 +113,8 @@ void hocket__stored_do_without(struct hocket__stored *s);
 bool hocket__stored_may_lack(const struct hocket__stored *s, int status);
 /* It ends, also where it sleeps or is still being read: what it does is not kept any more. */
 void hocket__stored_fail(struct hocket__stored *s, const struct hocket_error *why);
+/* Whether it can be parked now, or be left or drained. */
+bool hocket__stored_may_be_parked(const struct hocket__stored *s);
 void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state state);
 /* A file of its own generation. */
 void hocket__stored_file(
@@ -170,7 +176,7 @@ bool hocket__hearing_member(
 void hocket__hearing_listen(struct hocket__stored *s);
 /* Its log is used up: from here on it hears all that others say, also while it works. */
 void hocket__hearing_live(struct hocket__stored *s);
-/* Takes what was said to it. Then s->read, and it is looked at (waiting.c). */
+/* Reads its messages, and then looks at it (waiting.c). */
 void hocket__hearing_read(struct hocket__stored *s);
 /* Whether there is room now for some of what waits in the store until there is. */
 bool hocket__hearing_has_room(struct hocket__stored *s);

@@ -75,7 +75,6 @@ static int put(struct hocket__stored *s, const struct hocket_run_spec *spec,
     memcpy(row.seed, seed, sizeof(row.seed));
     row.input = input_of(spec);
     int rc = hocket__store_put(s->store, &row, &s->claim);
-    s->claimed = rc == 0;
     if (rc == 0)
         hocket__run_claim_on(&s->standing, HOCKET__CLAIM_PUT);
     s->put = hocket__store_handed(s->store);
@@ -88,8 +87,7 @@ static int put_if_possible(struct hocket__stored *s, const struct hocket_run_spe
 {
     int rc = put(s, spec, options, seed);
     bool broken = rc < 0 && rc != HOCKET_ENOMEM && rc != HOCKET_ELIMIT;
-    s->off = broken && hocket__host_may_do_without(s->run->host);
-    if (s->off)
+    if (broken && hocket__host_may_do_without(s->run->host))
         hocket__run_claim_on(&s->standing, HOCKET__CLAIM_WITHOUT);
     return hocket__stored_taken(s, rc, err);
 }
@@ -106,10 +104,10 @@ static int begin(struct hocket__stored *s, const struct hocket_run_spec *spec,
     hocket__buf_init(&all, &s->run->host->alloc, 0);
     write_options(&all, spec, options);
     rc = all.status < 0 ? hocket__error_nomem(err)
-         : s->off
+         : hocket__stored_is_off(s)
              ? 0
              : hocket__consent_mark(s->run, hocket__cstr(spec->target), input_of(spec), &all, err);
-    if (rc == 0 && !s->off)
+    if (rc == 0 && !hocket__stored_is_off(s))
         rc = put_if_possible(s, spec, hocket__buf_str(&all), seed, err);
     hocket__buf_deinit(&all);
     if (rc == 0)
@@ -142,9 +140,9 @@ int hocket__stored_begin(struct hocket__run *r, const struct hocket_run_spec *sp
     r->stored = hocket__stored_new(r, store);
     if (!r->stored)
         return hocket__error_nomem(err);
-    r->stored->off = !store;
     if (!store)
         hocket__run_claim_on(&r->stored->standing, HOCKET__CLAIM_WITHOUT);
-    r->stored->may_park = hocket__json_find(options, "park", &keep) && hocket__str_is(keep, "true");
+    if (hocket__json_find(options, "park", &keep) && hocket__str_is(keep, "true"))
+        r->stored->parks = HOCKET__PARKS;
     return begin(r->stored, spec, options, err);
 }

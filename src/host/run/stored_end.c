@@ -40,34 +40,33 @@ static enum hocket__store_state state_of(const struct hocket__run *r)
 
 bool hocket__stored_is_held(const struct hocket__stored *s)
 {
-    return s && (s->held || s->ending) && s->run->host->life < HOCKET__HOST_CLOSING;
+    return s && (hocket__run_phase_is_held(s->phase) || s->ending)
+           && s->run->host->life < HOCKET__HOST_CLOSING;
 }
 
 /* Meanwhile no fiber of the run is there; whoever waits for its end waits for the store. */
 static void hold_end(struct hocket__stored *s)
 {
-    s->held = true;
     hocket__run_phase_on(&s->phase, HOCKET__RUN_HOLD);
     s->run->host->rt->n_outside++;
 }
 
 static void let_go(struct hocket__stored *s)
 {
-    s->run->host->rt->n_outside -= s->held;
-    s->held = false;
+    s->run->host->rt->n_outside -= hocket__run_phase_is_held(s->phase);
     hocket__run_phase_on(&s->phase, HOCKET__RUN_LET_GO);
-    hocket__stored_check(s);
 }
 
 static void let_end(struct hocket__stored *s, int status, const struct hocket_error *err)
 {
     struct hocket__run *r = s->run;
+    bool lost = status < 0 && !hocket__stored_is_off(s), parked = hocket__stored_is_parked(s);
     let_go(s);
-    if (status < 0 && !s->off && !s->parked && hocket__stored_may_lack(s, status)) {
+    if (lost && !parked && hocket__stored_may_lack(s, status)) {
         hocket__host_warn_store(r->host, err);
-    } else if (status < 0 && !s->off && (r->status == 0 || s->parked)) {
+    } else if (lost && (r->status == 0 || parked)) {
         struct hocket_error why = *err;
-        if (s->parked)
+        if (parked)
             hocket__error(&why, status, "the run could not be kept: %s", err->message);
         hocket__run_fail_late(r, &why);
     }
@@ -85,7 +84,7 @@ static void on_open(struct hocket__store_wait *w, int status, const struct hocke
  * of that, too. */
 void hocket__stored_opened(struct hocket__stored *s)
 {
-    if (!s->held || s->opening.no_pause)
+    if (!hocket__run_phase_is_held(s->phase) || s->opening.no_pause)
         return;
     hocket__store_forget(&s->opening);
     let_end(s, 0, NULL);
@@ -93,7 +92,7 @@ void hocket__stored_opened(struct hocket__stored *s)
 
 void hocket__stored_drop_end(struct hocket__stored *s)
 {
-    if (!s->held)
+    if (!hocket__run_phase_is_held(s->phase))
         return;
     hocket__store_forget(&s->opening);
     let_go(s);
@@ -102,7 +101,7 @@ void hocket__stored_drop_end(struct hocket__stored *s)
 /* It was done before anybody knew whether its store can be used; or is to be gone on with, and the store has nothing of it. */
 static void hold_until_known(struct hocket__stored *s)
 {
-    bool nowhere = s->parked && !hocket__store_has(s->store, s->put);
+    bool nowhere = hocket__stored_is_parked(s) && !hocket__store_has(s->store, s->put);
     if ((s->run->host->store_ready && !nowhere) || s->run->host->life >= HOCKET__HOST_CLOSING)
         return;
     hold_end(s);
@@ -116,7 +115,7 @@ static void hold_until_known(struct hocket__stored *s)
 static bool is_over(struct hocket__stored *s)
 {
     struct hocket__run *r = s->run;
-    if (s->parked || r->host->life >= HOCKET__HOST_CLOSING)
+    if (hocket__stored_is_parked(s) || r->host->life >= HOCKET__HOST_CLOSING)
         return false;
     if (!hocket__run_log_failed(r))
         return true;
@@ -129,27 +128,16 @@ static bool is_over(struct hocket__stored *s)
 static bool is_counted(
     const struct hocket__stored *s, const struct hocket__store_run *row, bool over)
 {
-    bool whole = s->live || !s->resumed || (over && !hocket__run_log_failed(s->run));
+    bool whole = hocket__run_phase_is_live(s->phase) || (over && !hocket__run_log_failed(s->run));
     return whole && (over || row->cost >= 0 || row->tokens >= 0);
 }
 
-void hocket__stored_end(struct hocket__stored *s)
+/* Its row says how it ended, where it is still ours. */
+static void write_end(struct hocket__stored *s)
 {
     struct hocket__run *r = s->run;
     struct hocket__store_run row = { 0 };
     struct hocket__buf waiting;
-    hocket__stored_check(s);
-    if (s->replays)
-        hocket__told_end(s);
-    if (s->lost) {
-        hocket__store_release(s->store, &s->claim);
-        hocket__run_claim_on(&s->standing, HOCKET__CLAIM_RETURN);
-    }
-    if (s->off || !s->claimed) {
-        hocket__run_phase_on(&s->phase, HOCKET__RUN_END);
-        hocket__stored_check(s);
-        return;
-    }
     hocket__buf_init(&waiting, &r->host->alloc, 0);
     take_usage(r, &row);
     bool over = is_over(s);
@@ -162,12 +150,21 @@ void hocket__stored_end(struct hocket__stored *s)
     if (set)
         hocket__store_update(s->store, &s->claim, set, &row);
     hocket__buf_deinit(&waiting);
-    hocket__store_release(s->store, &s->claim);
-    s->claimed = false;
-    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_RETURN);
-    hocket__run_phase_on(&s->phase, HOCKET__RUN_END);
-    hocket__stored_check(s);
+    hocket__stored_give_back(s);
     if (over && s->pool.len > 0) /* what a process writes is news for others alone */
-        hocket__hearing_ask(s->run->host);
-    hold_until_known(s);
+        hocket__hearing_ask(r->host);
+}
+
+void hocket__stored_end(struct hocket__stored *s)
+{
+    bool ours = hocket__stored_is_ours(s);
+    if (s->phase == HOCKET__RUN_RETELLING)
+        hocket__told_end(s);
+    if (ours)
+        write_end(s);
+    else
+        hocket__stored_give_back(s);
+    hocket__run_phase_on(&s->phase, HOCKET__RUN_END);
+    if (ours)
+        hold_until_known(s);
 }

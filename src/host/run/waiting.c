@@ -87,7 +87,6 @@ static void add(struct hocket__stored *s, const char *kind, bool person, struct 
         free_open(s, o);
     else
         hocket__list_add(&s->opens, &o->link);
-    s->read = false;
     hocket__run_inbox_on(&s->inbox, HOCKET__INBOX_QUESTION);
     s->changed = true;
 }
@@ -288,7 +287,7 @@ static bool waits(const struct hocket__stored *s)
 static void give_up(struct hocket__stored *s)
 {
     struct hocket_error err;
-    if (!s->may_park || !has_person(s))
+    if (s->parks == HOCKET__STAYS || !has_person(s))
         return;
     hocket__error(&err, HOCKET_EUNSUPPORTED,
         "the run asks, nobody is there to answer, and it cannot be kept until somebody does");
@@ -297,7 +296,7 @@ static void give_up(struct hocket__stored *s)
 
 bool hocket__waiting_state(struct hocket__stored *s)
 {
-    if (s->off || !waits(s))
+    if (hocket__stored_is_off(s) || !waits(s))
         return false;
     int64_t due = hocket__kept_wall_due(s->run->kept);
     s->changed |= due != s->due;
@@ -312,7 +311,8 @@ static bool is_to_be_parked(const struct hocket__stored *s)
     int64_t due = hocket__kept_wall_due(s->run->kept);
     int64_t patience = s->pool.len > 0 && waits_for_others(s) ? SOON_MS : NEAR_MS;
     bool is_soon = due != 0 && due - hocket__wall_ms() < patience;
-    return s->may_park && !is_soon && (waits_long(s) || (due != 0 && !waits_for_run(s)));
+    return s->parks != HOCKET__STAYS && !is_soon
+           && (waits_long(s) || (due != 0 && !waits_for_run(s)));
 }
 
 /* Whatever goes on beside it goes on another time. */
@@ -329,18 +329,19 @@ static bool waits_for_input(const struct hocket__stored *s)
  * has said anything. */
 static bool is_left(struct hocket__stored *s)
 {
-    if (!s->left || s->parked || s->run->ended || !waits_for_input(s))
+    if (s->parks != HOCKET__PARKS_FOR_INPUT || hocket__stored_is_parked(s) || s->run->ended
+        || !waits_for_input(s))
         return false;
-    if (s->read || s->unread || !(s->resumed || s->confirmed))
+    if (s->inbox == HOCKET__INBOX_READ || hocket__run_inbox_has_failed(s->inbox)
+        || !hocket__run_claim_is_known(s->standing))
         hocket_run_park(s->run->host, s->run->id);
-    else if (!s->call)
+    else if (!hocket__run_inbox_is_reading(s->inbox))
         hocket__hearing_read(s);
     return true;
 }
 
 void hocket__waiting_look(struct hocket__stored *s)
 {
-    hocket__stored_check(s);
     hocket__waiting_fork(s);
     if ((s->draining && hocket__shared_drained(s)) || is_left(s))
         return;
@@ -349,17 +350,17 @@ void hocket__waiting_look(struct hocket__stored *s)
         return;
     }
     if (!waits(s)) {
-        if (s->due != 0 && !s->run->ended && !s->parked)
+        if (s->due != 0 && !s->run->ended && !hocket__stored_is_parked(s))
             hocket__stored_set_state(s, HOCKET__STORE_RUNNING);
         s->due = 0;
         return;
     }
-    if (s->off) {
+    if (hocket__stored_is_off(s)) {
         give_up(s);
         return;
     }
-    if (!s->read) {
-        if (!s->call)
+    if (s->inbox != HOCKET__INBOX_READ) {
+        if (!hocket__run_inbox_is_reading(s->inbox))
             hocket__hearing_read(s);
         return;
     }
@@ -381,9 +382,9 @@ void hocket__waiting_look_soon(struct hocket__stored *s)
 int hocket_run_leave(hocket_host *h, uint64_t id)
 {
     struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
-    if (!r || !r->stored || r->stored->off || r->stored->replays || !r->kept)
+    if (!r || !hocket__stored_may_be_parked(r->stored))
         return hocket_run_park(h, id);
-    r->stored->may_park = r->stored->left = true;
+    r->stored->parks = HOCKET__PARKS_FOR_INPUT;
     hocket__waiting_look_soon(r->stored);
     return 0;
 }
@@ -411,15 +412,14 @@ static struct hocket__stored *stored_of(struct hocket__list *l)
 static void lose(struct hocket__stored *s, const struct hocket_error *why)
 {
     struct hocket_error err = *why;
-    if (!s->claimed)
+    bool without = hocket__stored_may_lack(s, err.status);
+    if (!hocket__stored_is_ours(s))
         return;
     if (err.status == HOCKET_ESTATE)
         hocket__error(&err, HOCKET_ESTATE,
             "another process has taken the run over: what is done here is not kept any more");
-    s->lost = s->claimed;
-    s->claimed = false;
     hocket__run_claim_on(&s->standing, HOCKET__CLAIM_REFUSED);
-    if (hocket__stored_may_lack(s, err.status)) {
+    if (without) {
         hocket__hearing_end(s);
         hocket__stored_do_without(s);
         hocket__host_warn_store(s->run->host, why);
