@@ -100,6 +100,8 @@ static int print_version(void)
 static int help(int argc, char **argv)
 {
     const struct cli_command *c = argc > 0 ? find(argv[0]) : NULL;
+    if (argc == 1 && strcmp(argv[0], "--json") == 0)
+        return cli_help_json(commands);
     if (argc > 0 && !c)
         return unknown(argv[0]);
     return c ? cli_help_command(c) : cli_help(commands);

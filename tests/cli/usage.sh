@@ -11,6 +11,12 @@ for command in run check sim new doctor decode; do
   run hocket help $command
   expect 0; has out "usage: hocket $command"
 done
+run hocket help --json
+expect 0; empty err
+# every command of --help is in it, and every option of `run`
+for word in $("$HOCKET" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do has out "\"name\":\"$word\",\"usage\""; done
+has out '"name":"mcp serve"'; has out '"name":"model","letter":"m","value":"P/M"'
+run hocket help --json run; expect 2
 run hocket check --help
 has out "a number from 0 to 2"
 run hocket run --help

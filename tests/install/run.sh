@@ -89,6 +89,12 @@ readelf -d "$tmp/build/static" | grep -q libhocket && fail "the static consumer 
 [ -f "$prefix/share/hocket/lua/hocket/init.lua" ] && [ -f "$prefix/share/hocket/stubs/board.lua" ] ||
     fail "the annotations for editors are missing"
 
+# ---- Man pages and completions -------------------------------------------------------
+for file in man/man1/hocket.1 man/man1/hocket-run.1 man/man1/hocket-mcp-serve.1 man/man5/hocket-agent.5 \
+    bash-completion/completions/hocket zsh/site-functions/_hocket fish/vendor_completions.d/hocket.fish; do
+    [ -s "$prefix/share/$file" ] || fail "share/$file is not installed"
+done
+
 # ---- The module, in a stock Lua -------------------------------------------------------
 use_module() {
     command -v lua5.4 >/dev/null || return 0

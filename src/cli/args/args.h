@@ -88,8 +88,9 @@ struct cli_command {
     bool exit_codes;  /* --help explains them */
     /* argc and argv begin behind the command's name. Returns the exit code. */
     int (*main)(const struct cli_command *self, int argc, char **argv);
-    /* Writes more text for --help, or NULL. */
-    void (*more_help)(void);
+    /* Appends more text for --help, or NULL. */
+    void (*more_help)(struct cli_buf *out);
+    const struct cli_command *below; /* a word of it that has its own options; or NULL */
 };
 
 /* The next of the options that a command takes, its own first: from NULL to NULL. */
@@ -133,6 +134,8 @@ bool cli_parse_seconds(const char *text, double *out); /* not negative, finite *
 int cli_help(const struct cli_command *const *commands);
 /* Of one command. */
 int cli_help_command(const struct cli_command *c);
+/* All of it as one JSON object, which man pages and completions are made from. */
+int cli_help_json(const struct cli_command *const *commands);
 
 /* ---- The known word that somebody probably meant -------------------------- */
 

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <hocket/hocket.h>
+
 #include "cli/buf.h"
 #include "cli/exit.h"
 #include "cli/out.h"
@@ -41,9 +43,10 @@ static int print(struct cli_buf *b)
     return cli_out_end();
 }
 
+static const struct cli_option help = { .letter = 'h', .name = "help", .help = "this text" };
+
 int cli_help_command(const struct cli_command *c)
 {
-    static const struct cli_option help = { .letter = 'h', .name = "help", .help = "this text" };
     struct cli_buf b = { 0 };
     cli_buf_addf(&b, "usage: hocket %s [OPTION…] %s\n\n", c->name, c->usage);
     cli_buf_addf(&b, "%s\n\noptions:\n", c->about);
@@ -55,34 +58,98 @@ int cli_help_command(const struct cli_command *c)
         cli_buf_adds(&b, "\nexit codes:\n");
         cli_exit_explain(&b);
     }
-    if (c->more_help) {
-        cli_out_text(b.p, b.n);
-        cli_buf_reset(&b);
-        c->more_help();
-    }
+    if (c->more_help)
+        c->more_help(&b);
+    cli_buf_adds(&b, b.p[b.n - 1] == '\n' ? "" : "\n");
     return print(&b);
 }
+
+static const char about[] = "hocket runs teams of LLM agents.";
+static const char begin[] =
+    "  hocket new trip                      make a small team in ./trip\n"
+    "  hocket run trip \"Plan a picnic\"      let it answer: no key is needed to try\n"
+    "  export OPENAI_API_KEY=…              or ANTHROPIC_API_KEY …: now it is a real model\n";
 
 int cli_help(const struct cli_command *const *commands)
 {
     struct cli_buf b = { 0 };
-    cli_buf_adds(&b, "hocket runs teams of LLM agents.\n"
-                     "\n"
-                     "usage: hocket COMMAND [OPTION…] [ARGUMENT…]\n"
-                     "\n"
-                     "commands:\n");
+    cli_buf_addf(&b, "%s\n\nusage: hocket COMMAND [OPTION…] [ARGUMENT…]\n\ncommands:\n", about);
     for (const struct cli_command *const *c = commands; *c; c++)
         cli_buf_addf(&b, "  %-8s %s\n", (*c)->name, (*c)->summary);
-    cli_buf_adds(&b,
+    cli_buf_addf(&b,
         "\n"
         "`hocket COMMAND --help` says more; `hocket --version` prints the version.\n"
         "\n"
-        "to begin with:\n"
-        "  hocket new trip                      make a small team in ./trip\n"
-        "  hocket run trip \"Plan a picnic\"      let it answer: no key is needed to try\n"
-        "  export OPENAI_API_KEY=…              or ANTHROPIC_API_KEY …: now it is a real model\n"
+        "to begin with:\n%s"
         "\n"
-        "exit codes:\n");
+        "exit codes:\n",
+        begin);
     cli_exit_explain(&b);
+    return print(&b);
+}
+
+/* ---- As JSON ------------------------------------------------------------- */
+
+static void add_member(struct cli_buf *b, const char *name, const char *text)
+{
+    if (!text)
+        return;
+    cli_buf_key(b, name);
+    cli_buf_json(b, text, strlen(text));
+}
+
+static void add_option_json(struct cli_buf *b, const struct cli_option *o)
+{
+    char letter[2] = { o->letter, 0 };
+    cli_buf_adds(b, "{");
+    add_member(b, "name", o->name);
+    add_member(b, "letter", o->letter ? letter : NULL);
+    add_member(b, "value", o->value);
+    add_member(b, "help", o->help);
+    cli_buf_adds(b, "}");
+}
+
+static void add_command_json(struct cli_buf *b, const struct cli_command *c)
+{
+    struct cli_buf more = { 0 };
+    if (c->more_help)
+        c->more_help(&more);
+    cli_buf_adds(b, "{");
+    add_member(b, "name", c->name);
+    add_member(b, "usage", c->usage);
+    add_member(b, "summary", c->summary);
+    add_member(b, "about", c->about);
+    add_member(b, "examples", c->examples);
+    add_member(b, "more", more.p);
+    cli_buf_free(&more);
+    cli_buf_addf(b, ",\"exit_codes\":%s,\"options\":[", c->exit_codes ? "true" : "false");
+    for (const struct cli_option *o = NULL; (o = cli_next_option(c, o));) {
+        add_option_json(b, o);
+        cli_buf_adds(b, ",");
+    }
+    add_option_json(b, &help);
+    cli_buf_adds(b, "]}");
+}
+
+int cli_help_json(const struct cli_command *const *commands)
+{
+    struct cli_buf b = { 0 }, codes = { 0 };
+    cli_exit_explain(&codes);
+    cli_buf_adds(&b, "{");
+    add_member(&b, "version", hocket_version());
+    add_member(&b, "about", about);
+    add_member(&b, "examples", begin);
+    add_member(&b, "exit_codes", codes.p);
+    cli_buf_free(&codes);
+    cli_buf_key(&b, "commands");
+    for (const struct cli_command *const *c = commands; *c; c++) {
+        cli_buf_adds(&b, c == commands ? "[" : ",");
+        add_command_json(&b, *c);
+        if ((*c)->below) {
+            cli_buf_adds(&b, ",");
+            add_command_json(&b, (*c)->below);
+        }
+    }
+    cli_buf_adds(&b, "]}\n");
     return print(&b);
 }

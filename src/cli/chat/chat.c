@@ -412,13 +412,10 @@ static int main_chat(const struct cli_command *self, int argc, char **argv)
     return rc;
 }
 
-static void more_help(void)
+static void more_help(struct cli_buf *out)
 {
-    struct cli_buf b = { 0 };
-    cli_buf_adds(&b, "\nin a conversation:\n");
-    cli_chat_help_text(&b);
-    cli_out_line(b.p, b.n);
-    cli_buf_free(&b);
+    cli_buf_adds(out, "\nin a conversation:\n");
+    cli_chat_help_text(out);
 }
 
 const struct cli_command cli_chat = {

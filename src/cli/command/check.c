@@ -97,16 +97,12 @@ static int main_check(const struct cli_command *self, int argc, char **argv)
 }
 
 /* The keys that an agent's head may have, from the reader of heads itself. */
-static void list_keys(void)
+static void list_keys(struct cli_buf *out)
 {
     struct cli_result result;
-    struct cli_buf text = { 0 };
-    if (cli_host_call("keys", "{}", &result) == 0) {
-        cli_buf_adds(&text, "\nkeys of an agent's head, between two lines '---':\n");
-        cli_buf_adds(&text, cli_buf_text(&result.text));
-        cli_out_line(text.p, text.n);
-    }
-    cli_buf_free(&text);
+    if (cli_host_call("keys", "{}", &result) == 0)
+        cli_buf_addf(out, "\nkeys of an agent's head, between two lines '---':\n%s",
+            cli_buf_text(&result.text));
     cli_result_free(&result);
 }
 

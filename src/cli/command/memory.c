@@ -144,7 +144,7 @@ static int main_memory(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command cli_memory = {
     .name = "memory",
-    .usage = "list | search NAME WORD… | show NAME [ID…] | edit NAME ID TEXT… | rm NAME ID…",
+    .usage = "list | search NAME WORD… | show NAME [NOTE…] | edit NAME NOTE TEXT… | rm NAME NOTE…",
     .summary = "look at what agents remember, change it, remove it",
     .about =
         "NAME is a memory as list shows it, or the name alone that agents' files have for it\n"

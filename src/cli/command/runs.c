@@ -25,7 +25,8 @@ struct runs {
 };
 
 static const struct cli_option options[] = {
-    { CLI_LIST('s', "state", "STATE", struct runs, states,
+    { CLI_LIST('s', "state", "queued|running|waiting|parked|done|failed|cancelled|cut-off|forked",
+        struct runs, states,
         "those of a state alone: queued (for a worker), running, waiting (for an input, a\n"
         "signal, a time), parked (for a person's answer), done, failed, cancelled, cut-off\n"
         "(running, and its process has ended); can be given several times") },

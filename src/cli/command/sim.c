@@ -113,17 +113,13 @@ static int main_sim(const struct cli_command *self, int argc, char **argv)
 }
 
 /* The faults, from the scripted model itself. */
-static void list_faults(void)
+static void list_faults(struct cli_buf *out)
 {
     struct cli_result result;
-    struct cli_buf text = { 0 };
-    if (cli_host_call("faults", "{}", &result) == 0) {
-        cli_buf_adds(
-            &text, "\nfaults (by kind: status, model, stream, connection; all; or status:N):\n");
-        cli_buf_adds(&text, cli_buf_text(&result.text));
-        cli_out_line(text.p, text.n);
-    }
-    cli_buf_free(&text);
+    if (cli_host_call("faults", "{}", &result) == 0)
+        cli_buf_addf(out,
+            "\nfaults (by kind: status, model, stream, connection; all; or status:N):\n%s",
+            cli_buf_text(&result.text));
     cli_result_free(&result);
 }
 

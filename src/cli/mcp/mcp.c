@@ -78,7 +78,7 @@ static int answer(struct mcp *m, const char *args)
 static int main_mcp(const struct cli_command *self, int argc, char **argv)
 {
     if (argc > 0 && strcmp(argv[0], "serve") == 0)
-        return cli_mcp_serve.main(&cli_mcp_serve, argc - 1, argv + 1);
+        return self->below->main(self->below, argc - 1, argv + 1);
     struct mcp m = { .terminal = isatty(STDIN_FILENO) && isatty(STDERR_FILENO) };
     struct cli_args args = { .ud = &m };
     struct cli_buf json = { 0 };
@@ -118,4 +118,5 @@ const struct cli_command cli_mcp = {
                 "  hocket mcp tools https://example.com/mcp\n",
     .options = options,
     .main = main_mcp,
+    .below = &cli_mcp_serve,
 };

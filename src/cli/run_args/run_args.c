@@ -25,7 +25,7 @@ const struct cli_option cli_run_options[] = {
     { CLI_OWN('s', "set", "KEY=VALUE", cli_read_variable,
           "a value for {{KEY}} in the prompts; can be given several times"),
         .for_commands = ALL_BUT(CLI_FOR_RESUME) },
-    { CLI_OWN('a', "approve", "VERDICT", cli_read_approve,
+    { CLI_OWN('a', "approve", "[RULE=]ask|allow|deny", cli_read_approve,
         "what becomes of tool calls that need approval: ask (the default; where nobody is\n"
         "there the run waits in the store), allow or deny; RULE=VERDICT for some calls, as in\n"
         "'execute_command(git *)=allow'; can be given several times") },
@@ -89,7 +89,7 @@ const struct cli_option cli_run_options[] = {
     { CLI_BIT(0, "trust", struct cli_run_args, flags, CLI_TRUST,
         "the Lua of TARGET's folder may run: its main.lua, its sim.lua and their modules;\n"
         "without it the first run of a folder asks, and is refused where nobody is there") },
-    { CLI_OWN(0, "sandbox", "LEVEL", cli_read_sandbox,
+    { CLI_OWN(0, "sandbox", "best|required|bubblewrap|landlock|limits", cli_read_sandbox,
         "the walls around programs that tools run: best (the default: the best there is\n"
         "here), required (fail rather than run without), bubblewrap, landlock, limits") },
     { CLI_TEXT(0, "network", "HOSTS", struct cli_run_args, network,
@@ -111,7 +111,7 @@ const struct cli_option cli_run_options[] = {
         "where the run is kept, so that it can be resumed, shown and replayed; else HOCKET_STORE,\n"
         "else ~/.local/state/hocket/runs.db, for 30 days or 1 GB. With --record or --replay\n"
         "it is not kept") },
-    { CLI_TEXT(0, "durability", "LEVEL", struct cli_run_args, durability,
+    { CLI_TEXT(0, "durability", "normal|full", struct cli_run_args, durability,
           "normal: what is kept survives the end of the process (the default); full: a loss of\n"
           "power, too, before a tool changes anything"),
         .for_commands = ALL_BUT(CLI_FOR_SCHEDULE) },

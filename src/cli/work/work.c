@@ -60,7 +60,7 @@ static const struct cli_option options[] = {
     { CLI_TEXT(
         'C', "workdir", "DIR", struct work, workdir, "where the tools of runs work, else here") },
     { CLI_TEXT(0, "store", "FILE", struct work, store, CLI_STORE_HELP) },
-    { CLI_TEXT(0, "durability", "LEVEL", struct work, durability,
+    { CLI_TEXT(0, "durability", "normal|full", struct work, durability,
         "normal: what is kept survives the end of the process (the default); full: a loss of\n"
         "power, too, before a tool changes anything") },
     { CLI_FLAG(0, "trust", struct work, trust,
