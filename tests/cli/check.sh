@@ -140,4 +140,22 @@ has out "asks/main.lua:4:1: warning: this POST request is not made again where t
 has out "asks/main.lua:5:1: warning: this POST request"; has out "asks/main.lua:7:1: warning: this request"; has out "asks/main.lua:8:1: warning: this DELETE request"
 run hocket check --json asks; expect 0; has out '"code":"request"'; has out '"line":8'
 
+# What a run refuses before a model is asked check refuses, in the same words.
+mkdir -p refused/agents
+both() {
+    printf -- '---\nname: a\n%s\n---\nHi.\n' "$1" >refused/agents/a.md
+    run hocket check refused/agents; expect 3; has out "$2"
+    run hocket run --trust --model sim refused/agents x; expect 3; has err "$2"
+}
+both "skills: [nosuch]" "there is no skill 'nosuch': looked for in .hocket/skills"
+both "mcp: [nots]" "the MCP server 'nots' stands in no .mcp.json"
+echo '{"mcpServers": {"notes": {"command": "true"}}}' >refused/.mcp.json
+both "mcp: [nots]" "has no server 'nots': did you mean 'notes'?"
+printf -- '---\nname: a\nmcp: [notes]\n---\nHi.\n' >refused/agents/a.md
+run hocket check refused/agents; expect 0
+echo '{' >refused/.mcp.json
+printf -- '---\nname: b\nmcp: [notes]\n---\nHi.\n' >refused/agents/b.md
+run hocket check refused/agents; expect 3; same "$(grep -c "the text ends inside an object" out)" 1
+run hocket run --trust --model sim refused/agents/a.md x; hasnt out "simulated"; has err "the text ends inside an object"
+
 finish

@@ -1,6 +1,7 @@
 --- What is wrong with a team as a whole, and can be said of a whole project only: `hocket check` asks. A team that is
 --- loaded may be given by a script what its files do not say.
 local approval_targets = require "hocket.internal.base.lazy" "hocket.internal.agents.approval_targets"
+local mcp_servers = require "hocket.internal.base.lazy" "hocket.internal.agents.mcp_servers"
 local graph = require "hocket.internal.agents.graph"
 local models = require "hocket.internal.base.lazy" "hocket.model"
 local needs = require "hocket.internal.agents.needs"
@@ -74,15 +75,27 @@ local function check_variables(self, def)
   end
 end
 
--- Those that it has by a path are proved as well; names depend on where it works.
+-- The files of servers that agents name are the same for a run. What is wrong with one of them is said once.
+local function check_mcp(self, def)
+  for i, one in ipairs(def.mcp) do
+    local found, err = mcp_servers.find(one)
+    self.said = self.said or {}
+    if not found and not self.said[err.message] then
+      self.said[err.message] = true
+      say(self, def, ("/mcp/%d"):format(i - 1), "mcp", err.message)
+    end
+  end
+end
+
+-- Those that it has by a path are proved as well; names are looked for as a run does that begins here.
 local function check_skills(self, def)
-  local found = skills.find(def.skills, def.file, sources.real "." or ".")
+  local here = sources.real "." or "."
+  local found = skills.find(def.skills, def.file, here)
   for _, one in ipairs(def.skills ~= true and found.problems or {}) do self.problems[#self.problems + 1] = one end
   for i, name in ipairs(def.skills ~= true and def.skills or {}) do
     for _, missing in ipairs(found.missing) do
       if missing == name then
-        say(self, def, ("/skills/%d"):format(i - 1), "skill", ("there is no skill '%s' here: looked for in %s, and in the user's"):format(name,
-          table.concat(skills.PROJECT, ", "))).severity = "warning"
+        say(self, def, ("/skills/%d"):format(i - 1), "skill", skills.lacking(name, here))
       end
     end
   end
@@ -164,6 +177,7 @@ function project.check(self, whole)
       check_rules(self, def, names)
     end
     if def.model then check_models(self, def) end
+    if def.mcp then check_mcp(self, def) end
     if def.skills then check_skills(self, def) end
     check_variables(self, def)
   end

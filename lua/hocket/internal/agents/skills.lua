@@ -276,4 +276,12 @@ function skills.find(wanted, file, project)
   return { list = state.list, problems = state.problems, missing = missing }
 end
 
+--- That a skill is nowhere, in words.
+---@param name string
+---@param root string The folder that agents work in.
+---@return string
+function skills.lacking(name, root)
+  return ("there is no skill '%s': looked for in %s and skills of the user, below %s"):format(name, table.concat(skills.PROJECT, ", "), root)
+end
+
 return skills

@@ -43,8 +43,7 @@ local function find(env, root, warn)
   for _, one in ipairs(found.problems) do warn(("%s:%d: %s"):format(one.file, one.line, one.message)) end
   local list, refused = admitted(env.run, root, found, warn)
   if wanted ~= true and #found.missing > 0 then
-    return nil, refused or { code = "agent", message = ("%s: there is no skill '%s': looked for in %s and skills of the user, below %s"):format(
-      tostring(def.file), found.missing[1], table.concat(catalogue.PROJECT, ", "), root:dir()) }
+    return nil, refused or { code = "agent", message = ("%s: %s"):format(tostring(def.file), catalogue.lacking(found.missing[1], root:dir())) }
   end
   return list
 end
