@@ -19,6 +19,7 @@ return function(q)
   if q.system:find "You act" and q.last.role ~= "tool" then
     return { calls = { { name = "write_file", arguments = { path = "made.txt", content = "made" } } } }
   end
+  if q.system:find "You turn" then return { calls = { { name = "list_directory", arguments = { path = "." } } } } end
   if q.system:find "You wait" then return { text = "late", latency = q.last.text == "short" and 1 or 600 } end
   return "I say: " .. text
 end
@@ -29,6 +30,7 @@ local files = {
   ["agents/poet.md"] = "---\nname: poet\ndescription: Writes poems\n---\nYou write poems.",
   ["agents/guide.md"] = "---\nname: guide\ndescription: Asks first\ntools: [ask_user]\n---\nYou ask before you answer.",
   ["agents/clerk.md"] = "---\nname: clerk\ndescription: Writes files\ntools: [write_file]\n---\nYou act.",
+  ["agents/turner.md"] = "---\nname: turner\ndescription: Never ends\ntools: [list_directory]\n---\nYou turn.",
   ["agents/slow.md"] = "---\nname: slow\ndescription: Takes long\n---\nYou wait.",
 }
 
@@ -116,10 +118,27 @@ t.test("the document names what the server has, and nothing else", function()
   t.equal(next(has), nil, "not in the document")
 end)
 
+t.test("a client may have less than the server's limits, and no more", function()
+  local dir <close> = project()
+  local s <close> = start(dir, "--max-turns", "3")
+  for _, case in ipairs { { nil, 3 }, { 50, 3 }, { 2, 2 } } do
+    local id = begin(s, "turner", "go", { max_turns = case[1] })
+    t.equal(until_state(s, id, "failed").result.usage.calls, case[2])
+  end
+  local id = begin(s, "slow", "long", { max_turns = 2 })
+  until_state(s, id, "running")
+  t.equal(post(s, "/api/runs/" .. id .. "/change", { max_turns = 50 }).status, 202)
+  local events <close> = s:events(("/api/runs/%s/events"):format(id))
+  for event in events:each() do
+    local said = json.decode(event.data)
+    if said.type == "run_changed" then t.equal(said.max_turns, 3) break end
+  end
+end)
+
 t.test("runs begin, are told of, and have their records", function()
   local dir <close> = project()
   local s <close> = start(dir)
-  t.equal(#get(s, "/api/agents").value.agents, 4)
+  t.equal(#get(s, "/api/agents").value.agents, 5)
   t.equal(get(s, "/api").value.kept, true)
   local id = begin(s, "poet", "rain")
   local one = until_state(s, id, "done")
@@ -477,13 +496,13 @@ t.test("files that change are taken for the runs that come, and broken ones are 
     for i, one in ipairs(get(s, "/api/agents").value.agents) do list[i] = one.name end
     return table.concat(list, " ")
   end
-  t.equal(names(), "clerk guide poet slow")
+  t.equal(names(), "clerk guide poet slow turner")
   dir:write("agents/bard.md", "---\nname: bard\ndescription: Sings\n---\nYou sing.")
-  t.eventually(function() return names() == "bard clerk guide poet slow" end, PATIENCE)
+  t.eventually(function() return names() == "bard clerk guide poet slow turner" end, PATIENCE)
   until_state(s, begin(s, "bard", "la"), "done")
   dir:write("agents/bard.md", "---\nname: bard\ntools: [no_such_tool]\n---\nYou sing.")
   t.eventually(function() return s:log():find "no_such_tool" end, PATIENCE)
-  t.equal(names(), "bard clerk guide poet slow")
+  t.equal(names(), "bard clerk guide poet slow turner")
   until_state(s, begin(s, "bard", "la"), "done")
 end)
 

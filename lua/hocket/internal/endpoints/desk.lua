@@ -7,7 +7,7 @@
 ---
 --- A run is the host's: it is kept in the store, and goes on when the fiber that started it ends. What is to end with its client
 --- says so: `local with_client <close> = run:bound()`. Options are those of `hocket run` (docs/commands.md) as its JSON has them; those that
---- the server was started with hold where a request says nothing, and its budget is never exceeded. Errors that clients can do something about: `not_found`
+--- the server was started with hold where a request says nothing, and its limits are never exceeded. Errors that clients can do something about: `not_found`
 --- (no such agent), `limit` (too much is at work; `retry_after` seconds), `closed` (the server ends), `invalid`, `agent`.
 local consent = require "hocket.internal.run.consent"
 local core = require "hocket.internal.core.runs"
@@ -15,6 +15,7 @@ local desk_run = require "hocket.internal.endpoints.desk_run"
 local endings = require "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
+local limits = require "hocket.internal.run.limits"
 local runs = require "hocket.internal.run.run"
 local store = require "hocket.internal.core.store"
 local suggest = require "hocket.internal.base.suggest"
@@ -131,20 +132,13 @@ function Desk:agents()
   return self.list
 end
 
--- A budget of the server's is one for each run; a request may have less.
-local function smaller(own, asked)
-  if not own or not asked then return own or asked end
-  local both = {}
-  for name, value in pairs(own) do both[name] = value end
-  for name, value in pairs(asked) do both[name] = type(both[name]) == "number" and type(value) == "number" and math.min(both[name], value) or value end
-  return both
-end
-
+-- The server's limits are those of each run; a request may have less.
 local function merged(own, asked)
+  asked = asked or {}
   local all = {}
-  for name, value in pairs(own) do all[name] = value end
-  for name, value in pairs(asked or {}) do all[name] = value end
-  all.budget = smaller(own.budget, asked and asked.budget)
+  for _, from in ipairs { own, asked, limits.both(own, asked) } do
+    for name, value in pairs(from) do all[name] = value end
+  end
   return all
 end
 

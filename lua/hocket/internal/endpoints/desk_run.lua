@@ -2,6 +2,7 @@
 local core = require "hocket.internal.core.runs"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
+local limits = require "hocket.internal.run.limits"
 local readers = require "hocket.internal.endpoints.reader"
 local system = require "hocket.internal.core.system"
 
@@ -140,8 +141,12 @@ function DeskRun:say(text, agent) return of_run(self, "say", text, agent) end
 --- Ends what a conversation does just now.
 function DeskRun:interrupt() return of_run(self, "interrupt") end
 
---- Changes options of the run.
-function DeskRun:change(options) return of_run(self, "change", options) end
+--- Changes options of the run, within the limits that the server was started with.
+function DeskRun:change(options)
+  local within, both = {}, limits.both(self.desk.options, options)
+  for name, value in pairs(options) do within[name] = both[name] or value end
+  return of_run(self, "change", within)
+end
 
 --- Lets it finish what it is at, and answer.
 ---@return boolean?

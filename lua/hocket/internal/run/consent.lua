@@ -142,8 +142,7 @@ end
 local function holds(options, said)
   local given = said.given
   local left = (said.counts and within or without)(options, said)
-  left.budget = limits.budget(options.budget, given.budget)
-  for _, name in ipairs { "max_turns", "timeout", "jobs" } do left[name] = limits.least(options[name], given[name]) end
+  for name, value in pairs(limits.both(options, given)) do left[name] = value end
   return left
 end
 

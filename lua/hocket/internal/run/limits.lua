@@ -77,4 +77,14 @@ function limits.budget(a, b)
   return (account.of(own, given))
 end
 
+--- The limits of both sets of options: of each kind the smaller.
+---@param a table
+---@param b table
+---@return table limits budget, max_turns, timeout, jobs
+function limits.both(a, b)
+  local left = { budget = limits.budget(a.budget, b.budget) }
+  for _, name in ipairs { "max_turns", "timeout", "jobs" } do left[name] = limits.least(a[name], b[name]) end
+  return left
+end
+
 return limits
