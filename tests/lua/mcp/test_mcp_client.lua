@@ -49,6 +49,10 @@ for _, era in ipairs { "modern", "legacy" } do
       local result = assert(c:call("slow", {}, { timeout = 0.3, on_progress = function(p) seen[#seen + 1] = p.progress end }))
       t.equal(text(result), "done")
       t.equal(#seen, 5)
+      seen = {}
+      t.equal(text(assert(c:call("slow", { text = "a flood" }, { on_progress = function(p) seen[#seen + 1] = p.progress end }))), "done")
+      t.ok(#seen < 500, #seen .. " reports are told")
+      t.equal(seen[#seen], 5)
       t.fails("timeout", "0.2 s in all", c:call("slow", {}, { timeout = 1, max = 0.2, on_progress = function() end }))
       t.fails("timeout", "within 0.2 s", c:call("slow", {}, { timeout = 0.2 }))
       t.equal(text(assert(c:call("echo", { text = "still there" }))), "still there", "late answers are dropped")

@@ -76,6 +76,9 @@ local calls = {
   slow = function(m)
     out { jsonrpc = "2.0", method = "notifications/message", params = { level = "warning", logger = "shelf", data = { rows = 2 } } }
     local token = m.params._meta and m.params._meta.progressToken
+    for i = 1, token and m.params.arguments.text == "a flood" and 2000 or 0 do
+      out { jsonrpc = "2.0", method = "notifications/progress", params = { progressToken = token, progress = i / 1e6, total = i < 1000 and 0 or nil } }
+    end
     for i = 1, 5 do
       if token then out { jsonrpc = "2.0", method = "notifications/progress", params = { progressToken = token, progress = i, total = 5, message = "step " .. i } } end
       os.execute "sleep 0.1"

@@ -17,6 +17,8 @@ local peer = {}
 
 --- Seconds.
 local TIMEOUT, MAX = 60, 600
+--- Seconds between two reports of a request's progress that are told; its end is told at once.
+local TOLD_EVERY = 0.05
 --- Requests of one connection at once.
 local MAX_PENDING = 1000
 
@@ -87,7 +89,10 @@ local function note_progress(self, params)
   if call.progress and params.progress <= call.progress then return end -- it has to rise
   call.progress, call.moved = params.progress, fiber.now()
   call.fiber:wake()
-  if call.on_progress then call.on_progress(params) end
+  local ends = not call.complete and type(params.total) == "number" and params.progress >= params.total -- a flood may say so of each
+  if not call.on_progress or not ends and call.told and call.moved - call.told < TOLD_EVERY then return end
+  call.told, call.complete = call.moved, call.complete or ends
+  call.on_progress(params)
 end
 
 --- Takes one message of the other side.
