@@ -131,6 +131,12 @@ touch mine/main.lua && chmod 600 mine/main.lua && trusts mine # the same content
 echo "-- one more" >>mine/agents/critic.md && trusts mine     # an agent is no code
 mark added >mine/added.lua && refuses mine && nothing_ran && rm mine/added.lua && trusts mine
 mkdir -p mine/a/b && mark deep >mine/a/b/deep.lua && refuses mine && rm -r mine/a && trusts mine
+mkdir mine/.h && mark hidden >mine/.h/y.lua && refuses mine && nothing_ran && rm -r mine/.h && trusts mine
+deep=mine/$(printf 'd/%.0s' $(seq 40))
+mkdir -p "$deep" && mark deep >"$deep/y.lua" && refuses mine && nothing_ran && rm "$deep/y.lua" && trusts mine
+mkdir -p "$deep/$(printf 'd/%.0s' $(seq 100))"
+run hocket run mine x
+expect 5; has err "more than 128 folders deep, nobody can look at that"; nothing_ran; rm -r mine/d
 mv mine/sim.lua mine/mis.lua && refuses mine && mv mine/mis.lua mine/sim.lua && trusts mine
 ln -s "$WORK/mine" link && trusts link
 ln -sf "$WORK/evil/main.lua" mine/main.lua && refuses mine && nothing_ran

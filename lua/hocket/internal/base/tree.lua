@@ -1,12 +1,12 @@
---- Files below a directory. Hidden ones are left out; a directory that can be reached in several
+--- Files below a directory. Hidden ones are left out, if not wanted; a directory that can be reached in several
 --- ways, by links, is looked into once, so that no link makes it endless.
 local fiber = require "hocket.internal.core.fiber"
 local sources = require "hocket.internal.base.sources"
 
 local tree = {}
 
---- Directories below each other.
-local DEPTH = 32
+--- Directories below each other; where all has to be seen.
+local DEPTH, ALL_DEPTH = 32, 128
 --- Names after which others have their turn.
 local SLICE = 20
 
@@ -16,7 +16,10 @@ end
 
 local function walk(dir, visit, depth, seen)
   local real = sources.real(dir) or dir
-  if seen[real] or depth > DEPTH then return true end
+  if seen[real] or depth > DEPTH and not seen.all then return true end
+  if depth > ALL_DEPTH then
+    return nil, { code = "limit", message = ("more than %d folders deep, nobody can look at that: %s"):format(ALL_DEPTH, dir) }
+  end
   seen[real] = true
   local names, err = sources.list(dir)
   if not names and depth > 0 and err.code == "not_found" then return true end -- gone since it was seen
@@ -24,7 +27,7 @@ local function walk(dir, visit, depth, seen)
   local files, dirs = {}, {}
   for i, name in ipairs(names) do
     if i % SLICE == 0 then fiber.rest() end
-    if name:sub(1, 1) ~= "." then
+    if seen.all or name:sub(1, 1) ~= "." then
       if name:sub(-1) == "/" then dirs[#dirs + 1] = join(dir, name:sub(1, -2)) else files[#files + 1] = join(dir, name) end
     end
   end
@@ -49,17 +52,18 @@ end
 --- Some of the files below a directory.
 ---@param dir string
 ---@param wanted string|fun(path: string): boolean An ending, or what says whether it is one of them.
+---@param all? boolean Hidden ones as well; what lies too deep to be looked at is an error ("limit").
 ---@return string[]? files
 ---@return hocket.Error?
-function tree.files(dir, wanted)
+function tree.files(dir, wanted, all)
   local out = {}
   local is_wanted = type(wanted) == "function" and wanted or function(file) return file:sub(-#wanted) == wanted end
-  local ok, err = tree.walk(dir, function(_, files)
+  local ok, err = walk(dir, function(_, files)
     for i, file in ipairs(files) do
       if i % SLICE == 0 then fiber.rest() end
       if is_wanted(file) then out[#out + 1] = file end
     end
-  end)
+  end, 0, { all = all })
   if not ok then return nil, err end
   return out
 end

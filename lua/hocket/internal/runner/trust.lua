@@ -45,9 +45,9 @@ local function read(file, left)
   return 0, err.code
 end
 
--- All Lua of a folder: what can be required or run by what is there.
+-- All Lua of a folder: what can be required or run by what is there, in hidden folders as well.
 local function code_of_dir(dir)
-  local files, err = tree.files(dir, script.is)
+  local files, err = tree.files(dir, script.is, true)
   if not files then return nil, err end
   if #files > MAX_FILES then
     return nil, { code = "limit", message = ("%s: more than %d files of Lua: nobody can look at them. Name the script that is to run"):format(dir, MAX_FILES) }
