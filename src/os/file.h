@@ -20,9 +20,9 @@ int hocket__write_all(int fd, struct hocket__str s);
 int hocket__file_write(const char *path, struct hocket__str content, bool exclusive, int mode,
     struct hocket_error *err);
 
-/* A file that is written line by line: made or emptied, and readable by its owner alone. The
- * descriptor, to be given to hocket__file_close, or a negative code. Regular files only, and one writer at
- * a time: ESTATE. */
+/* A file that is written line by line: made or emptied, and readable by its owner alone, also where it was not
+ * before. The descriptor, to be given to hocket__file_close, or a negative code. Regular files only, no symbolic
+ * link (EINVAL), and one writer at a time: ESTATE. */
 int hocket__file_begin(const char *path, struct hocket_error *err);
 /* Appends all of it at once, so that a program that is killed leaves whole lines, but for the
  * last. */

@@ -5,6 +5,12 @@ cp -r "$ROOT/examples/travel" travel
 run hocket run travel/travel.lua -q --record trip.jsonl --events first.jsonl "Three days in Lisbon"
 expect 0; cp out answer
 [ "$(stat -c %a trip.jsonl)" = 600 ] || fail "others can read the recording"
+echo precious >precious && ln -s precious link.jsonl
+run hocket run travel/travel.lua -q --record link.jsonl "Three days in Lisbon"
+has err "cannot write link.jsonl: it is a symbolic link"; same "$(cat precious)" precious
+: >loose.jsonl && chmod 666 loose.jsonl
+run hocket run travel/travel.lua -q --record loose.jsonl "Three days in Lisbon"
+expect 0; same "$(stat -c %a loose.jsonl)" 600
 rm travel/sim.lua # whoever asked the model now would get other answers
 
 run hocket run travel/travel.lua -q --replay trip.jsonl --events second.jsonl "Three days in Lisbon"

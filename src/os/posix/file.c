@@ -116,7 +116,7 @@ int hocket__file_write(const char *path, struct hocket__str content, bool exclus
     return rc;
 }
 
-/* Nobody else's lines are emptied away. */
+/* Nobody else's lines are emptied away, and nobody else reads what comes. */
 static int take_file(int fd, const char *path, struct hocket_error *err)
 {
     struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -125,6 +125,8 @@ static int take_file(int fd, const char *path, struct hocket_error *err)
         return fail(err, "write", path);
     if (!S_ISREG(st.st_mode))
         return hocket__error(err, HOCKET_EINVAL, "cannot write %s: it is not a regular file", path);
+    if ((st.st_mode & 0077) != 0 && fchmod(fd, 0600) < 0)
+        return fail(err, "write", path);
     /* the lock is the open file's and not the process's, so two runs of one host see each
      * other; where a file system has no locks it is written without */
     if (fcntl(fd, F_OFD_SETLK, &all) < 0 && (errno == EAGAIN || errno == EACCES))
@@ -134,7 +136,9 @@ static int take_file(int fd, const char *path, struct hocket_error *err)
 
 int hocket__file_begin(const char *path, struct hocket_error *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0600);
+    if (fd < 0 && errno == ELOOP)
+        return hocket__error(err, HOCKET_EINVAL, "cannot write %s: it is a symbolic link", path);
     if (fd < 0)
         return fail(err, "write", path);
     int rc = take_file(fd, path, err);
