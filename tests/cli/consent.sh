@@ -79,6 +79,14 @@ kill -TERM $server; wait $server
 # what a client has continued its owner does not take up with more
 run hocket chat --store a.db --resume "$talk" "RUN again" </dev/null; held
 
+# The server's limit binds a run that its owner began without one, from where the client takes it up; its replay ends so, too.
+run hocket run --trust --store a.db helper.md "ASK SLOW"; expect 75; id=$(newest a.db); run hocket answer --store a.db "$id" q1 blue
+what="serve -t"; serves deny -t 1; api "$url/api/runs/$id/resume" -d '{}' >body
+fails() { api "$url/api/runs/$id" >body && grep -q '"state":"failed"' body; }
+until_true fails; has body '"code":"timeout"'; has body "within 1 seconds"
+kill -TERM $server; wait $server
+run hocket replay --store a.db "$id"; has err "all as they were told"; has err "within 1 seconds"
+
 # What is made in a new home is for its owner alone, whatever the umask is: else no run would be kept there.
 what="a new home"; mkdir new; echo 'return "at once"' >end.lua
 (umask 0; HOME="$PWD/new" "$HOCKET" run -q end.lua) >out 2>err; empty err

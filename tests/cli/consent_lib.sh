@@ -16,6 +16,7 @@ return function(q)
   local n, words = count(q)
   if words:find "LOOK" and n == 0 then return { calls = { { name = "look", arguments = {} } } } end
   if words:find "ASK" and n == 0 then return { calls = { { name = "ask_user", arguments = { question = "Which colour?" } } } } end
+  if words:find "SLOW" then return { text = "late", latency = 100 } end
   if words:find "NOTE" and n == 0 then return { calls = { { name = "write_file", arguments = { path = "note", content = "x" } } } } end
   local refused = q.last.text:find "not allowed" or q.last.text:find "not done"
   if words:find "RUN" and not q.last.text:find "sandbox:" and (not refused or q.last.text:find "otherwise") then
@@ -40,9 +41,9 @@ resume() { run hocket resume --store "$@"; }
 not_said() { hasnt err "does not count"; }
 said() { [ "$(grep -c "does not count here" err)" = 1 ] || fail "what was cut is said once"; has err 'approve ["allow"]'; }
 # A server, on the store a.db.
-serves() { # serves VERDICT: what it says to all that its clients' runs ask for
-  rm -f serving
-  "$HOCKET" serve --listen 127.0.0.1:0 --store a.db --approve "$1" --model sim helper.md >served 2>serving & server=$!
+serves() { # serves VERDICT [OPTION…]: what it says to all that its clients' runs ask for
+  rm -f serving; verdict=$1; shift
+  "$HOCKET" serve --listen 127.0.0.1:0 --store a.db --approve "$verdict" --model sim "$@" helper.md >served 2>serving & server=$!
   until_true grep -qs '^serving' serving
   url=$(sed -n 's/^serving //p' serving) token=$(cat "$HOME/.local/state/hocket/serve-token")
 }

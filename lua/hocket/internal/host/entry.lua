@@ -91,7 +91,8 @@ function host.start(name, args, journal, id)
   local why = component.missing(module)
   if why then return "unsupported", "", "{}", ("operation '%s': %s"):format(name, why) end
   local ok, result, err, partial = pcall(perform, module, name, json.decode(args), journal, id)
-  if require("hocket.internal.core.fiber").self():cancelled() then
+  local late = ok and not result and type(err) == "table" and err.code == "timeout" -- its own end, by a cancel
+  if not late and require("hocket.internal.core.fiber").self():cancelled() then
     return "cancelled", "", ok and to_json(partial) or "{}", "cancelled"
   elseif not ok then
     local code, message = words(result)

@@ -204,7 +204,8 @@ function consent.decide(row, given_text, fresh, ours)
   local counts = given.consent == true and is_given(options, ours)
   if counts and not narrows(given) then return row.options, json.encode(rest) end
   local operator = system.getenv "HOCKET_APPROVE"
-  local said = { given = given, counts = counts, ours = ours, operator = operator ~= "" and operator or nil }
+  -- timed: older logs have no such limit, and a replay of theirs sets none
+  local said = { given = given, counts = counts, ours = ours, timed = given.timeout ~= nil or nil, operator = operator ~= "" and operator or nil }
   if fresh then return begin_anew(row, options, said), json.encode(rest) end
   local own = row.options
   if options.record or options.replay or not said.counts then -- where its tools work is no part of the log
@@ -258,11 +259,16 @@ local function set_clients(run, own, said)
   run.for_clients, run.was_cut, run.heard_words = own.for_clients, true, own.heard_words
 end
 
+-- Whether whoever continues it gives it less time than it had.
+local function given_less(given, seconds)
+  return type(given.timeout) == "number" and (type(seconds) ~= "number" or given.timeout < seconds)
+end
+
 -- Says to a run what holds from here on.
 local function apply(run, text)
   local said, cut = read(text), {}
   said.given = type(said.given) == "table" and said.given or {}
-  local left = holds(run.options, said)
+  local left, before = holds(run.options, said), run.options.timeout
   if not said.counts then note_cut(cut, run.options, left) end
   policy.cut(run.options, left, said)
   put(run.options, left)
@@ -270,6 +276,7 @@ local function apply(run, text)
   if not said.counts then forget_leave(run, cut) end
   if left.budget then run.accounts:limit(account.ROOT, left.budget) end
   if left.jobs then broker.shared():limit("all", nil, left.jobs) end
+  if said.timed and given_less(said.given, before) and run.limit_time then run.limit_time(left.timeout) end
   effects.here().policy.holds, run.cuts = left, (run.cuts or 0) + 1
   set_clients(run, effects.here().policy, said)
   tell(run, cut)

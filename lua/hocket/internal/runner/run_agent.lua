@@ -143,7 +143,7 @@ function runner.workflow(run, input, work)
   if run.steering and not run.parked then steering.finish(run) end
   tell_reused(run)
   if fiber.self():cancelled() then
-    run:emit("error", run.parked and { message = "the run waits until " .. run.parked, code = "parked" } or { message = "cancelled", code = "cancelled" })
+    run:emit("error", run.parked and { message = "the run waits until " .. run.parked, code = "parked" } or run.out_of_time or { message = "cancelled", code = "cancelled" })
     error({ code = "cancelled", message = "cancelled" }, 0)
   elseif not ok or err and not reply then
     err = explain.agent(cause(run, caught.error(err)))

@@ -194,6 +194,10 @@ local function set_prices(given)
   end
 end
 
+local function out_of_time(seconds)
+  return { code = "timeout", message = ("the run was not done within %g seconds (--timeout)"):format(seconds) }
+end
+
 local function in_time(seconds, fn)
   if not seconds then return fn() end
   -- The host counts whole milliseconds, and may break into a run that has less than one left.
@@ -209,7 +213,21 @@ local function in_time(seconds, fn)
   -- Code that never waits does not see its time pass: the host has broken into it.
   local broken = not called and type(reply) == "table" and reply.code == "cancelled" and fiber.has_come(due + fiber.still())
   if not called and not broken then error(reply, 0) end
-  return failure("timeout", ("the run was not done within %g seconds (--timeout)"):format(seconds))
+  return nil, out_of_time(seconds)
+end
+
+-- A run that goes on already may be limited by whoever continues it, from then on (run/consent.lua).
+local function limit_later(run)
+  local main = fiber.self()
+  run.limit_time = function(seconds)
+    if run.options.conversation then return end -- each turn reads its limit
+    fiber.limit_run(seconds)
+    fiber.spawn_under(main, function()
+      if main:join(seconds) then return end
+      run.out_of_time = out_of_time(seconds)
+      main:cancel()
+    end)
+  end
 end
 
 -- Where there was no model to ask, nothing is no answer.
@@ -234,6 +252,7 @@ end
 -- A cancel is how a run that is kept ends in this process: when it is parked, or its log cannot be written.
 local function instead_of_cancelled(run)
   if run.parked then return { code = "parked", message = "the run waits until " .. run.parked } end
+  if run.out_of_time then return run.out_of_time end
   local code, message = kept.failure()
   return code and { code = code, message = message }
 end
@@ -350,6 +369,7 @@ return function(args, journal, id)
   run.buffers = targets.texts()
   set_prices(run.options.prices)
   if run.options.jobs then broker.shared():limit("all", nil, run.options.jobs) end
+  limit_later(run)
   -- A cancel comes out of the workflow as an error, with its last events written.
   local went, reply, failed = pcall(runner.workflow, run, args.input, function()
     consent.begin(run)
