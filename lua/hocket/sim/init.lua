@@ -31,6 +31,7 @@ local json = require "hocket.json"
 local random = require "hocket.internal.sim.random"
 local scripts = require "hocket.internal.sim.scripts"
 local server = require "hocket.internal.core.server"
+local strict = require "hocket.internal.base.lazy" "hocket.internal.sim.strict"
 local system = require "hocket.internal.core.system"
 local wire = require "hocket.internal.sim.wire"
 
@@ -179,6 +180,12 @@ local function overflow(state, protocol, request)
   return error_plan(protocol, 400, words:find "%%d" and words:format(window, tokens) or words)
 end
 
+local function refusal(state, protocol, body)
+  local api = option({}, state, "strict")
+  local wrong = api and strict.refuse(api, protocol.name, body)
+  return wrong and error_plan(protocol, 400, wrong)
+end
+
 local function answer(state, protocol, http)
   local body, err = json.decode(http.body)
   if type(body) ~= "table" then
@@ -188,7 +195,7 @@ local function answer(state, protocol, http)
   if not ok and caught.no_memory(request) then error(request, 0) end
   if not ok then return error_plan(protocol, 400, "the request has not the form that is expected: " .. tostring(request)) end
   if not request then return error_plan(protocol, 400, wrong) end
-  local refused = overflow(state, protocol, request)
+  local refused = refusal(state, protocol, body) or overflow(state, protocol, request)
   if refused then return refused end
   local reply = scripts.ask(state.script, request)
   local latency = option(reply, state, "latency")
@@ -242,6 +249,10 @@ end
 local function new_state(script, options)
   local chosen, wrong = faults.parse(options.fault or script.fault or "")
   if not chosen then return nil, { code = "invalid", message = wrong } end
+  local api = options.strict or script.strict
+  if api and not strict.knows(api) then
+    return nil, { code = "invalid", message = ("strict: there is no API '%s' (there are: openai, anthropic, gemini, mistral, llamacpp, vllm)"):format(tostring(api)) }
+  end
   return { script = script, options = options, seed = options.seed or script.seed, faults = chosen, counts = {}, counted = 0,
     random = random.new(new_seed()) }
 end
@@ -285,7 +296,7 @@ end
 
 --- Serves a script. Must run inside a fiber, whose end also ends the server.
 ---@param script table As from sim.load, or {reply = function}.
----@param options? {port?: integer, address?: string, latency?: number, pause?: number, fragment?: integer, fault?: string, fault_rate?: number, seed?: integer, retry_after?: number, window?: integer} window: tokens that a request may have; a longer one is refused as providers do.
+---@param options? {port?: integer, address?: string, latency?: number, pause?: number, fragment?: integer, fault?: string, fault_rate?: number, seed?: integer, retry_after?: number, window?: integer, strict?: string} strict: whose refusals are played: openai, anthropic, gemini, mistral, llamacpp, vllm. window: tokens that a request may have; a longer one is refused as providers do.
 ---@return {base: string, root: string, port: integer, close: fun()}? served `base` ends with /v1, `root` with the port.
 ---@return hocket.Error?
 function sim.serve(script, options)

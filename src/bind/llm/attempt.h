@@ -12,7 +12,7 @@ struct hocket__attempt {
     struct hocket__answer answer;
     struct hocket__runtime *rt;
     struct hocket__lua_provider *provider;
-    const struct hocket__lua_request *request;
+    struct hocket__lua_request *request;
     const char *model;
     struct hocket__transport *transport;
     struct hocket__lane *lane;    /* the provider's; NULL: nothing holds the call back */

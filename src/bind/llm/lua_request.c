@@ -84,6 +84,7 @@ static int l_request(lua_State *L)
         .deltas = deltas,
     };
     hocket__opt_read(L, 1, rows, r);
+    hocket__buf_init(&r->fitted, hocket__runtime(L)->alloc, 0);
     hocket__prepared_init(&r->prepared, hocket__runtime(L)->alloc);
     r->net.prepared = &r->prepared;
     luaL_setmetatable(L, REQUEST);
@@ -101,8 +102,10 @@ static int l_request(lua_State *L)
 static int request_gc(lua_State *L)
 {
     struct hocket__lua_request *r = hocket__gc_userdata(L, request_gc);
-    if (r)
+    if (r) {
         hocket__prepared_reset(&r->prepared);
+        hocket__buf_deinit(&r->fitted);
+    }
     return 0;
 }
 

@@ -70,6 +70,15 @@ local function modern(id, method, params, headers)
   return { jsonrpc = "2.0", id = id, method = method, params = params }, all
 end
 
+t.test("headers of arguments: a deep schema wants none, and one below a list is refused", function()
+  local headers = require "hocket.internal.mcp.tool_headers"
+  local schema = { type = "string", ["x-mcp-header"] = "Leaf" }
+  for _ = 1, 60 do schema = { type = "object", properties = { x = schema } } end
+  t.equal(#assert(headers.of(schema)), 1)
+  local _, wrong = headers.of { type = "object", properties = { x = { type = "array", items = { type = "string", ["x-mcp-header"] = "A" } } } }
+  t.equal(wrong, "x-mcp-header stands where no argument is")
+end)
+
 for _, era in ipairs { "modern", "legacy" } do
   t.test(era .. ": our own client, with all that it can be asked", function()
     serve(nil, function(url, token)

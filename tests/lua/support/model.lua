@@ -24,7 +24,8 @@ end
 --- model, `m.requests` what it was asked.
 ---@param script function|table
 ---@param options? table As for hocket.sim.serve.
-function model.serve(script, options)
+---@param fields? table Further fields of the provider; of other protocols than openai_chat its `protocol`.
+function model.serve(script, options, fields)
   if type(script) == "function" then script = { reply = script } end
   local requests, inner = {}, script.reply
   local copy = {}
@@ -34,7 +35,8 @@ function model.serve(script, options)
     return inner(request)
   end
   local served = assert(sim.serve(copy, options))
-  return setmetatable({ id = declare(served.base), base = served.base, requests = requests }, { __close = served.close })
+  local base = fields and (fields.protocol == "gemini" or fields.protocol == "bedrock") and served.root or served.base
+  return setmetatable({ id = declare(base, fields), base = served.base, requests = requests }, { __close = served.close })
 end
 
 --- Serves the replies of a list, one after the other; the last again and again.

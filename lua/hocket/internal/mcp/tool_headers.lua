@@ -4,7 +4,6 @@
 local headers = {}
 
 local takes = { string = true, integer = true, boolean = true }
-local MAX_DEPTH = 20
 
 local walk
 
@@ -20,34 +19,32 @@ local function note(schema, path, found)
 end
 
 -- Below anything but `properties` it is not known whose value is meant.
-local function refuse(value, depth)
+local function refuse(value)
   if type(value) ~= "table" then return true end
-  if depth > MAX_DEPTH then return nil, "lies too deep" end
   for key, inner in pairs(value) do
     if key == "x-mcp-header" then return nil, "stands where no argument is" end
-    local ok, wrong = refuse(inner, depth + 1)
+    local ok, wrong = refuse(inner)
     if not ok then return nil, wrong end
   end
   return true
 end
 
-local function walk_properties(properties, path, found, depth)
+local function walk_properties(properties, path, found)
   if type(properties) ~= "table" then return true end
   for name, inner in pairs(properties) do
-    local ok, wrong = walk(inner, table.move(path, 1, #path, 1, { [#path + 1] = name }), found, depth + 1)
+    local ok, wrong = walk(inner, table.move(path, 1, #path, 1, { [#path + 1] = name }), found)
     if not ok then return nil, wrong end
   end
   return true
 end
 
-function walk(schema, path, found, depth)
+function walk(schema, path, found)
   if type(schema) ~= "table" then return true end
-  if depth > MAX_DEPTH then return nil, "lies too deep" end
   local ok, wrong = note(schema, path, found)
   if not ok then return nil, wrong end
   for key, value in pairs(schema) do
-    if key == "properties" then ok, wrong = walk_properties(value, path, found, depth)
-    elseif key ~= "x-mcp-header" and key ~= "default" and key ~= "enum" and key ~= "const" and key ~= "examples" then ok, wrong = refuse(value, depth) end
+    if key == "properties" then ok, wrong = walk_properties(value, path, found)
+    elseif key ~= "x-mcp-header" and key ~= "default" and key ~= "enum" and key ~= "const" and key ~= "examples" then ok, wrong = refuse(value) end
     if not ok then return nil, wrong end
   end
   return true
@@ -59,7 +56,7 @@ end
 ---@return string? wrong
 function headers.of(schema)
   local found, list = {}, {}
-  local ok, wrong = walk(schema, {}, found, 0)
+  local ok, wrong = walk(schema, {}, found)
   if not ok then return nil, "x-mcp-header " .. wrong end
   for _, one in pairs(found) do list[#list + 1] = one end
   return list

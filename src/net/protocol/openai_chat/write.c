@@ -3,6 +3,8 @@
  * and then what is new. Whoever caches by prefix, or keeps bodies, gains by it. */
 #include "net/protocol/openai_chat/openai_chat.h"
 
+#include "net/protocol/blocks.h"
+
 #include "net/protocol/protocol.h"
 
 /* ---- Messages ---- */
@@ -166,9 +168,19 @@ static const char *role_word(enum hocket__role role, const struct hocket__proto_
     }
 }
 
+/* An answer without anything in it: Mistral refuses a conversation that has one. */
+static bool is_nothing(const struct hocket__neutral *m, const struct hocket__proto_traits *t)
+{
+    bool thought = t->reasoning_back && m->reasoning.inside.n > 0;
+    return m->role == HOCKET__ROLE_ASSISTANT && hocket__piece_blank(&m->text) && m->calls.n <= 2
+           && m->parts.n == 0 && m->replay.n == 0 && !thought;
+}
+
 int hocket__openai_chat_message(const struct hocket__neutral *m,
     const struct hocket__proto_traits *t, struct hocket__buf *wire, struct hocket_error *err)
 {
+    if (is_nothing(m, t))
+        return 0;
     hocket__jw_open(wire, '{');
     hocket__buf_lit(wire, "\"role\":");
     hocket__jw_cstring(wire, role_word(m->role, t));

@@ -1,0 +1,112 @@
+-- Schemas and conversations as the strictest servers take them: each is played, and refuses what the real one does.
+local t = require "harness"
+local hocket = require "hocket"
+local json = require "hocket.json"
+local model = require "model"
+local strict = require "hocket.internal.sim.strict"
+require "hocket.internal.runner.builtins"
+
+-- API, protocol, and further fields of the provider.
+local servers = {
+  { "openai", "openai_chat" }, { "openai", "openai_responses" }, { "anthropic", "anthropic" }, { "anthropic", "bedrock" },
+  { "gemini", "gemini" }, { "mistral", "openai_chat", { traits = { call_id_length = 9 } } }, { "llamacpp", "openai_chat" }, { "vllm", "openai_chat" },
+}
+
+local function nested(depth)
+  local schema = { type = "string" }
+  for _ = 1, depth do schema = { type = "object", properties = { x = schema } } end
+  return schema
+end
+
+local texts = { type = "array", items = { type = "string" } }
+
+-- Each is a JSON Schema, and some API refuses it as it is.
+local odd = {
+  bare = { type = "object" },
+  closed = { type = "object", additionalProperties = false },
+  empty = json.decode "{}",
+  any_of = { type = "object", properties = { a = { type = "string" }, b = { type = "string" } }, anyOf = { { required = { "a" } }, { required = { "b" } } } },
+  all_of = { allOf = { { type = "object", properties = { a = { type = "integer" } } } } },
+  one_of = { type = "object", oneOf = { { required = { "a" } } } },
+  brackets = { type = "object", required = { "ids[]" }, additionalProperties = false, properties = { ["ids[]"] = texts, n = { type = "integer" } } },
+  long = { type = "object", properties = { [("n"):rep(65)] = { type = "string" } } },
+  umlaut = { type = "object", properties = { ["größe"] = { type = "number" }, inner = { type = "object", properties = { ["a b"] = texts } } } },
+  deep = nested(40),
+  pattern = { type = "object", properties = { zip = { type = "string", pattern = "[0-9]{5}" } } },
+  truth = { type = "object", properties = { any = true, items = { type = "array", items = { type = "string" } } } },
+}
+
+local function served(server, script)
+  local fields = { protocol = server[2] }
+  for name, value in pairs(server[3] or {}) do fields[name] = value end
+  return model.serve({ reply = script, strict = server[1] }, nil, fields)
+end
+
+local function tools(ran)
+  local list = {}
+  for name, parameters in pairs(odd) do
+    list[#list + 1] = hocket.tool { name = name, description = "Does " .. name .. ".", parameters = parameters, run = function(args)
+      ran[name] = args
+      return "done"
+    end }
+  end
+  return list
+end
+
+t.test("each API refuses what it refuses: nothing here is fitted", function()
+  local refused = { openai = "bare closed empty any_of all_of one_of deep truth", anthropic = "bare any_of brackets long umlaut deep",
+    gemini = "bare any_of deep", mistral = "bare any_of", llamacpp = "pattern deep truth", vllm = "deep truth" }
+  for api, names in pairs(refused) do
+    for name in names:gmatch "%S+" do
+      local body = { tools = { { type = "function", ["function"] = { name = name, parameters = odd[name] } } } }
+      t.ok(strict.refuse(api, "openai_chat", body), api .. " takes " .. name)
+    end
+  end
+  local empty = { messages = { { role = "assistant", content = "" } } }
+  t.has(strict.refuse("mistral", "openai_chat", empty), "content or tool_calls")
+  local torn = { messages = { { role = "assistant", tool_calls = { { id = "a", ["function"] = { name = "f", arguments = "{'a" } } } } } }
+  for _, api in ipairs { "mistral", "llamacpp", "vllm" } do t.ok(strict.refuse(api, "openai_chat", torn), api) end
+  t.fails("invalid", "there is no API 'x'", hocket.sim.serve({ reply = function() return "" end }, { strict = "x" }))
+end)
+
+t.test("tools of any schema go to every API, with what it cannot express in words", function()
+  for _, server in ipairs(servers) do
+    local ran, described = {}, {}
+    local m <close> = served(server, function(request)
+      for name, one in pairs(request.tools) do described[name] = one.description end
+      if request.last.role == "user" then return { calls = { { name = "brackets", arguments = { ["ids[]"] = { "x" } } } } } end
+      return "fine"
+    end)
+    local reply, err = hocket.run(hocket.agent { name = "a", prompt = "p", model = m.id, tools = tools(ran) }, "go")
+    t.ok(reply, server[1] .. "/" .. server[2] .. ": " .. tostring(err and err.message))
+    t.same(ran.brackets, { ["ids[]"] = { "x" } })
+    t.has(described.any_of, 'Does any_of.\nThe arguments also have to fit "anyOf": [{')
+    t.equal(described.bare, "Does bare.")
+    if server[1] == "anthropic" then t.has(described.brackets, 'Does brackets.\nA further member: "ids[]" is {') end
+    if server[1] == "llamacpp" then t.has(described.pattern, 'has to match its "pattern": "[0-9]{5}"') end
+  end
+end)
+
+t.test("conversations go on after every kind of fault", function()
+  local torn = { "{'seat': 4}", "{\"seat\": 4", "no JSON", "[1]", "" }
+  for _, server in ipairs(servers) do
+    local n = 0
+    local m <close> = served(server, function()
+      n = n + 1
+      if n == 1 then return "" end -- is told that it was empty
+      if n <= #torn + 1 and server[2] ~= "gemini" and server[2] ~= "bedrock" then
+        return { calls = { { name = "look", arguments = torn[n - 1], id = n % 2 == 0 and "call_0" or nil } } }
+      end
+      return "fine"
+    end)
+    local look = hocket.tool { name = "look", description = "x", run = function() return "seen " .. n end }
+    local s = model.session(m, { tools = { look } })
+    local reply, err = s:send "go"
+    if not reply and err.code == "model" then reply, err = s:send "on" end -- three wrong calls in a row
+    if not reply and err.code == "model" then reply, err = s:send "on" end
+    t.ok(reply, server[1] .. "/" .. server[2] .. ": " .. tostring(err and err.message))
+    t.equal(reply.text, "fine")
+  end
+end)
+
+return t.finish()
