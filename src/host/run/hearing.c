@@ -6,7 +6,7 @@
  *     {"wish":"stop"}
  *     {"wish":"look"}                               ──> one that waits for its project's budget asks for it again
  *     {"wish":"cancel"}                             ──> heard also by one that is still being replayed; it stays until the run
- *                                                       has ended (ending.c), so that whoever takes it over hears it, too
+ *                                                       has ended (end.c), so that whoever takes it over hears it, too
  *
  * Others have written ──> the store is asked once to which of our runs (spoken) ──> those read their messages. A message is
  * taken in the turn of the loop in which the run's log says so: it is heard once, whatever ends when.

@@ -65,7 +65,7 @@ struct hocket__stored {
     uint64_t recorded;             /* its last record that was handed over */
     uint64_t recorded_before;      /* the last one that the store had of an earlier process */
     uint64_t put;      /* the place of its row in what was handed over; 0: it was there */
-    uint64_t ending;   /* the fiber that cancels what it has called (ending.c); 0: none */
+    uint64_t ending;   /* the fiber that cancels what it has called (end.c); 0: none */
     int64_t due;       /* the time of day in its row; 0: none */
     unsigned attempts; /* of workers to go on with it, in a row, that came no further */
     enum hocket__parks parks;
@@ -126,7 +126,7 @@ void hocket__stored_file(
 int hocket__stored_begin(struct hocket__run *r, const struct hocket_run_spec *spec,
     struct hocket__str options, struct hocket_error *err);
 
-/* ---- stored_end.c -------------------------------------------------------------------------- */
+/* ---- end.c --------------------------------------------------------------------------------- */
 
 void hocket__stored_end(struct hocket__stored *s); /* its fiber has ended */
 /* Its end is not told yet: nobody knows whether it could be kept. */
@@ -188,8 +188,6 @@ void hocket__hearing_end(struct hocket__stored *s);
 /* Others have written: asks to whom, and those look, asleep or awake. */
 void hocket__hearing_ask(struct hocket_host *h);
 
-/* ---- ending.c ------------------------------------------------------------------------------ */
-
 /* Its fibers have ended. One that a message has cancelled is held until what it has called has been told to end. False: it was
  * not, and its end can be kept. */
 bool hocket__ending_begin(struct hocket__stored *s);
@@ -210,8 +208,6 @@ int hocket__asleep_say(struct hocket__run *r, const char *wish, const char *a,
     struct hocket__str text, struct hocket_error *err);
 void hocket__asleep_free(struct hocket__stored *s);
 
-/* ---- shared.c ------------------------------------------------------------------------------ */
-
 /* What its row is to say besides, when it ends here: its result is kept; one that was put away in the middle is queued
  * again. `over`: it has ended for good. */
 void hocket__shared_end(struct hocket__stored *s, bool over, struct hocket__buf *waiting,
@@ -225,7 +221,7 @@ void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error 
 /* It drains, and its fibers rest: whether it was put away. */
 bool hocket__shared_drained(struct hocket__stored *s);
 
-/* ---- resume.c, resume_read.c, resume_take.c --------------------------------------------------- */
+/* ---- resume.c ----------------------------------------------------------------------------------- */
 
 /* Ends a run that is still being read. False: it is not. */
 bool hocket__resume_cancel(struct hocket__run *r);

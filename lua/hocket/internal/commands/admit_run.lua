@@ -6,7 +6,7 @@ local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 local stored_code = require "hocket.internal.runner.stored_code"
 
--- Of two of one name the nearest counts: its own come last (host/run/resume_read.c).
+-- Of two of one name the nearest counts: its own come last (host/run/resume.c).
 local function generations_of(row)
   local list = {}
   for name in (row.generation or ""):gmatch "[^,]+" do table.insert(list, 1, name) end

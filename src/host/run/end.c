@@ -1,0 +1,355 @@
+/* The end of a run of the store: its row says what came of it, its claim is given back. Where nobody knows yet whether it could be
+ * kept, its end is held.
+ *
+ * Runs that workers share: any of them may take such a run, end it half done, and another one goes on.
+ *
+ *     drained                       ──> what is under way ends, nothing more is begun; then it is queued again
+ *     the end of one with a pool    ──> its result is kept as a file of its own, for whoever waits for it
+ *
+ * A run that a message has cancelled (hearing.c). Who said so has ended what it had called and submitted until then
+ * (internal/run/cancel.lua); between that and its end it may have submitted more.
+ *
+ *     its last fiber has ended ──> a fiber of nobody's: what it has called, once more ──> its end is kept, and told
+ *
+ * A process that ends in between leaves the run as it was, with the message: who takes it over does the same. */
+#include "host/run/stored.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <lauxlib.h>
+
+#include "base/json/json.h"
+#include "bind/fiber/fiber.h"
+#include "bind/modules.h"
+#include "bind/store/store.h"
+#include "bind/util.h"
+#include "core/log/log.h"
+
+#define NANO 1e9
+
+/* ---- Of runs that workers share -------------------------------------------------------------------------------------- */
+
+/* Of one that has none: it was cancelled before it had any. */
+static void write_result(const struct hocket__run *r, struct hocket__buf *b)
+{
+    hocket__jw_open(b, '{');
+    hocket__jw_key(b, "run");
+    hocket__jw_cstring(b, r->name);
+    hocket__jw_key(b, "ok");
+    hocket__jw_bool(b, r->status == 0);
+    hocket__jw_key(b, "text");
+    hocket__jw_cstring(b, "");
+    hocket__jw_key(b, "error");
+    hocket__jw_open(b, '{');
+    hocket__jw_key(b, "code");
+    hocket__jw_cstring(b, hocket_status_word(r->status));
+    hocket__jw_key(b, "message");
+    hocket__jw_cstring(b, r->err.message);
+    hocket__jw_close(b, '}');
+    hocket__jw_close(b, '}');
+}
+
+/* Under the claim's number, since files belong to nobody's claim: internal/run/ended.lua. */
+static void keep_result(struct hocket__stored *s)
+{
+    const struct hocket__run *r = s->run;
+    struct hocket__buf made;
+    char path[32];
+    snprintf(path, sizeof(path), HOCKET__STORE_RESULT, s->claim.fence);
+    hocket__buf_init(&made, &r->host->alloc, 0);
+    if (r->json.len <= 2)
+        write_result(r, &made);
+    if (made.status == 0)
+        hocket__stored_file(
+            s, hocket__cstr(path), hocket__buf_str(made.len > 0 ? &made : &r->json));
+    hocket__buf_deinit(&made);
+}
+
+/* A key that is missing here another worker may have, or somebody puts it in place; so is it with trust in the run's code; a store that is away, or is behind, comes
+ * back: that is waited for as long as it takes. What is wrong with its log is likely to be wrong everywhere, but for a program
+ * of another version: it stays at work, so that those who take it are counted (worker's ATTEMPTS), with pauses the last of
+ * which is a lease. */
+void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error *why,
+    struct hocket__buf *waiting, struct hocket__store_run *row, unsigned *set)
+{
+    int64_t lease = hocket__store_lease_ms(s->store), pause = lease / 4;
+    bool lacks = why->status == HOCKET_EAUTH || why->status == HOCKET_EDENIED || why->retryable;
+    if (!lacks)
+        pause = lease >> (s->attempts < 3 ? 2 * (3 - s->attempts) : 0);
+    hocket__store_write_why(waiting, why);
+    row->state = lacks ? HOCKET__STORE_QUEUED : HOCKET__STORE_RUNNING;
+    row->waiting_for = hocket__buf_str(waiting);
+    row->pool = hocket__buf_str(&s->pool);
+    row->due_ms = hocket__wall_ms() + pause;
+    *set |= HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR;
+    if (s->pool.len > 0) /* else it stays as it is, and it is due at once */
+        *set |= HOCKET__STORE_SET_QUEUE;
+}
+
+void hocket__shared_restore(
+    const struct hocket__stored *s, struct hocket__store_run *row, unsigned *set)
+{
+    row->state = s->was;
+    row->waiting_for = hocket__buf_str(&s->waits_for);
+    *set |= HOCKET__STORE_SET_STATE
+            | HOCKET__STORE_SET_WAITING_FOR; /* its pool and its time stand there still */
+}
+
+void hocket__shared_end(struct hocket__stored *s, bool over, struct hocket__buf *waiting,
+    struct hocket__store_run *row, unsigned *set)
+{
+    const struct hocket_error *why =
+        s->run->kept ? hocket__log_error(hocket__kept_log(s->run->kept)) : NULL;
+    if (s->pool.len == 0)
+        return;
+    if (!over && s->way == HOCKET__WAY_BY_HAND && !hocket__run_phase_is_live(s->phase)) {
+        hocket__shared_restore(s, row, set);
+        return;
+    }
+    if (over)
+        keep_result(s);
+    else if (why && s->run->host->life < HOCKET__HOST_CLOSING)
+        hocket__shared_put_off(s, why, waiting, row, set);
+    if (over || why || s->state == HOCKET__STORE_PARKED || s->state == HOCKET__STORE_WAITING)
+        return;
+    row->state = HOCKET__STORE_QUEUED;
+    *set |= HOCKET__STORE_SET_STATE;
+}
+
+/* ---- What its row says ------------------------------------------------------------------------ */
+
+static double number(struct hocket__str object, const char *name)
+{
+    struct hocket__str v;
+    struct hocket__json reader;
+    if (!hocket__json_find(object, name, &v))
+        return -1;
+    hocket__json_init(&reader, v);
+    return hocket__json_next(&reader) == HOCKET__JSON_NUMBER ? hocket__json_double(&reader) : -1;
+}
+
+/* What the run's result says that it has used. */
+static void take_usage(const struct hocket__run *r, struct hocket__store_run *row)
+{
+    struct hocket__str usage, v;
+    row->cost = row->tokens = -1;
+    if (!hocket__json_find(hocket__buf_str(&r->json), "usage", &usage))
+        return;
+    double cost = number(usage, "cost"), in = number(usage, "input"), out = number(usage, "output");
+    row->cost = cost < 0 ? -1 : (int64_t) (cost * NANO + 0.5);
+    row->tokens = in < 0 || out < 0 ? -1 : (int64_t) (in + out);
+    row->simulated =
+        hocket__json_find(hocket__buf_str(&r->json), "simulated", &v) && hocket__str_is(v, "true");
+}
+
+static enum hocket__store_state state_of(const struct hocket__run *r)
+{
+    return r->status == 0                   ? HOCKET__STORE_DONE
+           : r->status == HOCKET_ECANCELLED ? HOCKET__STORE_CANCELLED
+                                            : HOCKET__STORE_FAILED;
+}
+
+bool hocket__stored_is_held(const struct hocket__stored *s)
+{
+    return s && (hocket__run_phase_is_held(s->phase) || s->ending)
+           && s->run->host->life < HOCKET__HOST_CLOSING;
+}
+
+/* Meanwhile no fiber of the run is there; whoever waits for its end waits for the store. */
+static void hold_end(struct hocket__stored *s)
+{
+    hocket__run_phase_on(&s->phase, HOCKET__RUN_HOLD);
+    s->run->host->rt->n_outside++;
+}
+
+static void let_go(struct hocket__stored *s)
+{
+    s->run->host->rt->n_outside -= hocket__run_phase_is_held(s->phase);
+    hocket__run_phase_on(&s->phase, HOCKET__RUN_LET_GO);
+}
+
+static void let_end(struct hocket__stored *s, int status, const struct hocket_error *err)
+{
+    struct hocket__run *r = s->run;
+    bool lost = status < 0 && !hocket__stored_is_off(s), parked = hocket__stored_is_parked(s);
+    let_go(s);
+    if (lost && !parked && hocket__stored_may_lack(s, status)) {
+        hocket__host_warn_store(r->host, err);
+    } else if (lost && (r->status == 0 || parked)) {
+        struct hocket_error why = *err;
+        if (parked)
+            hocket__error(&why, status, "the run could not be kept: %s", err->message);
+        hocket__run_fail_late(r, &why);
+    }
+    hocket__run_mark_due(r);
+    r->host->rt->undelivered = true; /* no fiber has run that would lead to it */
+    hocket__fibers_settle(r->host->rt);
+}
+
+static void on_open(struct hocket__store_wait *w, int status, const struct hocket_error *err)
+{
+    let_end(hocket__container_of(w, struct hocket__stored, opening), status, err);
+}
+
+/* That it is open is enough: what it waits for then, a disk that is full, may take for ever. One that is put away hears
+ * of that, too. */
+void hocket__stored_opened(struct hocket__stored *s)
+{
+    if (!hocket__run_phase_is_held(s->phase) || s->opening.no_pause)
+        return;
+    hocket__store_forget(&s->opening);
+    let_end(s, 0, NULL);
+}
+
+void hocket__stored_drop_end(struct hocket__stored *s)
+{
+    if (!hocket__run_phase_is_held(s->phase))
+        return;
+    hocket__store_forget(&s->opening);
+    let_go(s);
+}
+
+/* It was done before anybody knew whether its store can be used; or is to be gone on with, and the store has nothing of it. */
+static void hold_until_known(struct hocket__stored *s)
+{
+    bool nowhere = hocket__stored_is_parked(s) && !hocket__store_has(s->store, s->put);
+    if ((s->run->host->store_ready && !nowhere) || s->run->host->life >= HOCKET__HOST_CLOSING)
+        return;
+    hold_end(s);
+    s->opening.done = on_open;
+    s->opening.no_pause = nowhere;
+    hocket__store_commit(s->store, &s->claim, HOCKET__STORE_WRITTEN, &s->opening);
+}
+
+/* A run that ends with its host, or is parked, is not over: it can be resumed. So can one whose log could not be
+ * written, from what there is of it; but for one that was to be cancelled, maybe in the middle of its replay. */
+static bool is_over(struct hocket__stored *s)
+{
+    struct hocket__run *r = s->run;
+    if (hocket__stored_is_parked(s) || r->host->life >= HOCKET__HOST_CLOSING)
+        return false;
+    if (!hocket__run_log_failed(r))
+        return true;
+    if (s->cancel_heard)
+        r->status = hocket__error(&r->err, HOCKET_ECANCELLED, "cancelled");
+    return s->cancel_heard;
+}
+
+/* What was counted in a replay that did not come to its end is less than what its row says already. */
+static bool is_counted(
+    const struct hocket__stored *s, const struct hocket__store_run *row, bool over)
+{
+    bool whole = hocket__run_phase_is_live(s->phase) || (over && !hocket__run_log_failed(s->run));
+    return whole && (over || row->cost >= 0 || row->tokens >= 0);
+}
+
+/* Its row says how it ended, where it is still ours. */
+static void write_end(struct hocket__stored *s)
+{
+    struct hocket__run *r = s->run;
+    struct hocket__store_run row = { 0 };
+    struct hocket__buf waiting;
+    hocket__buf_init(&waiting, &r->host->alloc, 0);
+    take_usage(r, &row);
+    bool over = is_over(s);
+    unsigned set = is_counted(s, &row, over) ? HOCKET__STORE_SET_USAGE : 0;
+    if (over) {
+        row.state = state_of(r);
+        set |= HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR;
+    }
+    hocket__shared_end(s, over, &waiting, &row, &set);
+    if (set)
+        hocket__store_update(s->store, &s->claim, set, &row);
+    hocket__buf_deinit(&waiting);
+    hocket__stored_give_back(s);
+    if (over && s->pool.len > 0) /* what a process writes is news for others alone */
+        hocket__hearing_ask(r->host);
+}
+
+void hocket__stored_end(struct hocket__stored *s)
+{
+    bool ours = hocket__stored_is_ours(s);
+    if (s->phase == HOCKET__RUN_RETELLING)
+        hocket__told_end(s);
+    if (ours)
+        write_end(s);
+    else
+        hocket__stored_give_back(s);
+    hocket__run_phase_on(&s->phase, HOCKET__RUN_END);
+    if (ours)
+        hold_until_known(s);
+}
+
+/* ---- A message has cancelled it ----------------------------------------------------------------- */
+
+static void on_done(struct hocket__fiber *f, void *ud)
+{
+    struct hocket__stored *s = ud;
+    (void) f; /* what went wrong is in the log */
+    s->ending = 0;
+    hocket__stored_end(s);
+    hocket__run_mark_due(s->run);
+}
+
+/* Protected: require("hocket.internal.host.entry").end_called(id) in a fiber that is no part of the run. */
+static int begin_protected(lua_State *L)
+{
+    struct hocket__stored *s = lua_touserdata(L, 1);
+    struct hocket__runtime *rt = s->run->host->rt;
+    hocket__require(L, "hocket.internal.host.entry");
+    lua_getfield(L, -1, "end_called");
+    lua_pushstring(L, s->claim.id);
+    struct hocket__fiber *f = hocket__fiber_spawn_outside(L, rt, 1, NULL);
+    f->on_done = on_done;
+    f->on_done_ud = s;
+    s->ending = f->id;
+    return 0;
+}
+
+bool hocket__ending_begin(struct hocket__stored *s)
+{
+    const struct hocket_host *h = s->run->host;
+    struct hocket_error err;
+    if (!s->cancel_heard || !hocket__stored_is_ours(s) || hocket__stored_is_parked(s)
+        || h->life >= HOCKET__HOST_CLOSING)
+        return false;
+    if (hocket__pcall(h->L, begin_protected, s, &err) == 0)
+        return true;
+    hocket__runtime_log(h->rt, HOCKET_LOG_WARN,
+        "run %s: what it has called last is not cancelled: %s", s->run->name, err.message);
+    return false;
+}
+
+void hocket__ending_drop(struct hocket__stored *s)
+{
+    struct hocket__fiber *f = hocket__map_get(&s->run->host->rt->fibers, s->ending);
+    s->ending = 0;
+    if (!f)
+        return;
+    f->on_done = NULL;
+    hocket__fiber_cancel(f);
+}
+
+/* ---- Drains ---------------------------------------------------------------------------------------- */
+
+bool hocket__shared_drained(struct hocket__stored *s)
+{
+    if (!s->draining || hocket__stored_is_parked(s) || s->run->ended
+        || hocket__kept_is_at_work(s->run->kept))
+        return false;
+    return hocket_run_park(s->run->host, s->run->id) == 0;
+}
+
+int hocket_run_drain(hocket_host *h, uint64_t id)
+{
+    struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
+    if (!r || !hocket__stored_may_be_parked(r->stored))
+        return hocket_run_park(h, id);
+    if (!r->stored->draining) {
+        r->stored->draining = true;
+        hocket__kept_drain(r->kept);
+    }
+    hocket__waiting_look_soon(r->stored);
+    return 0;
+}
