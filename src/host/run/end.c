@@ -96,7 +96,9 @@ void hocket__shared_restore(
             | HOCKET__STORE_SET_WAITING_FOR; /* its pool and its time stand there still */
 }
 
-void hocket__shared_end(struct hocket__stored *s, bool over, struct hocket__buf *waiting,
+/* What its row is to say besides, when it ends here: its result is kept; one that was put away in the middle is queued again. `over`: it
+ * has ended for good. */
+static void shared_end(struct hocket__stored *s, bool over, struct hocket__buf *waiting,
     struct hocket__store_run *row, unsigned *set)
 {
     const struct hocket_error *why =
@@ -202,14 +204,6 @@ void hocket__stored_opened(struct hocket__stored *s)
     let_end(s, 0, NULL);
 }
 
-void hocket__stored_drop_end(struct hocket__stored *s)
-{
-    if (!hocket__run_phase_is_held(s->phase))
-        return;
-    hocket__store_forget(&s->opening);
-    let_go(s);
-}
-
 /* It was done before anybody knew whether its store can be used; or is to be gone on with, and the store has nothing of it. */
 static void hold_until_known(struct hocket__stored *s)
 {
@@ -258,7 +252,7 @@ static void write_end(struct hocket__stored *s)
         row.state = state_of(r);
         set |= HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR;
     }
-    hocket__shared_end(s, over, &waiting, &row, &set);
+    shared_end(s, over, &waiting, &row, &set);
     if (set)
         hocket__store_update(s->store, &s->claim, set, &row);
     hocket__buf_deinit(&waiting);
@@ -267,7 +261,7 @@ static void write_end(struct hocket__stored *s)
         hocket__hearing_ask(r->host);
 }
 
-void hocket__stored_end(struct hocket__stored *s)
+static void end(struct hocket__stored *s)
 {
     bool ours = hocket__stored_is_ours(s);
     if (s->phase == HOCKET__RUN_RETELLING)
@@ -288,7 +282,7 @@ static void on_done(struct hocket__fiber *f, void *ud)
     struct hocket__stored *s = ud;
     (void) f; /* what went wrong is in the log */
     s->ending = 0;
-    hocket__stored_end(s);
+    end(s);
     hocket__run_mark_due(s->run);
 }
 
@@ -307,7 +301,8 @@ static int begin_protected(lua_State *L)
     return 0;
 }
 
-bool hocket__ending_begin(struct hocket__stored *s)
+/* False: no message has cancelled it, and its end can be kept. */
+static bool end_called(struct hocket__stored *s)
 {
     const struct hocket_host *h = s->run->host;
     struct hocket_error err;
@@ -321,7 +316,7 @@ bool hocket__ending_begin(struct hocket__stored *s)
     return false;
 }
 
-void hocket__ending_drop(struct hocket__stored *s)
+static void drop_ending(struct hocket__stored *s)
 {
     struct hocket__fiber *f = hocket__map_get(&s->run->host->rt->fibers, s->ending);
     s->ending = 0;
@@ -329,6 +324,21 @@ void hocket__ending_drop(struct hocket__stored *s)
         return;
     f->on_done = NULL;
     hocket__fiber_cancel(f);
+}
+
+void hocket__stored_end(struct hocket__stored *s)
+{
+    if (!end_called(s))
+        end(s);
+}
+
+void hocket__stored_drop_end(struct hocket__stored *s)
+{
+    drop_ending(s);
+    if (!hocket__run_phase_is_held(s->phase))
+        return;
+    hocket__store_forget(&s->opening);
+    let_go(s);
 }
 
 /* ---- Drains ---------------------------------------------------------------------------------------- */

@@ -57,7 +57,8 @@ static void let_go(const struct hocket__resuming *g, const struct hocket_error *
     hocket__stored_give_back(s);
 }
 
-void hocket__resuming_fail(struct hocket__resuming *g, int status, const struct hocket_error *err)
+/* It has ended, by err, or else by the status. g is gone. */
+static void fail(struct hocket__resuming *g, int status, const struct hocket_error *err)
 {
     struct hocket__run *r = g->run;
     if (r->host->life >= HOCKET__HOST_CLOSING)
@@ -104,7 +105,7 @@ void hocket__resume_end(struct hocket__run *r, int status, const struct hocket_e
     if (s->call)
         hocket__store_cancel(s->store, s->call);
     s->call = NULL;
-    hocket__resuming_fail(r->resuming, status, err);
+    fail(r->resuming, status, err);
 }
 
 /* ---- It begins --------------------------------------------------------------------------------- */
@@ -188,7 +189,7 @@ static void on_entries(void *ud, int status, const struct hocket_error *err)
     if (status < 0 && g->wrong.status < 0)
         err = &g->wrong;
     if (status < 0)
-        hocket__resuming_fail(g, status, err);
+        fail(g, status, err);
     else
         hocket__resume_free(g);
 }
@@ -234,7 +235,7 @@ static void on_memory(void *ud, int status, const struct hocket_error *err)
     if (status == 0 || status == HOCKET_ENOTFOUND)
         status = ask_entries(g);
     if (status < 0)
-        hocket__resuming_fail(g, status, err);
+        fail(g, status, err);
 }
 
 static int on_remembered(void *ud, const struct hocket__store_row *row)
@@ -260,7 +261,7 @@ static void on_records(void *ud, int status, const struct hocket_error *err)
     if (status == 0)
         status = ask_memory(g);
     if (status < 0)
-        hocket__resuming_fail(g, status, err);
+        fail(g, status, err);
 }
 
 static int on_record(void *ud, const struct hocket__store_row *row)
@@ -303,7 +304,7 @@ static void on_files(void *ud, int status, const struct hocket_error *err)
     if (status == 0)
         status = more ? ask_files(g) : g->replay ? ask_records(g) : ask_memory(g);
     if (status < 0)
-        hocket__resuming_fail(g, status, err);
+        fail(g, status, err);
 }
 
 static int ask_files(struct hocket__resuming *g)
@@ -316,7 +317,8 @@ static int ask_files(struct hocket__resuming *g)
         s->store, g->own_read ? hocket__resuming_id(g) : name, &reply, &s->call);
 }
 
-int hocket__resuming_read(struct hocket__resuming *g)
+/* Asks for its files, its memory and its log; then it begins. */
+static int read_run(struct hocket__resuming *g)
 {
     g->kept = g->replay ? hocket__stored_told(g->stored, g->seed)
                         : hocket__stored_kept(g->stored, g->seed);
@@ -330,9 +332,9 @@ int hocket__resuming_read(struct hocket__resuming *g)
 
 void hocket__resume_read(struct hocket__run *r)
 {
-    int rc = hocket__resuming_read(r->resuming);
+    int rc = read_run(r->resuming);
     if (rc < 0)
-        hocket__resuming_fail(r->resuming, rc, NULL);
+        fail(r->resuming, rc, NULL);
 }
 
 /* ---- It is found and taken ----------------------------------------------------------------- */
@@ -371,7 +373,7 @@ static int claimed(struct hocket__resuming *g)
     struct hocket__stored *s = g->stored;
     int rc = check(g, s->state, &g->wrong);
     if (rc == 0)
-        return g->lazy ? hocket__asleep_look(s) : hocket__resuming_read(g);
+        return g->lazy ? hocket__asleep_look(s) : read_run(g);
     hocket__stored_give_back(s);
     return rc;
 }
@@ -385,7 +387,7 @@ static void on_taken(void *ud, int status, const struct hocket_error *err)
     if (status == 0)
         status = claimed(g);
     if (status < 0)
-        hocket__resuming_fail(g, status, g->wrong.status < 0 ? &g->wrong : err);
+        fail(g, status, g->wrong.status < 0 ? &g->wrong : err);
 }
 
 static int on_claim(void *ud, const struct hocket__store_row *row)
@@ -443,13 +445,14 @@ static void on_row(void *ud, int status, const struct hocket_error *err)
         err = &wrong;
     if (status == 0)
         status = g->replay || g->fence
-                     ? hocket__resuming_read(g)
+                     ? read_run(g)
                      : hocket__store_take(s->store, hocket__resuming_id(g), &reply, &s->call);
     if (status < 0)
-        hocket__resuming_fail(g, status, err);
+        fail(g, status, err);
 }
 
-int hocket__resuming_find(struct hocket__resuming *g)
+/* Asks for its row, and takes it. */
+static int find(struct hocket__resuming *g)
 {
     struct hocket__stored *s = g->stored;
     struct hocket__store_reply reply = { on_found, on_row, g };
@@ -490,7 +493,7 @@ static int prepare_run(
 
 int hocket__resume_start(struct hocket__run *r)
 {
-    return hocket__resuming_find(r->resuming);
+    return find(r->resuming);
 }
 
 /* How a run goes on: live, from its log alone, or live by a claim that was made before. */

@@ -26,10 +26,3 @@ static inline struct hocket__str hocket__resuming_id(const struct hocket__resumi
 {
     return hocket__cstr(g->run->name);
 }
-
-/* resume.c: it has ended, by err, or else by the status. g is gone. */
-void hocket__resuming_fail(struct hocket__resuming *g, int status, const struct hocket_error *err);
-/* asks for its row, and takes it. */
-int hocket__resuming_find(struct hocket__resuming *g);
-/* asks for its files, its memory and its log; then it begins. */
-int hocket__resuming_read(struct hocket__resuming *g);

@@ -344,7 +344,7 @@ static void on_fiber_done(struct hocket__fiber *f, void *ud)
             hocket__error(&r->err, HOCKET_EPARKED, "%s", hocket_status_text(HOCKET_EPARKED));
     if (r->is_run && hocket__journal_last(r->journal) > 0)
         hocket__journal_close(r->journal, r->status, hocket__journal_now_ms(r->lua_journal));
-    if (r->stored && !hocket__ending_begin(r->stored))
+    if (r->stored)
         hocket__stored_end(r->stored);
 }
 

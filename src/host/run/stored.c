@@ -330,7 +330,6 @@ void hocket__stored_free(struct hocket__stored *s)
     hocket__deadline_clear(deadlines, &s->later);
     hocket__deadlines_leave(deadlines);
     hocket__hearing_end(s);
-    hocket__ending_drop(s);
     hocket__buf_deinit(&s->pool);
     hocket__stored_drop_end(s);
     hocket__list_del(&s->resting);

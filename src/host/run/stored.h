@@ -128,7 +128,8 @@ int hocket__stored_begin(struct hocket__run *r, const struct hocket_run_spec *sp
 
 /* ---- end.c --------------------------------------------------------------------------------- */
 
-void hocket__stored_end(struct hocket__stored *s); /* its fiber has ended */
+/* Its fibers have ended. One that a message has cancelled is held until what it has called has been told to end. */
+void hocket__stored_end(struct hocket__stored *s);
 /* Its end is not told yet: nobody knows whether it could be kept. */
 bool hocket__stored_is_held(const struct hocket__stored *s);
 void hocket__stored_opened(struct hocket__stored *s);   /* its store is open */
@@ -188,11 +189,6 @@ void hocket__hearing_end(struct hocket__stored *s);
 /* Others have written: asks to whom, and those look, asleep or awake. */
 void hocket__hearing_ask(struct hocket_host *h);
 
-/* Its fibers have ended. One that a message has cancelled is held until what it has called has been told to end. False: it was
- * not, and its end can be kept. */
-bool hocket__ending_begin(struct hocket__stored *s);
-void hocket__ending_drop(struct hocket__stored *s);
-
 /* ---- asleep.c ------------------------------------------------------------------------------ */
 
 /* Whether a run of this row, gone on with under these options, may sleep until somebody says something to it. */
@@ -208,10 +204,6 @@ int hocket__asleep_say(struct hocket__run *r, const char *wish, const char *a,
     struct hocket__str text, struct hocket_error *err);
 void hocket__asleep_free(struct hocket__stored *s);
 
-/* What its row is to say besides, when it ends here: its result is kept; one that was put away in the middle is queued
- * again. `over`: it has ended for good. */
-void hocket__shared_end(struct hocket__stored *s, bool over, struct hocket__buf *waiting,
-    struct hocket__store_run *row, unsigned *set);
 /* Somebody has gone on with it by hand, and has not come to where its log ends: its row says what it said. */
 void hocket__shared_restore(
     const struct hocket__stored *s, struct hocket__store_run *row, unsigned *set);
