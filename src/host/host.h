@@ -110,7 +110,7 @@ void hocket__host_look(struct hocket_host *host);
 void hocket__host_cancel_resuming(struct hocket_host *host);
 /* And saves, with an error (run/save.c). */
 void hocket__host_cancel_saves(struct hocket_host *host);
-/* The host closes: what others say is heard no more (run/hearing.c). */
+/* The host closes: what others say is heard no more (run/inbox.c). */
 void hocket__host_deafen(struct hocket_host *host);
 /* Hears what the store tells of runs (run/waiting.c). */
 void hocket__host_hear_store(struct hocket_host *host);

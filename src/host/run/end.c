@@ -6,7 +6,7 @@
  *     drained                       ──> what is under way ends, nothing more is begun; then it is queued again
  *     the end of one with a pool    ──> its result is kept as a file of its own, for whoever waits for it
  *
- * A run that a message has cancelled (hearing.c). Who said so has ended what it had called and submitted until then
+ * A run that a message has cancelled (inbox.c). Who said so has ended what it had called and submitted until then
  * (internal/run/cancel.lua); between that and its end it may have submitted more.
  *
  *     its last fiber has ended ──> a fiber of nobody's: what it has called, once more ──> its end is kept, and told

@@ -56,7 +56,7 @@ struct hocket__stored {
     struct hocket__buf fork; /* of a fork that goes on for the first time: its changes, as JSON */
     struct hocket__buf pool; /* whose workers may take it; empty: it is in none */
     struct hocket__buf consent;   /* what it hears when it is live (consent.c); empty: nothing */
-    struct hocket__buf waits_for; /* of its row: for one that sleeps (asleep.c), or is put back */
+    struct hocket__buf waits_for; /* of its row: for one that sleeps (inbox.c), or is put back */
     struct hocket__list opens;
     struct hocket__list resting;     /* host.resting, while waiting.c is to look at it */
     struct hocket__store_call *call; /* under way: loading, or reading messages */
@@ -168,7 +168,7 @@ bool hocket__waiting_state(struct hocket__stored *s);
 int64_t hocket__waiting_until(const struct hocket__stored *s);
 void hocket__waiting_free(struct hocket__stored *s);
 
-/* ---- hearing.c ----------------------------------------------------------------------------- */
+/* ---- inbox.c ------------------------------------------------------------------------------- */
 
 /* The text of a member that is a string, or the JSON of any, in *out. False: there is none. */
 bool hocket__hearing_member(
@@ -188,8 +188,6 @@ void hocket__hearing_again(struct hocket__stored *s);
 void hocket__hearing_end(struct hocket__stored *s);
 /* Others have written: asks to whom, and those look, asleep or awake. */
 void hocket__hearing_ask(struct hocket_host *h);
-
-/* ---- asleep.c ------------------------------------------------------------------------------ */
 
 /* Whether a run of this row, gone on with under these options, may sleep until somebody says something to it. */
 bool hocket__asleep_may(struct hocket__str options, const struct hocket__store_run *row);

@@ -1,7 +1,7 @@
 /* What runs in the store wait for.
  *
  *     question_asked, approval_requested, …  ──> open ──> its row: waiting_for, as soon as its fibers rest
- *     and nothing was said to it (hearing.c) ──> it may be parked */
+ *     and nothing was said to it (inbox.c) ──> it may be parked */
 #include "host/run/stored.h"
 
 #include <string.h>

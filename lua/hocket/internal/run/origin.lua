@@ -3,7 +3,7 @@
 ---     from = "person"   this user, on the command line of this machine, with a proof (proof.lua)
 ---     from = "run"      another run, unless it was cut and does what clients tell it
 ---     from = "client"   a client of the process of this key: of a run that this process has for its clients
----     from = "host"     the program that has the run (src/host/run/asleep.c)
+---     from = "host"     the program that has the run (src/host/run/inbox.c)
 ---     from = "record"   whoever the run was exported by, before that: it came with the rest of the record (src/store/export.c)
 ---     none              everybody else: clients of `hocket serve`, another user or machine, an older hocket
 ---
