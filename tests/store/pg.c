@@ -48,15 +48,19 @@ static bool is_answer(const char *bytes, size_t n)
 }
 
 /* Whether an answer goes on to the store. */
-static bool let_through(void)
+static bool let_through(const char *bytes, size_t n)
 {
-    if (pg_proxy.answers != 0)
+    static const char committed[] = "COMMIT";
+    if (pg_proxy.commits && !memmem(bytes, n, committed, sizeof(committed)))
+        return true;
+    if (!pg_proxy.commits && pg_proxy.answers != 0)
         return pg_proxy.answers < 0 || pg_proxy.answers-- > 0;
     while (pg_proxy.holds) {
         pg_proxy.is_holding = true;
         poll(NULL, 0, 5);
     }
     pg_proxy.answers = -1;
+    pg_proxy.commits = false;
     pg_proxy.left = 0;
     return false;
 }
@@ -72,7 +76,7 @@ static bool pass(int from, int to)
     }
     size_t most = left < 0 || left > (int64_t) sizeof(piece) ? sizeof(piece) : (size_t) left;
     ssize_t n = most > 0 ? read(from, piece, most) : 0;
-    if (n > 0 && is_answer(piece, (size_t) n) && !let_through())
+    if (n > 0 && is_answer(piece, (size_t) n) && !let_through(piece, (size_t) n))
         return false;
     for (ssize_t at = 0, w; at < n; at += w)
         if ((w = send(to, piece + at, (size_t) (n - at), MSG_NOSIGNAL)) <= 0)
@@ -175,7 +179,7 @@ void pg_proxy_start(void)
     pg_proxy.listener = unix_socket(pg_proxy.path, true);
     assert_true(pg_proxy.listener >= 0);
     pg_proxy.left = -1;
-    pg_proxy.ending = pg_proxy.holds = pg_proxy.is_holding = false;
+    pg_proxy.ending = pg_proxy.holds = pg_proxy.is_holding = pg_proxy.commits = false;
     pg_proxy.delays = pg_proxy.late = false;
     pg_proxy.answers = -1;
     pg_proxy.late_db = -1;

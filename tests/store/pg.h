@@ -43,6 +43,8 @@ struct pg_proxy {
     _Atomic bool holds, is_holding;
     /* Below 0: all. At 0 the next one is held while `holds`, and then lost. */
     _Atomic int answers;
+    /* The one that is held is that of a COMMIT, however many come before: a store also asks by itself. */
+    _Atomic bool commits;
     /* Closes the store's side alone when it sends something with this text, which comes to the server late: when a test says
      * so, or, if `late`, before the store is let in again. */
     const char *mark;

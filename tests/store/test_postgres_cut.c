@@ -454,7 +454,7 @@ static void what_was_taken_meanwhile_was_put(void **state)
         assert_int_equal(
             pg_find(f, RUN_1), HOCKET_ENOTFOUND); /* what came behind the last one is done */
         pg_proxy.holds = true;
-        pg_proxy.answers = 1; /* what the rows say; not that they are written */
+        pg_proxy.commits = true; /* it is written, and not known to be */
         pg_submit(f, i);
         hocket__store_commit(f->s, NULL, HOCKET__STORE_SYNCED, &c.wait);
         while (!pg_proxy.is_holding)
@@ -494,7 +494,7 @@ static void what_was_put_late_is_ours(void **state)
         uv_sleep(i == 0 ? 100 : 0);
     }
     pg_proxy.holds = true;
-    pg_proxy.answers = 1; /* what the rows say; not that they are written */
+    pg_proxy.commits = true; /* it is written, and not known to be */
     struct hocket__store_claim claim = fixture_put(f, RUN_1);
     hocket__store_commit(f->s, &claim, HOCKET__STORE_SYNCED, &c.wait);
     while (!pg_proxy.is_holding)
