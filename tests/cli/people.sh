@@ -51,6 +51,7 @@ agent deep first "agents: [second]\ntimeout: 600" 'CALL delegate {"agent_name":"
 agent deep second "agents: [third]\ntimeout: 600" 'CALL delegate {"agent_name":"third","prompt":"go"}'
 agent deep third "tools: [write_file]\ntimeout: 600" "$write"
 parks deep/agents/first.md hello
+run timeout 60 "$HOCKET" run --timeout 600 deep/agents/first.md hello </dev/null; expect 75; has err "second started"; hasnt err "cancelled" # they wait
 lead background "agents: [b]" 'CALL submit_task {"agent_name":"b","prompt":"go"}\nCALL wait_tasks {}'
 parks background/agents/lead.md hello
 lead advisors "advisors: {agents: [b], timeout: 600}" "You lead."

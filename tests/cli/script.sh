@@ -82,4 +82,10 @@ wait $victim 2>/dev/null
 id=$(hocket runs --state cut-off --json | sed -n 's/.*"id":"\([0-9A-Z]*\)".*/\1/p')
 run hocket resume "$id"; expect 0; has out "1+2+3+4+5+6"
 same "$(tr '\n' ' ' <notes.txt)" "1 2 3 3 4 5 6 "
+
+# A call in a return statement leaves no frame of the script: its file is named all the same, kept or not.
+echo 'return require("hocket").run(nil)' >tail.lua
+for kept in "" "--store off"; do
+  run hocket run $kept tail.lua; expect 1; has err "tail.lua: bad argument #1 to 'run'"; hasnt err run_target
+done
 finish

@@ -56,4 +56,16 @@ function misuse.told(name, fn, ...)
   return settled(name, ok, made)
 end
 
+--- A text that was raised, whose place is the line of ours that calls the scripts: the script called in a return statement, which leaves
+--- no frame. Its file stands there then.
+---@param caller string The file of ours.
+---@param path? string The script.
+---@param text string
+---@return string
+function misuse.of_script(caller, path, text)
+  local file, said = text:match "^([^:\n]+):%d+: (.*)$"
+  if not path or not file or ("/" .. file):sub(-#caller - 1) ~= "/" .. caller then return text end
+  return path .. ": " .. said
+end
+
 return misuse

@@ -9,6 +9,7 @@ local explain = require "hocket.internal.base.lazy" "hocket.internal.models.expl
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
+local misuse = require "hocket.internal.base.misuse"
 local media = require "hocket.internal.base.lazy" "hocket.internal.base.media"
 local orchestrate = require "hocket.orchestrate"
 local runs = require "hocket.internal.run.run"
@@ -134,6 +135,7 @@ function runner.workflow(run, input, work)
   local ok, reply, err = xpcall(work, function(raised)
     if type(raised) ~= "string" then return raised end
     local err = caught.error(raised)
+    err.message = misuse.of_script("hocket/internal/runner/run_target.lua", run.target and run.target.path, err.message)
     err.traceback = debug.traceback(nil, 2):gsub("\n[^\n]*hocket/internal/runner/.*", "")
     return err
   end, run)

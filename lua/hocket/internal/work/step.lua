@@ -129,6 +129,7 @@ function Step:finish()
   end
   if self.finished or not self.opts.trigger then return end
   self.finished = true
+  if self.run.parked then return end -- it waits, and goes on in another process
   self.writer:write("agent_finished", "display_name", self.def.display_name)
 end
 
