@@ -87,6 +87,28 @@ t.test("tools of any schema go to every API, with what it cannot express in word
   end
 end)
 
+t.test("a tool that a server refuses all the same is left out, and named", function()
+  for _, words in ipairs { "Invalid schema for function 'bad': no", "tools.0.custom.input_schema: no", "tools[0].function_declarations[0].parameters: no" } do
+    local asked = {}
+    local m <close> = model.serve(function(request)
+      asked[#asked + 1] = request
+      return request.tools.bad and { status = 400, error = words } or "fine"
+    end)
+    local function one(name) return hocket.tool { name = name, description = "x", run = function() return "" end } end
+    local s, events = model.session(m, { tools = { one "bad", one "good" } })
+    t.equal(assert(s:send "go").text, "fine")
+    t.equal(assert(s:send "again").text, "fine")
+    t.equal(#asked, 3, "known from then on")
+    t.ok(asked[2].tools.good)
+    local said = model.of(events, "warning")
+    t.equal(#said, 1)
+    t.has(said[1].message, "does not take the tool 'bad', which is left out: HTTP status 400")
+  end
+  local m <close> = model.serve(function() return { status = 400, error = "no result of 'a'" } end)
+  t.fails("http", "no result of 'a'", model.session(m, { tools = { hocket.tool { name = "a", description = "x", run = function() return "" end } } }):send "go")
+  t.equal(#m.requests, 1)
+end)
+
 t.test("conversations go on after every kind of fault", function()
   local torn = { "{'seat': 4}", "{\"seat\": 4", "no JSON", "[1]", "" }
   for _, server in ipairs(servers) do

@@ -1,7 +1,8 @@
---- Settings that a model does not take. Which those are changes from model to model, and only the provider
---- knows: "Unsupported value: 'temperature' does not support 0.4 with this model". What it has refused is left
---- out, of this call and of all later ones to the same model, and told once.
+--- Settings and tools that a model does not take. Which those are changes from model to model, and only the provider
+--- knows: "Unsupported value: 'temperature' does not support 0.4 with this model", "Invalid schema for function 'f'".
+--- What it has refused is left out, of this call and of all later ones to the same model, and told once.
 local askers = require "hocket.internal.models.asker"
+local json = require "hocket.json"
 
 local refusal = {}
 
@@ -25,6 +26,66 @@ local function find(spec, message)
   return text:find "both" and { found[1] } or found
 end
 
+-- ---- Tools --------------------------------------------------------------------------------------
+
+--- Tools of one model that are left out so: a server that refuses more refuses tools as such.
+local MOST_TOOLS = 8
+
+-- Where errors count tools, from 0.
+local places = { "tools%.(%d+)", "function_declarations%[(%d+)%]", "functionDeclarations%[(%d+)%]", "tools%[(%d+)%]" }
+
+-- The tool that an error is about, by its name in quotes, or by its place.
+local function find_tool(spec, message)
+  local text = message:lower()
+  if not (text:find "schema" or text:find "parameters" or text:find "properties") then return nil end -- a conversation names tools, too
+  local tools = spec.tools and json.decode(spec.tools)
+  if type(tools) ~= "table" then return nil end
+  for _, tool in ipairs(tools) do
+    for _, quoted in ipairs { "'%s'", '"%s"', "`%s`" } do
+      if message:find(quoted:format(tool.name), 1, true) then return tool end
+    end
+  end
+  for _, place in ipairs(places) do
+    local n = message:match(place)
+    if n then return tools[tonumber(n) + 1] end
+  end
+end
+
+-- One that is declared otherwise is another one.
+local function without_tools(text, gone)
+  local left = {}
+  for _, tool in ipairs(json.decode(text)) do
+    if not gone[json.encode(tool)] then left[#left + 1] = tool end
+  end
+  return #left > 0 and json.encode(json.array(left)) or nil
+end
+
+local function count(set)
+  local n = 0
+  for _ in pairs(set) do n = n + 1 end
+  return n
+end
+
+-- ---- What is known ------------------------------------------------------------------------------
+
+-- Keeps what a model has refused; by now another call may have found it out.
+local function keep(models, one, kind, name, tell)
+  local known = models[one.name] or { fields = {}, tools = {} }
+  models[one.name] = known
+  if known[kind][name] then return end
+  tell()
+  known[kind][name], known.requests = true, setmetatable({}, { __mode = "k" })
+end
+
+local function keep_tool(models, one, tool, asker, err)
+  local known, declared = models[one.name], json.encode(tool)
+  if known and count(known.tools) >= MOST_TOOLS and not known.tools[declared] then return false end
+  keep(models, one, "tools", declared, function()
+    asker.emit("warning", { message = ("%s does not take the tool '%s', which is left out: %s"):format(one.id, tool.name, err.message) })
+  end)
+  return true
+end
+
 --- Whether a call that failed can be made again, without what it failed for.
 ---@param all table By provider's handle, for `without`.
 ---@param one hocket.Model
@@ -33,15 +94,15 @@ end
 ---@return boolean
 function refusal.learn(all, one, asker, err)
   if err.http_status ~= 400 and err.http_status ~= 422 then return false end
-  local found = find((asker.sent or asker.request).spec, err.message)
-  local models = all[one.handle] or {}
+  local spec = (asker.sent or asker.request).spec
+  local found, models = find(spec, err.message), all[one.handle] or {}
+  local tool = #found == 0 and find_tool(spec, err.message)
+  if #found > 0 or tool then all[one.handle] = models end
+  if tool then return keep_tool(models, one, tool, asker, err) end
   for _, name in ipairs(found) do
-    local known = models[one.name] or { fields = {} }
-    if not known.fields[name] then -- by now another call may have found it out
+    keep(models, one, "fields", name, function()
       asker.emit("warning", { message = ("%s does not take '%s', which is left out"):format(one.id, name) })
-      known.fields[name], known.requests = true, setmetatable({}, { __mode = "k" })
-    end
-    all[one.handle], models[one.name] = models, known
+    end)
   end
   return #found > 0
 end
@@ -59,6 +120,8 @@ function refusal.without(models, one, request)
     for name, value in pairs(request.spec) do
       if not known.fields[name] then spec[name] = value end
     end
+    if next(known.tools) and spec.tools then spec.tools = without_tools(spec.tools, known.tools) end
+    if not spec.tools then spec.tool_choice = nil end
     known.requests[request] = askers.prepare(spec, request.on_delta or nil)
   end
   return known.requests[request]
