@@ -159,6 +159,14 @@ function Teller:say(kind, text)
   self:send(kind == "text" and "TEXT_MESSAGE_CONTENT" or "REASONING_MESSAGE_CONTENT", { messageId = self.open.id, delta = text })
 end
 
+-- What was said beside a call is a message of its own, and no answer.
+function Teller:set_aside()
+  if not self.open or self.open.kind ~= "text" then return end
+  local id = self.open.id
+  self:stop()
+  self:send("CUSTOM", { name = "hocket.commentary", value = { messageId = id } })
+end
+
 function Teller:call(id, name, arguments)
   self:stop()
   self:send("TOOL_CALL_START", { toolCallId = id, toolCallName = name })
@@ -244,8 +252,9 @@ local ends = {}
 
 -- An answer that is not a whole one is told, and is an error all the same.
 function ends.finished(self, piece)
-  local text = piece.text or ""
-  if self.turn.text:sub(-#text) ~= text then self:say("text", text) end
+  local rest = self.turn:rest(piece.text)
+  if rest and rest.gap then self:set_aside() end
+  if rest then self:say("text", rest.text) end
   return { type = piece.ending.agui }, piece.cut
 end
 
@@ -293,6 +302,7 @@ local function answer(turn, made, response)
   self:send("STATE_SNAPSHOT", { snapshot = { tasks = json.array {}, document = json.null } })
   for piece in turn:pieces(false) do
     if piece.kind == "text" or piece.kind == "reasoning" then self:say(piece.kind, piece.text)
+    elseif piece.kind == "aside" then self:set_aside()
     elseif piece.kind == "failed" then
       self:stop()
       self:send("RUN_ERROR", { message = piece.err.message, code = piece.err.code })

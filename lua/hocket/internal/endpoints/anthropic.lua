@@ -163,7 +163,7 @@ local function answer_whole(turn, made, response)
     if piece.kind == "finished" or piece.kind == "calls" then
       local content = json.array {}
       if #thoughts > 0 then content[1] = { type = "thinking", thinking = table.concat(thoughts), signature = "" } end
-      local text = piece.text or turn.text
+      local text = piece.text or turn.message
       if text ~= "" or piece.kind == "finished" then content[#content + 1] = { type = "text", text = text } end
       for _, one in ipairs(piece.calls or {}) do content[#content + 1] = tool_use(one) end
       return response:json(200, message_of(turn, made, content, piece.ending.anthropic), headers_of(turn))
@@ -209,13 +209,13 @@ end
 
 function Blocks:finish(turn, piece)
   if piece.kind == "finished" then
-    local rest = chat.rest_of(turn, piece)
-    self:delta("text", rest)
+    local rest = turn:rest(piece.text)
+    if rest then self:delta("text", (rest.gap or "") .. rest.text) end
     if self.index < 0 then self:start "text" end
   end
   for _, one in ipairs(piece.calls or {}) do self:call(one) end
   self:stop()
-  self:send("message_delta", { delta = { stop_reason = piece.ending.anthropic, stop_sequence = json.null }, usage = usage_of(turn), hocket = chat.own_of(turn) })
+  self:send("message_delta", { delta = { stop_reason = piece.ending.anthropic, stop_sequence = json.null }, usage = usage_of(turn), hocket = chat.own_of(turn, true) })
   self:send("message_stop", {})
 end
 
@@ -234,10 +234,10 @@ local function answer_stream(turn, made, response)
       blocks = setmetatable({ stream = stream, index = -1 }, Blocks)
       blocks:send("message_start", { message = message_of(turn, made, json.array {}) })
     end
-    if piece.kind == "text" then blocks:delta("text", piece.text)
+    if piece.kind == "text" then blocks:delta("text", (piece.gap or "") .. piece.text)
     elseif piece.kind == "reasoning" then blocks:delta("thinking", piece.text)
     elseif piece.kind == "progress" then if made.progress then blocks:delta("thinking", piece.text .. "\n") end
-    else blocks:finish(turn, piece) end
+    elseif piece.kind ~= "aside" then blocks:finish(turn, piece) end
     if blocks.gone then return end
   end
   if blocks then blocks.stream:close() end

@@ -191,10 +191,11 @@ local function cost_of(turn)
   return type(cost) == "number" and ("%.6f"):format(cost) or nil
 end
 
---- What is ours in an answer: the run, and what it cost where that is known. A stream has it at its end.
-local function own_of(turn)
+--- What is ours in an answer: the run, and what it cost where that is known. A stream has it at its end, and there where its answer begins:
+--- what was said beside calls cannot be taken back.
+local function own_of(turn, streamed)
   local cost = turn.usage and turn.usage.cost
-  return { run = turn.run.name, cost = type(cost) == "number" and cost or nil }
+  return { run = turn.run.name, cost = type(cost) == "number" and cost or nil, answer_from = streamed and turn:answer_from() or nil }
 end
 
 local function headers_of(turn)
@@ -210,7 +211,7 @@ local function answer_whole(turn, made, response)
   end
   local called = whole.kind == "calls"
   local message = {
-    role = "assistant", content = whole.text or turn.text ~= "" and turn.text or json.null, refusal = json.null,
+    role = "assistant", content = whole.text or turn.message ~= "" and turn.message or json.null, refusal = json.null,
     reasoning_content = #thoughts > 0 and table.concat(thoughts) or nil, tool_calls = called and calls_of(whole.calls) or nil,
   }
   return response:json(200, {
@@ -223,22 +224,15 @@ local function chunk_writer(turn, made, stream)
   local id, created = "chatcmpl-" .. turn.run.name, os.time()
   return function(delta, finish, usage)
     return stream:event { data = {
-      hocket = finish and own_of(turn) or nil, id = id, object = "chat.completion.chunk", created = created, model = made.model, system_fingerprint = json.null, usage = usage or made.include_usage and json.null or nil,
+      hocket = finish and own_of(turn, true) or nil, id = id, object = "chat.completion.chunk", created = created, model = made.model, system_fingerprint = json.null, usage = usage or made.include_usage and json.null or nil,
       choices = delta and json.array { { index = 0, delta = delta, logprobs = json.null, finish_reason = finish or json.null } } or json.array {},
     } }
   end
 end
 
--- What was streamed may be less than the answer: a script's, one that was put right.
-local function rest_of(turn, whole)
-  local text = whole.text or ""
-  if text == turn.text or text:gsub("%s+$", "") == turn.text:gsub("%s+$", "") then return "" end
-  if text:sub(1, #turn.text) == turn.text then return text:sub(#turn.text + 1) end
-  return turn.text == "" and text or turn.text:sub(-#text) ~= text and "\n\n" .. text or ""
-end
-
 local deltas = {
-  text = function(piece) return { content = piece.text } end,
+  text = function(piece) return { content = (piece.gap or "") .. piece.text } end,
+  aside = function() end,
   reasoning = function(piece) return { reasoning_content = piece.text } end,
   progress = function(piece) return { reasoning_content = piece.text .. "\n" } end,
 }
@@ -247,8 +241,8 @@ local function stream_end(turn, made, stream, write, whole)
   if whole.kind == "calls" then
     write({ tool_calls = calls_of(whole.calls, true) }, nil)
   else
-    local rest = rest_of(turn, whole)
-    if rest ~= "" then write({ content = rest }, nil) end
+    local rest = turn:rest(whole.text)
+    if rest then write(deltas.text(rest), nil) end
   end
   write(json.decode "{}", whole.ending.chat)
   if made.include_usage then write(nil, nil, usage_of(turn)) end
@@ -272,7 +266,8 @@ local function answer_stream(turn, made, response)
       write { role = "assistant", content = "" }
     end
     local delta = deltas[piece.kind]
-    if delta and (piece.kind ~= "progress" or made.progress) and not write(delta(piece)) then return end
+    local told = delta and (piece.kind ~= "progress" or made.progress) and delta(piece)
+    if told and not write(told) then return end
     if not delta then stream_end(turn, made, stream, write, piece) end
   end
   stream:close()
@@ -305,6 +300,6 @@ function openai_chat.answer(desk, request, response)
   return (made.stream and answer_stream or answer_whole)(turn, made, response)
 end
 
-openai_chat.read_tools, openai_chat.within, openai_chat.wants_progress, openai_chat.rest_of, openai_chat.headers_of, openai_chat.own_of = read_tools, within, wants_progress, rest_of, headers_of, own_of
+openai_chat.read_tools, openai_chat.within, openai_chat.wants_progress, openai_chat.headers_of, openai_chat.own_of = read_tools, within, wants_progress, headers_of, own_of
 
 return openai_chat

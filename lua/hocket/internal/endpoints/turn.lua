@@ -23,12 +23,15 @@ local WAITING = 1000
 ---@field run hocket.DeskRun
 ---@field usage table What it has used.
 ---@field tap? fun(event: table, leads: boolean) Hears of each event of the run first.
+---@field text string All that was streamed, with a blank line between two messages, as chat completions and Anthropic's messages have it.
+---@field message string The part of it that is the last message: the answer, unless a call follows.
+---@field package aside? boolean A call has followed it: what comes next is another message.
 ---@field asks? boolean Questions and approvals are pieces, "questions", and wait as calls do.
 local Turn = {}
 Turn.__index = Turn
 
 local function new(desk, run, after, keeps)
-  return setmetatable({ desk = desk, run = run, reader = run:subscribe { after = after, deltas = true }, ops = {}, calls = {}, base = {}, keeps = keeps, text = "", expected = 1, accounted = 0 }, Turn)
+  return setmetatable({ desk = desk, run = run, reader = run:subscribe { after = after, deltas = true }, ops = {}, calls = {}, base = {}, keeps = keeps, text = "", message = "", expected = 1, accounted = 0 }, Turn)
 end
 
 --- Begins a conversation.
@@ -356,16 +359,30 @@ local function pick_up(self)
   end
 end
 
+-- A reply with calls, or that the model was asked again after: its text was no answer.
+local ends_message = { model_reply = true, model_request = true }
+
+local function set_aside(self)
+  if self.aside or self.message == "" then return nil end
+  self.aside = true
+  return { kind = "aside" }
+end
+
+-- More of a message, or the first of another one: that stands behind a blank line where all have to stand in one text.
+local function add_text(self, text)
+  local gap = self.aside and self.text ~= "" and (self.text:find "\n\n$" and "" or "\n\n") or nil
+  if self.aside then self.aside, self.message = nil, "" end
+  self.text, self.message = self.text .. (gap or "") .. text, self.message .. text
+  return { kind = "text", text = text, gap = gap }
+end
+
 -- What one event comes to; nil: nothing that is told.
 local function take(self, event)
   local kind = event.type
   if kind == "turn_finished" then return finished(self, event) end
   if kind == "tool_requested" then return requested(self, event) end
   if kind == "agent_started" then note_agent(self, event) end
-  if kind == "model_request" and leads(self, event.op) and self.text:find "%S$" then -- what is said next is another message
-    self.text = self.text .. "\n\n"
-    return { kind = "text", text = "\n\n" }
-  end
+  if ends_message[kind] and leads(self, event.op) and (kind == "model_request" or (event.calls or 0) > 0) then return set_aside(self) end
   if are_questions[kind] then put(self, event) end
   return progress[kind] and { kind = "progress", text = line(progress[kind](event)) } or nil
 end
@@ -379,13 +396,13 @@ end
 
 local function delta_piece(self, delta)
   if not leads(self, delta.op) then return nil end
-  if delta.kind == "text" then self.text = self.text .. delta.text end
-  return { kind = delta.kind == "text" and "text" or "reasoning", text = delta.text }
+  if delta.kind == "text" then return delta.text ~= "" and add_text(self, delta.text) or nil end
+  return { kind = "reasoning", text = delta.text }
 end
 
 --- The next piece; nil when it is over.
 ---@async
----@return {kind: "text"|"reasoning"|"progress"|"calls"|"questions"|"finished"|"failed", text?: string, calls?: table[], ending?: hocket.Ending, finish?: string, cut?: {code: string, message: string}, err?: hocket.Error}?
+---@return {kind: "text"|"aside"|"reasoning"|"progress"|"calls"|"questions"|"finished"|"failed", text?: string, gap?: string, calls?: table[], ending?: hocket.Ending, finish?: string, cut?: {code: string, message: string}, err?: hocket.Error}?
 function Turn:next()
   if self.left then pick_up(self) end
   while not self.over do
@@ -397,6 +414,27 @@ function Turn:next()
     else return ended(self) end
     if piece then return piece end
   end
+end
+
+local function trimmed(text)
+  return (text:gsub("%s+$", ""))
+end
+
+--- What is still to be sent of an answer: all of it, nothing, or what was not streamed: a script's, one that was put right. Counts it as sent.
+---@param text string The answer.
+---@return {kind: "text", text: string, gap?: string}? piece
+function Turn:rest(text)
+  if not self.aside and trimmed(text) == trimmed(self.message) then return nil end
+  if not self.aside and self.message ~= "" and text:sub(1, #self.message) == self.message then return add_text(self, text:sub(#self.message + 1)) end
+  self.aside = self.message ~= "" or nil
+  if text == "" then return nil end
+  return add_text(self, text)
+end
+
+--- Where the answer begins in all that was streamed, in bytes.
+---@return integer
+function Turn:answer_from()
+  return #self.text - (self.aside and 0 or #self.message)
 end
 
 --- All of them, in order; progress where it is asked for.

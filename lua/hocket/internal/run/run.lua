@@ -326,13 +326,16 @@ end
 --- Where the text of an agent's stream goes when the run's option `deltas` asks for it.
 ---@param agent string
 ---@param op string
+---@param held boolean? Its answer has to fit a schema: only what does is sent, so its text is not streamed.
 ---@return (fun(kind: "text"|"reasoning", text: string))?
-function Run:delta_sink(agent, op)
+function Run:delta_sink(agent, op, held)
   if not self.options.deltas then return nil end
   local told = self.tell_delta -- a run that was started from Lua
-  if told then return function(kind, text) told(kind, text, agent, op) end end
-  local delta = require("hocket.internal.core.host").delta
-  return function(kind, text) delta(self.journal, kind, text, agent, op) end
+  local delta = not told and require("hocket.internal.core.host").delta
+  return function(kind, text)
+    if held and kind == "text" then return end
+    if told then told(kind, text, agent, op) else delta(self.journal, kind, text, agent, op) end
+  end
 end
 
 local function take(self, kind, thing)

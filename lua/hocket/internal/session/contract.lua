@@ -100,7 +100,7 @@ function contract.request_schema(def)
 end
 
 -- Limits end a conversation early; whoever stops a run, or a token limit that cuts an answer, ends the answer itself.
-local limits = { budget = true, loop = true }
+local limits = { budget = true, turns = true, loop = true }
 
 -- A last answer that a limit asked for, and that fits, is a whole one: `agent_cut` has told of the limit.
 local function stands(reply, read)

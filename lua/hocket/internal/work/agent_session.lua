@@ -323,7 +323,7 @@ local function prepare(step, extra)
     env, entry = equip(step, facts, free, closing and extra.pattern_tools)
     if not env then return nil, entry end
   end
-  local on_delta = mine.on_delta or run:delta_sink(def.name, step.op)
+  local on_delta = mine.on_delta or run:delta_sink(def.name, step.op, (def.output or mine.schema) and true)
   local served = false
   if def.server_tools then
     entry = entry or scope.permissions(step, nothing, nothing)

@@ -19,6 +19,7 @@ local KEPT, BEHIND = 500, 10000
 ---@field agent string
 ---@field state string
 ---@field finish? string Why its answer is not a whole one, or there is none.
+---@field package aside? boolean Its text was said beside a call.
 ---@field ending? hocket.Ending How it ended then.
 local Task = {}
 Task.__index = Task
@@ -108,10 +109,12 @@ end
 
 -- ---- At work ---------------------------------------------------------------------------------------
 
+-- The artifact is the answer: what was said beside a call gives way to what comes next.
 local function append(self, text, is_last)
   if text == "" and not is_last then return end
-  local first = self.text == ""
-  self.text = self.text .. text
+  local first = self.text == "" or self.aside
+  self.text = self.aside and text or self.text .. text
+  self.aside = nil
   tell(self, { artifactUpdate = {
     taskId = self.id, contextId = self.context, append = not first, lastChunk = is_last or nil, artifact = { artifactId = "answer", name = "answer", parts = json.array { { text = text } } },
   } })
@@ -127,8 +130,9 @@ end
 local ends = {}
 
 function ends.finished(self, piece)
-  local text = piece.text or ""
-  append(self, self.text == "" and text or self.text:sub(-#text) ~= text and "\n\n" .. text or "", true)
+  local rest = self.turn:rest(piece.text)
+  self.aside = self.aside or rest and rest.gap
+  append(self, rest and rest.text or "", true)
   if not piece.cut then return set_state(self, piece.ending.a2a) end
   self.ending, self.finish = piece.ending, piece.finish
   set_state(self, piece.ending.a2a, piece.cut.message)
@@ -148,6 +152,7 @@ end
 local function work(self)
   for piece in self.turn:pieces(false) do
     if piece.kind == "text" then append(self, piece.text)
+    elseif piece.kind == "aside" then self.aside = true
     elseif ends[piece.kind] then ends[piece.kind](self, piece) end
   end
   if not self:is_over() and self.state ~= "INPUT_REQUIRED" then set_state(self, "FAILED", "the run has ended without an answer") end

@@ -161,6 +161,7 @@ function past.output(one)
   local text = one.ended and one.ended.content or one.text
   if type(text) == "string" and text ~= "" then
     items[1] = message("assistant", "output_text", text)
+    if one.calls then items[1].phase = "commentary" end
     items[1].content[1].annotations, items[1].content[1].logprobs = json.array {}, json.array {}
   end
   for _, call in ipairs(one.calls or {}) do

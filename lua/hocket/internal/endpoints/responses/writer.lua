@@ -82,7 +82,7 @@ function enders.message(self, open)
   local at = { item_id = open.item.id, output_index = #self.output, content_index = 0 }
   self:send("response.output_text.done", { item_id = at.item_id, output_index = at.output_index, content_index = 0, text = text, logprobs = json.array {} })
   self:send("response.content_part.done", { item_id = at.item_id, output_index = at.output_index, content_index = 0, part = text_part(text) })
-  self:end_item { id = open.item.id, type = "message", status = "completed", role = "assistant", content = json.array { text_part(text) } }
+  self:end_item { id = open.item.id, type = "message", status = "completed", role = "assistant", phase = open.phase, content = json.array { text_part(text) } }
 end
 
 function enders.reasoning(self, open)
@@ -95,6 +95,13 @@ end
 
 function Writer:stop()
   if self.open then enders[self.open.item.type](self, self.open) end
+end
+
+-- What was said beside a call is a message of its own, and no answer.
+function Writer:set_aside()
+  if not self.open or self.open.item.type ~= "message" then return end
+  self.open.phase = "commentary"
+  self:stop()
 end
 
 function Writer:text(text)
@@ -128,7 +135,9 @@ function Writer:call(one)
 end
 
 function Writer:finish(piece)
-  if piece.kind == "finished" then self:text(self.stream and chat.rest_of(self.turn, piece) or self.turn.text == "" and piece.text or chat.rest_of(self.turn, piece)) end
+  local rest = piece.kind == "finished" and self.turn:rest(piece.text)
+  if rest and rest.gap then self:set_aside() end
+  if rest then self:text(rest.text) end
   self:stop()
   for _, one in ipairs(piece.calls or {}) do self:call(one) end
   local status, why = piece.ending.responses, piece.ending.details
@@ -163,6 +172,7 @@ local function tell(self, response)
       self:fail(err)
     elseif response and self.made.stream and not self.stream and not begin_stream(self, response) then return end
     if piece.kind == "text" then self:text(piece.text)
+    elseif piece.kind == "aside" then self:set_aside()
     elseif piece.kind == "reasoning" then self:reasoning(piece.text)
     elseif piece.kind == "progress" then if self.made.progress then self:reasoning(piece.text .. "\n") end
     elseif piece.kind ~= "failed" then
