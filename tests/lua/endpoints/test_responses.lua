@@ -154,6 +154,70 @@ t.test("in the background: told at once, worked at, cancelled, gone on with afte
   t.equal(text_of(respond(s, { input = "Further", previous_response_id = id })), "u:short|a:soon|u:Further")
 end)
 
+t.test("tools of other kinds: taken where they are the caller's, else passed over and told", function()
+  local dir <close> = project()
+  local s <close> = start(dir)
+  local many = {
+    tools[1], { type = "web_search" }, { type = "custom", name = "patch", description = "Takes a patch" },
+    { type = "namespace", name = "sky", tools = { { type = "function", name = "weather", parameters = { type = "object" } }, { type = "custom", name = "draw" }, { type = "odd\r\nx: y" } } },
+  }
+  local function call_of(text, previous)
+    local answer = s:post("/v1/responses", { model = "guide", input = text, tools = many, previous_response_id = previous })
+    t.equal(answer.status, 200, answer.body)
+    t.equal(answer.headers["x-hocket-ignored"], "tools[1] (web_search), tools[3].tools[2] (odd??x??y)")
+    return answer.value.output[#answer.value.output], answer.value
+  end
+  local call = call_of 'call weather {"city": "Rome"}'
+  t.equal(call.type, "function_call")
+  t.equal(call.namespace, nil)
+  call = call_of 'call sky__weather {}'
+  t.equal(call.type .. " " .. call.namespace .. " " .. call.name, "function_call sky weather")
+  local whole
+  call, whole = call_of 'call patch {"input": "+ a line"}'
+  t.equal(call.type .. " " .. call.name .. " " .. call.input, "custom_tool_call patch + a line")
+  t.same(s:get("/v1/responses/" .. whole.id).value.output, whole.output)
+  local after = respond(s, { input = { { type = "custom_tool_call_output", call_id = call.call_id, output = "patched" } }, previous_response_id = whole.id, tools = many })
+  t.equal(text_of(after), "It said: patched")
+  local said = respond(s, { input = { { role = "user", content = "Do" }, { type = "custom_tool_call", call_id = "c1", name = "patch", input = "x" },
+    { type = "custom_tool_call_output", call_id = "c1", output = "done" }, { role = "user", content = "And?" } }, tools = many })
+  t.has(text_of(said), "u:Do|a:|t:done|u:And?")
+  local warned = false
+  for line in s:get("/api/runs/" .. said.conversation.id:sub(6) .. "/events").body:gmatch "[^\n]+" do warned = warned or line:find("passed over in the caller's request: tools[1] (web_search)", 1, true) ~= nil end
+  t.ok(warned)
+  respond(s, { input = "x", tools = many, tool_choice = { type = "function", name = "web_search" } }, 400)
+  respond(s, { input = "x", tools = many, tool_choice = { type = "web_search" } }, 400)
+  respond(s, { input = "x", tools = { tools[1], "web_search" } }, 400)
+  respond(s, { input = { { type = "odd" } } }, 400)
+  local chat = s:post("/v1/chat/completions", { model = "guide", messages = { { role = "user", content = "One" } }, tools = { { type = "web_search" } } })
+  t.equal(chat.status .. " " .. chat.headers["x-hocket-ignored"], "200 tools[0] (web_search)")
+  chat = s:post("/v1/messages", { model = "guide", max_tokens = 100, messages = { { role = "user", content = "One" } },
+    tools = { { name = "look", input_schema = { type = "object" } }, { type = "web_search_20250305", name = "web_search" } } })
+  t.equal(chat.status .. " " .. chat.headers["x-hocket-ignored"], "200 tools[1] (web_search_20250305)")
+end)
+
+t.test("an item that the server keeps is found by its id, after a restart too", function()
+  local dir <close> = project()
+  local first, second
+  local function reference(id) return { type = "item_reference", id = id } end
+  local function user(text) return { role = "user", content = { { type = "input_text", text = text } } } end
+  do
+    local s <close> = start(dir)
+    first = respond(s, { input = { user "One" } })
+    second = respond(s, { input = 'call weather {"city": "Rome"}', tools = tools })
+    t.equal(text_of(respond(s, { input = { user "One", reference(first.output[1].id), user "Two" } })), "u:One|a:u:One|u:Two")
+    t.equal(s:stop().code, 0)
+  end
+  local s <close> = start(dir)
+  t.equal(text_of(respond(s, { input = { user "One", reference(first.output[1].id), user "Two" } })), "u:One|a:u:One|u:Two")
+  local call = second.output[#second.output]
+  local other = respond(s, { input = { user "Call", reference(second.output[1].id), reference(call.id), { type = "function_call_output", call_id = call.call_id, output = "Sunny" }, user "So?" }, tools = tools })
+  t.equal(text_of(other), "u:Call|a:I look.|t:Sunny|u:So?")
+  for _, id in ipairs { "msg_x", "msg_" .. ("0"):rep(26) .. "_1_0_0", first.output[1].id:gsub("_0$", "_7"), call.id:gsub("^fc", "msg") .. "9" } do
+    respond(s, { input = { user "One", reference(id), user "Two" } }, 400)
+  end
+  respond(s, { input = { user "One", { type = "item_reference" }, user "Two" } }, 400)
+end)
+
 t.test("a conversation that is made first: its items stand before what is said", function()
   local dir <close> = project()
   local s <close> = start(dir)

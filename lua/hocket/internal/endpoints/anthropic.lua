@@ -103,21 +103,24 @@ end
 
 local choices = { auto = "auto", any = "required", tool = "required", none = "none" }
 
+local own_tools = { custom = true }
+
 local function read_tools(body)
-  local list, choice = json.array {}, optional(body, "tool_choice", "table") or {}
+  local list, ignored, choice = json.array {}, asked.ignored(), optional(body, "tool_choice", "table") or {}
   for i, one in ipairs(optional(body, "tools", "table") or {}) do
     local where = ("tools[%d]"):format(i - 1)
-    if type(one) ~= "table" or one.type ~= nil and one.type ~= "custom" then wrong(where, "'%s' has to be a tool of your own, with 'input_schema'", where) end
-    asked.tool(list, one.name, one.description, one.input_schema, where)
+    local is_plain = type(one) == "table" and (one.type == nil or one.type == json.null)
+    if is_plain or asked.is_own(one, own_tools, where, ignored) then asked.tool(list, one.name, one.description, one.input_schema, where) end
   end
   local mode = choices[choice.type or "auto"]
   if not mode or choice.type == "tool" and type(choice.name) ~= "string" then wrong("tool_choice", "'tool_choice.type' has to be auto, any, none, or tool with a 'name'") end
-  return asked.choose(list, mode, choice.type == "tool" and { choice.name } or nil)
+  local tools, first = asked.choose(list, mode, choice.type == "tool" and { choice.name } or nil)
+  return tools, first, ignored:list()
 end
 
 local function read(body)
   local stop = optional(body, "stop_sequences", "table")
-  local tools, first = read_tools(body)
+  local tools, first, ignored = read_tools(body)
   local settings = {
     first_choice = first,
     max_tokens = within(required(body, "max_tokens", "integer"), "max_tokens", 1, 1 << 31), temperature = within(optional(body, "temperature", "number"), "temperature", 0, 1),
@@ -126,7 +129,7 @@ local function read(body)
   for _, one in ipairs(stop or {}) do if type(one) ~= "string" then wrong("stop_sequences", "'stop_sequences' has to be a list of texts") end end
   return {
     model = required(body, "model", "string"), stream = optional(body, "stream", "boolean") == true, progress = chat.wants_progress(body), messages = read_messages(body),
-    more = { tools = tools, settings = settings },
+    more = { tools = tools, ignored = ignored, settings = settings },
   }
 end
 

@@ -14,6 +14,9 @@ local asked = {}
 --- Messages of one request; its tools.
 local MAX_MESSAGES, MAX_TOOLS = 10000, 128
 
+--- Things of one request that are told to have been passed over.
+local MAX_IGNORED = 16
+
 local AT_IT, GO_ON = "Look at what is attached.", "The results of the tool calls are above. Go on."
 
 --- Raises what is wrong with a request.
@@ -260,6 +263,7 @@ end
 ---@param description any
 ---@param parameters any
 ---@param where string
+---@return table
 function asked.tool(list, name, description, parameters, where)
   if type(name) ~= "string" or #name > 64 or not name:find "^[%w_-]+$" then wrong(where, "'%s.name' has to be 1 to 64 of A-Z a-z 0-9 _ -", where) end
   if #list >= MAX_TOOLS then wrong(where, "there are more than %d tools", MAX_TOOLS) end
@@ -267,9 +271,44 @@ function asked.tool(list, name, description, parameters, where)
     if one.name == name then wrong(where, "there are two tools '%s'", name) end
   end
   if parameters ~= nil and parameters ~= json.null and type(parameters) ~= "table" then wrong(where, "'%s': the parameters have to be a JSON Schema", where) end
-  list[#list + 1] = {
+  local made = {
     name = name, description = type(description) == "string" and description or nil, parameters = type(parameters) == "table" and next(parameters) and parameters or nil,
   }
+  list[#list + 1] = made
+  return made
+end
+
+-- ---- What is passed over ---------------------------------------------------------------------------
+
+local Ignored = {}
+Ignored.__index = Ignored
+
+--- What a request has that is not for us. It is no reason to refuse the rest, and is told: in a header, and as a warning of the run.
+function asked.ignored()
+  return setmetatable({ n = 0 }, Ignored)
+end
+
+function Ignored:add(where, what)
+  self.n = self.n + 1
+  if self.n <= MAX_IGNORED then self[self.n] = ("%s (%s)"):format(where, (what:sub(1, 64):gsub("[^%w_.-]", "?"))) end
+end
+
+--- As texts, or nil where there is nothing.
+function Ignored:list()
+  return self.n > 0 and json.array { table.unpack(self, 1, math.min(self.n, MAX_IGNORED)) } or nil
+end
+
+--- Whether a tool is the caller's own. One that a provider would run itself, or of a kind that nobody here knows, is passed over.
+---@param one any
+---@param own table<string, boolean>
+---@param where string
+---@param ignored table
+---@return boolean
+function asked.is_own(one, own, where, ignored)
+  if type(one) ~= "table" or type(one.type) ~= "string" then wrong(where, "'%s' has to be a tool, with a 'type'", where) end
+  if own[one.type] then return true end
+  ignored:add(where, one.type)
+  return false
 end
 
 --- What is said now, and all that goes with it: for turn.begin. With results at the end that nobody waits for these are told first.

@@ -94,15 +94,20 @@ local function read_messages(body)
   return self
 end
 
+local own_tools = { ["function"] = true }
+
 local function read_tools(body)
-  local list = json.array {}
+  local list, ignored = json.array {}, asked.ignored()
   for i, one in ipairs(optional(body, "tools", "table") or {}) do
     local where = ("tools[%d]"):format(i - 1)
-    local fn = type(one) == "table" and one.type == "function" and one["function"]
-    if type(fn) ~= "table" then wrong(where, "'%s' has to be a function: {\"type\": \"function\", \"function\": {…}}", where) end
-    asked.tool(list, fn.name, fn.description, fn.parameters, where .. ".function")
+    if asked.is_own(one, own_tools, where, ignored) then
+      local fn = one["function"]
+      if type(fn) ~= "table" then wrong(where, "'%s' has to be a function: {\"type\": \"function\", \"function\": {…}}", where) end
+      asked.tool(list, fn.name, fn.description, fn.parameters, where .. ".function")
+    end
   end
-  return asked.choose_as_openai(list, body.tool_choice, function(one) return type(one["function"]) == "table" and one["function"].name end)
+  local tools, first = asked.choose_as_openai(list, body.tool_choice, function(one) return type(one["function"]) == "table" and one["function"].name end)
+  return tools, first, ignored:list()
 end
 
 -- The schema of the answer, and its name.
@@ -162,8 +167,8 @@ function openai_chat.read(body)
     progress = wants_progress(body), messages = read_messages(body),
   }
   local schema, name = read_format(body)
-  local tools, first = read_tools(body)
-  made.more = { tools = tools, schema = schema, schema_name = name, settings = read_settings(body, first) }
+  local tools, first, ignored = read_tools(body)
+  made.more = { tools = tools, ignored = ignored, schema = schema, schema_name = name, settings = read_settings(body, first) }
   return made
 end
 
@@ -199,7 +204,8 @@ local function own_of(turn, streamed)
 end
 
 local function headers_of(turn)
-  return { ["x-hocket-run"] = turn.run.name, ["x-hocket-cost"] = cost_of(turn), ["x-request-id"] = turn.run.name }
+  local ignored = turn.ignored and table.concat(turn.ignored, ", ") or nil
+  return { ["x-hocket-run"] = turn.run.name, ["x-hocket-cost"] = cost_of(turn), ["x-request-id"] = turn.run.name, ["x-hocket-ignored"] = ignored }
 end
 
 local function answer_whole(turn, made, response)

@@ -214,10 +214,14 @@ function turn.of(desk, made, keeps, options)
   local messages = made.messages
   messages:check_results()
   local going = messages:brings_results() and turn.go_on(desk, messages)
-  if going then return going end
-  local input, caller = messages:finish()
-  for name, value in pairs(made.more) do caller[name] = value end
-  return turn.begin(desk, { target = made.model, input = input, caller = caller, keeps = keeps, options = options })
+  local err
+  if not going then
+    local input, caller = messages:finish()
+    for name, value in pairs(made.more) do caller[name] = value end
+    going, err = turn.begin(desk, { target = made.model, input = input, caller = caller, keeps = keeps, options = options })
+  end
+  if going then going.ignored = made.more.ignored end
+  return going, err
 end
 
 -- ---- Pieces ----------------------------------------------------------------------------------

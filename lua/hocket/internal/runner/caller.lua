@@ -3,6 +3,7 @@
 ---     messages      what was said before, in the neutral form; `files` go with what is said now: {name, data (base64)}
 ---     instructions  the caller's system text: it stands below the agent's own prompt, labelled as the caller's
 ---     tools         the caller's own: {name, description, parameters}. Their calls are events (tool_requested), and are answered by id
+---     ignored       what of the request was passed over, as texts
 ---     schema        of the answer, as JSON; settings of the request, as far as the agent's file leaves them open
 local ask = require "hocket.ask"
 local json = require "hocket.json"
@@ -44,6 +45,7 @@ function caller.refresh(run, opts)
   if err then return nil, err end
   opts.caller, opts.closing, opts.instructions, opts.settings = given, tools, given.instructions, given.settings
   opts.schema, opts.schema_name = given.schema, given.schema_name
+  if given.ignored then run:emit("warning", { message = "passed over in the caller's request: " .. table.concat(given.ignored, ", ") }) end
   return true
 end
 

@@ -76,7 +76,7 @@ local function post(server, request, response)
   if not body then return response:fail(err) end
   local made
   local ok, turn = pcall(function()
-    made = read.request(body)
+    made = read.request(body, function(id) return stored.item(server, id) end)
     made.size = #request.body
     local found, failed = begin(server, made)
     err = failed
@@ -87,6 +87,7 @@ local function post(server, request, response)
     if err.code == "not_found" then err = { code = "not_found", message = err.message, word = "model_not_found", param = "model" } end
     return response:fail(err)
   end
+  turn.ignored = made.more.ignored -- also where a conversation goes on
   return writer.answer(turn, made, response)
 end
 

@@ -8,6 +8,7 @@ local isotime = require "hocket.internal.base.isotime"
 local json = require "hocket.json"
 local records = require "hocket.internal.endpoints.records"
 local store = require "hocket.internal.core.store"
+local tools = require "hocket.internal.endpoints.responses.tools"
 
 local past = {}
 
@@ -164,21 +165,31 @@ function past.output(one)
     if one.calls then items[1].phase = "commentary" end
     items[1].content[1].annotations, items[1].content[1].logprobs = json.array {}, json.array {}
   end
-  for _, call in ipairs(one.calls or {}) do
-    items[#items + 1] = { type = "function_call", status = "completed", call_id = call.id, name = call.name, arguments = call.arguments }
-  end
+  for _, call in ipairs(one.calls or {}) do items[#items + 1] = tools.item(one.caller.tools, call) end
   return items
 end
 
-local prefixes = { message = "msg", function_call = "fc", function_call_output = "fco", reasoning = "rs" }
+local prefixes = { message = "msg", function_call = "fc", function_call_output = "fco", custom_tool_call = "ctc", custom_tool_call_output = "ctco", reasoning = "rs" }
+
+--- The name of an item: items of one kind are counted, as what a model has thought is not in the records.
+---@param kind string
+---@param place string
+---@param n integer Of its kind before it.
+---@return string
+function past.item_id(kind, place, n)
+  return ("%s_%s_%d"):format(prefixes[kind] or "item", place, n)
+end
 
 --- Gives each item the name that it has in one place.
 ---@param items table[]
 ---@param place string
 ---@return table[]
 function past.named(items, place)
-  for i, item in ipairs(items) do
-    if item.id == nil or item.id == json.null then item.id = ("%s_%s_%d"):format(prefixes[item.type] or "item", place, i - 1) end
+  local counts = {}
+  for _, item in ipairs(items) do
+    local kind = prefixes[item.type] and item.type or "item"
+    counts[kind] = (counts[kind] or -1) + 1
+    if item.id == nil or item.id == json.null then item.id = past.item_id(kind, place, counts[kind]) end
   end
   return items
 end

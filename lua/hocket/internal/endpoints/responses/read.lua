@@ -3,6 +3,7 @@ local asked = require "hocket.internal.endpoints.asked"
 local chat = require "hocket.internal.endpoints.openai_chat"
 local json = require "hocket.json"
 local pending = require "hocket.internal.endpoints.responses.pending"
+local tools = require "hocket.internal.endpoints.responses.tools"
 local wrong, optional, required, within = asked.wrong, asked.optional, asked.required, chat.within
 
 local read = {}
@@ -48,9 +49,11 @@ end
 
 function items.function_call(self, item, where)
   self.calls[#self.calls + 1] = {
-    id = required(item, "call_id", "string", where .. "."), name = required(item, "name", "string", where .. "."), arguments = required(item, "arguments", "string", where .. "."),
+    id = required(item, "call_id", "string", where .. "."), name = required(item, "name", "string", where .. ".") and tools.offered(self.tools, item),
+    arguments = item.type == "custom_tool_call" and json.encode { input = required(item, "input", "string", where .. ".") } or required(item, "arguments", "string", where .. "."),
   }
 end
+items.custom_tool_call = items.function_call
 
 function items.reasoning() end
 
@@ -70,9 +73,11 @@ end
 --- Reads the input, a text or items. What is wrong is raised.
 ---@param body table
 ---@param goes_on boolean Whether results may be of calls that stand in the conversation.
+---@param offered? table[] The caller's tools, as the model is offered them.
+---@param find_item fun(id: string): table? An item that the server keeps.
 ---@return hocket.Asked
-function read.input(body, goes_on)
-  local self = { asked = asked.new("input", goes_on), calls = {} }
+function read.input(body, goes_on, offered, find_item)
+  local self = { asked = asked.new("input", goes_on), calls = {}, tools = offered }
   if type(body.instructions) == "string" then self.asked:instruct(body.instructions) end
   if type(body.input) == "string" then
     self.asked:user({ body.input }, {})
@@ -82,28 +87,22 @@ function read.input(body, goes_on)
     local where = ("input[%d]"):format(i - 1)
     if type(item) ~= "table" then wrong(where, "'%s' has to be an item", where) end
     local kind = item.type == nil and "message" or item.type
-    if kind == "function_call_output" then
+    if kind == "item_reference" then
+      item = find_item(required(item, "id", "string", where .. ".")) or wrong(where, "'%s': there is no item '%s' here", where, item.id)
+      kind = item.type
+    end
+    if kind == "function_call_output" or kind == "custom_tool_call_output" then
       flush(self)
       self.asked:result(required(item, "call_id", "string", where .. "."), output_text(item.output, where), false, where)
     else
       local reader = items[kind]
-      if not reader then wrong(where, "'%s.type' has to be message, function_call, function_call_output or reasoning", where) end
+      if not reader then wrong(where, "'%s.type' has to be message, function_call, custom_tool_call, the output of either, reasoning or item_reference", where) end
       if kind == "message" and item.role ~= "assistant" then flush(self) end
       reader(self, item, where)
     end
   end
   flush(self)
   return self.asked
-end
-
-local function read_tools(body)
-  local list = json.array {}
-  for i, one in ipairs(optional(body, "tools", "table") or {}) do
-    local where = ("tools[%d]"):format(i - 1)
-    if type(one) ~= "table" or one.type ~= "function" then wrong(where, "'%s' has to be a function of your own: the agent has its own tools", where) end
-    asked.tool(list, one.name, one.description, one.parameters, where)
-  end
-  return asked.choose_as_openai(list, body.tool_choice, function(one) return one.name end)
 end
 
 local function read_format(body)
@@ -139,13 +138,14 @@ end
 
 --- Reads a request. What is wrong is raised.
 ---@param body table
+---@param find_item fun(id: string): table?
 ---@return table made
-function read.request(body)
+function read.request(body, find_item)
   local background = optional(body, "background", "boolean") == true
   if background and body.store == false then wrong("background", "what nobody waits for has to be kept: 'background' goes with 'store'") end
   local effort = (optional(body, "reasoning", "table") or {}).effort
   local most = optional(body, "max_output_tokens", "integer")
-  local tools, first = read_tools(body)
+  local offered, first, ignored = tools.read(body)
   local settings = {
     first_choice = first, max_tokens = most and within(most, "max_output_tokens", 1, 1 << 31), temperature = within(optional(body, "temperature", "number"), "temperature", 0, 2),
     top_p = within(optional(body, "top_p", "number"), "top_p", 0, 1), reasoning = type(effort) == "string" and effort or nil,
@@ -154,8 +154,8 @@ function read.request(body)
   local previous = read_previous(body)
   return {
     model = required(body, "model", "string"), stream = optional(body, "stream", "boolean") == true, progress = chat.wants_progress(body),
-    keeps = body.store ~= false, background = background, previous = previous, messages = read.input(with_first_items(body), previous ~= nil), body = body,
-    more = { background = background or nil, metadata = type(body.metadata) == "table" and next(body.metadata) and body.metadata or nil, tools = tools, schema = schema, schema_name = name, settings = next(settings) and settings or nil },
+    keeps = body.store ~= false, background = background, previous = previous, messages = read.input(with_first_items(body), previous ~= nil, offered, find_item), body = body,
+    more = { background = background or nil, metadata = type(body.metadata) == "table" and next(body.metadata) and body.metadata or nil, tools = offered, ignored = ignored, schema = schema, schema_name = name, settings = next(settings) and settings or nil },
   }
 end
 

@@ -104,6 +104,24 @@ local function remove(server, request, response)
   return response:json(200, { id = id, object = "response", deleted = true })
 end
 
+local function by_id(items, id)
+  for _, item in ipairs(items) do
+    if item.id == id then return item end
+  end
+end
+
+--- An item of a response, or of what it was asked, by its id.
+---@async
+---@param server hocket.EndpointServer
+---@param id string PREFIX_RUN_TURN_ASKED_N, or PREFIX_in_RUN_TURN_ASKED_N.
+---@return table?
+function stored.item(server, id)
+  local place = id:match "^%a+_(%w+_%d+_%d+)_%d+$" or id:match "^%a+_in_(%w+_%d+_%d+)_%d+$"
+  local one, input
+  if place then one, input = find(server, "resp_" .. place) end
+  return one and (by_id(one.output, id) or by_id(input, id) or id:find "^rs_" and { type = "reasoning" } or nil)
+end
+
 --- Adds them to the server's router.
 ---@param on fun(method: string, path: string, fn: function)
 function stored.add(on)

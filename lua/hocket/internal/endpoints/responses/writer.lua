@@ -4,6 +4,8 @@ local chat = require "hocket.internal.endpoints.openai_chat"
 local errors = require "hocket.internal.endpoints.openai_errors"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
+local past = require "hocket.internal.endpoints.responses.past"
+local tools = require "hocket.internal.endpoints.responses.tools"
 
 local writer = {}
 
@@ -60,8 +62,10 @@ function Writer:send(kind, data)
   self.gone = not self.stream:event { event = kind, data = data }
 end
 
-local function item_id(self, prefix)
-  return ("%s_%s_%d"):format(prefix, self.id:sub(6), #self.output)
+local function item_id(self, kind)
+  local n = 0
+  for _, item in ipairs(self.output) do n = item.type == kind and n + 1 or n end
+  return past.item_id(kind, self.id:sub(6), n)
 end
 
 function Writer:begin_item(item)
@@ -108,7 +112,7 @@ function Writer:text(text)
   if text == "" then return end
   if not self.open or self.open.item.type ~= "message" then
     self:stop()
-    self:begin_item { id = item_id(self, "msg"), type = "message", status = "in_progress", role = "assistant", content = json.array {} }
+    self:begin_item { id = item_id(self, "message"), type = "message", status = "in_progress", role = "assistant", content = json.array {} }
     self:send("response.content_part.added", { item_id = self.open.item.id, output_index = #self.output, content_index = 0, part = text_part "" })
   end
   table.insert(self.open.parts, text)
@@ -118,7 +122,7 @@ end
 function Writer:reasoning(text)
   if not self.open or self.open.item.type ~= "reasoning" then
     self:stop()
-    self:begin_item { id = item_id(self, "rs"), type = "reasoning", summary = json.array {} }
+    self:begin_item { id = item_id(self, "reasoning"), type = "reasoning", summary = json.array {} }
     self:send("response.reasoning_summary_part.added", { item_id = self.open.item.id, output_index = #self.output, summary_index = 0, part = { type = "summary_text", text = "" } })
   end
   table.insert(self.open.parts, text)
@@ -127,11 +131,18 @@ end
 
 function Writer:call(one)
   self:stop()
-  local id = item_id(self, "fc")
-  self:begin_item { id = id, type = "function_call", status = "in_progress", call_id = one.id, name = one.name, arguments = "" }
-  self:send("response.function_call_arguments.delta", { item_id = id, output_index = #self.output, delta = one.arguments })
-  self:send("response.function_call_arguments.done", { item_id = id, output_index = #self.output, arguments = one.arguments, name = one.name })
-  self:end_item { id = id, type = "function_call", status = "completed", call_id = one.id, name = one.name, arguments = one.arguments }
+  local caller = self.turn.run.run.options.caller
+  local item = tools.item(caller and caller.tools, one)
+  item.id = item_id(self, item.type)
+  local member, event = "arguments", "response.function_call_arguments"
+  if item.type == "custom_tool_call" then member, event = "input", "response.custom_tool_call_input" end
+  local begun = {}
+  for name, value in pairs(item) do begun[name] = value end
+  begun.status, begun[member] = "in_progress", ""
+  self:begin_item(begun)
+  self:send(event .. ".delta", { item_id = item.id, output_index = #self.output, delta = item[member] })
+  self:send(event .. ".done", { item_id = item.id, output_index = #self.output, [member] = item[member], name = member == "arguments" and item.name or nil })
+  self:end_item(item)
 end
 
 function Writer:finish(piece)
