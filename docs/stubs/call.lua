@@ -75,6 +75,10 @@ function call:tell(i, tell, text, is_error) end
 ---@param is_error? boolean
 function call:result(i, text, is_error) end
 
+--- Whether the server has reported how many tokens it took.
+---@return boolean
+function call:metered() end
+
 --- Appends to the result of a call.
 ---@param i integer
 ---@param text string
