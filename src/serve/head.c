@@ -86,7 +86,7 @@ bool hocket__head_is_field(struct hocket__str name, struct hocket__str value)
 }
 
 /* As "keep-alive, Upgrade" is a list of words. */
-bool hocket__head_lists(struct hocket__str list, const char *word)
+static bool lists(struct hocket__str list, const char *word)
 {
     while (list.p)
         if (hocket__head_same(trim(cut(&list, ',')), word))
@@ -237,9 +237,9 @@ static int interpret(
         h->chunked = hocket__head_same(v, "chunked");
         return seen->encoding++ > 0 ? STATUS_BAD : h->chunked ? 0 : STATUS_NO_IMPL;
     } else if (hocket__head_same(name, "connection")) {
-        if (hocket__head_lists(v, "close"))
+        if (lists(v, "close"))
             h->keep_alive = false;
-        else if (h->minor == 0 && hocket__head_lists(v, "keep-alive"))
+        else if (h->minor == 0 && lists(v, "keep-alive"))
             h->keep_alive = true;
     } else if (hocket__head_same(name, "expect") && h->minor > 0) {
         h->expect_continue = hocket__head_same(v, "100-continue");

@@ -44,5 +44,3 @@ bool hocket__head_is_token(char c);
 bool hocket__head_is_field(struct hocket__str name, struct hocket__str value);
 /* Equal but for the case of ASCII letters. */
 bool hocket__head_same(struct hocket__str a, const char *name);
-/* Is `word` one of the comma-separated elements of `list`? */
-bool hocket__head_lists(struct hocket__str list, const char *word);

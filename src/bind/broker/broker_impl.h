@@ -157,9 +157,6 @@ uint64_t hocket__run_here(lua_State *L);
 
 /* Wakes the dispatcher, unless it is the one that runs. */
 void hocket__broker_nudge(struct hocket__lua_broker *b);
-/* For the broker's answer to a call that may have changed jobs: does what follows from that, and
- * gives true, or nil and the error. The broker is the first argument. */
-int hocket__broker_answered(lua_State *L, int rc, const struct hocket_error *err);
 
 /* Submits the table at idx (`many`: all in the list at idx, or none) and fills ids: how many, or
  * a negative code. Raises what is wrong with a table. */
@@ -190,8 +187,6 @@ int hocket__broker_l_submit(lua_State *L); /* submit.c */
 int hocket__broker_l_submit_all(lua_State *L);
 int hocket__broker_l_led_by(lua_State *L); /* work.c */
 int hocket__broker_l_work(lua_State *L);
-/* For jitter. */
-uint64_t hocket__broker_random(struct hocket__lua_broker *b);
 int hocket__broker_l_give_up(lua_State *L);
 int hocket__broker_l_wait(lua_State *L); /* wait.c */
 int hocket__broker_l_wait_for(lua_State *L);
@@ -219,10 +214,6 @@ int hocket__job_l_account_here(lua_State *L);
 void hocket__job_push_work(lua_State *L);
 /* Waits until the job at `job` holds a slot, and calls k(L, status, ctx). */
 int hocket__job_regain(lua_State *L, int job, lua_KContext ctx, lua_KFunction k);
-/* Whether a wait of a fiber of job j, which is about to begin, may: EINVAL where it would close a
- * ring of jobs that wait for each other, ENOMEM. */
-int hocket__job_check_ring(
-    const struct hocket__job_wait *w, const struct hocket__lua_job *j, struct hocket_error *err);
 /* The slot is there (or not, when others of the job's fibers wait by now): wakes who wants it. */
 void hocket__job_wake(struct hocket__lua_job *j);
 

@@ -271,7 +271,9 @@ static int l_limit(lua_State *L)
 
 /* ---- Ending -------------------------------------------------------------------------- */
 
-int hocket__broker_answered(lua_State *L, int rc, const struct hocket_error *err)
+/* For the broker's answer to a call that may have changed jobs: does what follows from that, and
+ * gives true, or nil and the error. The broker is the first argument. */
+static int answered(lua_State *L, int rc, const struct hocket_error *err)
 {
     struct hocket__lua_broker *b = lua_touserdata(L, 1);
     hocket__jobs_follow(L, 1, b);
@@ -295,7 +297,7 @@ static int l_cancel(lua_State *L)
     struct hocket__lua_broker *b = hocket__check_broker(L);
     struct hocket_error err;
     int rc = hocket__broker_cancel(b->broker, hocket__job_id_at(L, 2), hocket__broker_now(b), &err);
-    return hocket__broker_answered(L, rc, &err);
+    return answered(L, rc, &err);
 }
 
 /* b:cancel_own(id): the same, and the running fiber ends after it */
@@ -330,7 +332,7 @@ static int l_forget(lua_State *L)
     struct hocket__lua_broker *b = hocket__check_broker(L);
     struct hocket_error err;
     int rc = hocket__broker_forget(b->broker, hocket__job_id_at(L, 2), &err);
-    return hocket__broker_answered(L, rc, &err);
+    return answered(L, rc, &err);
 }
 
 static int l_forget_run(lua_State *L)
@@ -338,7 +340,7 @@ static int l_forget_run(lua_State *L)
     struct hocket__lua_broker *b = hocket__check_broker(L);
     struct hocket_error err;
     int rc = hocket__broker_forget_run(b->broker, hocket__job_id_at(L, 2), &err);
-    return hocket__broker_answered(L, rc, &err);
+    return answered(L, rc, &err);
 }
 
 /* b:watch(id): functions of Lua are told of its events from now on, by take_told */

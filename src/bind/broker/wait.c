@@ -205,169 +205,6 @@ int hocket__broker_l_come_back(lua_State *L)
     return regain(L, LUA_OK, 2);
 }
 
-/* ---- Waits for jobs ---------------------------------------------------------------------------------- */
-
-static int after_wait(lua_State *L, int status, lua_KContext at);
-
-static int await_jobs(lua_State *L, const struct hocket__job_wait *w, lua_KContext at)
-{
-    return w->due_ms == 0 ? hocket__await_inside(L, -1, at, after_wait)
-                          : hocket__await_limit(L, w->due_ms, at, after_wait);
-}
-
-/* Wake-ups are hints: a wait that the broker still has goes on. */
-static int after_wait(lua_State *L, int status, lua_KContext at)
-{
-    struct hocket__job_wait *w = lua_touserdata(L, (int) at);
-    if (hocket__broker_is_waiting(w->b->broker, w->token)) {
-        if (!hocket__timed_out(L))
-            return await_jobs(L, w, at);
-        hocket__broker_wait_cancel(w->b->broker, w->token);
-        w->timed_out = true;
-    }
-    w->waits = false;
-    come_back(w);
-    return regain(L, status, at);
-}
-
-/* Who is not let wait leaves what it wanted to wait for as it is, unless it is its own. */
-static int refused(lua_State *L, struct hocket__job_wait *w, const struct hocket_error *err)
-{
-    if (!w->forgets)
-        w->waited = 0;
-    return hocket__fail(L, err);
-}
-
-/* Waits for w->ids, and calls w->after with the place of w on the stack. */
-static int wait(lua_State *L, int at, int64_t ms)
-{
-    struct hocket__job_wait *w = lua_touserdata(L, at);
-    struct hocket__lua_job *j = hocket__job_here(L, w->b);
-    struct hocket_error err;
-    int rc = 0;
-    if (j && j->ended)
-        j = NULL;
-    if (j && ms < 0)
-        rc = hocket__job_check_ring(w, j, &err);
-    if (rc == 0)
-        rc = hocket__broker_wait(w->b->broker, w->token, w->ids, w->n, w->mode, &err);
-    if (rc < 0)
-        return refused(L, w, &err);
-    w->ctx = at;
-    if (rc == 1)
-        return w->after(L, LUA_OK, at);
-    w->waits = true;
-    w->due_ms = ms < 0 ? 0 : hocket__work_ms(w->b->rt) + ms;
-    if (j) {
-        leave(L, at, w, j);
-        enlist(w);
-    }
-    return await_jobs(L, w, at);
-}
-
-static int after_wait_for(lua_State *L, int status, lua_KContext at)
-{
-    const struct hocket__job_wait *w = lua_touserdata(L, (int) at);
-    (void) status;
-    lua_pushboolean(L, !w->timed_out);
-    return 1;
-}
-
-static uint64_t *ids_at(lua_State *L, int arg, size_t *n)
-{
-    luaL_checktype(L, arg, LUA_TTABLE);
-    *n = lua_rawlen(L, arg);
-    uint64_t *ids = lua_newuserdatauv(L, (*n + 1) * sizeof(*ids), 0);
-    for (size_t i = 0; i < *n; i++) {
-        lua_rawgeti(L, arg, (lua_Integer) i + 1);
-        ids[i] = (uint64_t) luaL_checkinteger(L, -1);
-        lua_pop(L, 1);
-    }
-    return ids;
-}
-
-/* b:wait_for(ids, "any" | "all" | "failed", seconds?) -> whether they have ended in time | nil,
- * error. failed: until one has not completed, or all have ended. */
-int hocket__broker_l_wait_for(lua_State *L)
-{
-    static const char *const modes[] = { "any", "all", "failed", NULL };
-    struct hocket__lua_broker *b = hocket__check_broker(L);
-    size_t n;
-    enum hocket__wait_mode mode = (enum hocket__wait_mode) luaL_checkoption(L, 3, "all", modes);
-    int64_t ms = hocket__opt_seconds(L, 4);
-    const uint64_t *ids = ids_at(L, 2, &n);
-    struct hocket__job_wait *w = wait_new(L, b, 1);
-    int at = lua_gettop(L);
-    lua_toclose(L, at);
-    w->ids = ids;
-    w->n = n;
-    w->mode = mode;
-    w->after = after_wait_for;
-    return wait(L, at, ms);
-}
-
-static int after_wait_one(lua_State *L, int status, lua_KContext at)
-{
-    struct hocket__job_wait *w = lua_touserdata(L, (int) at);
-    struct hocket_error err;
-    uint64_t id = w->waited;
-    (void) status;
-    w->waited = 0;
-    int n = w->timed_out ? hocket__job_fail(L, "timeout", "task %I has not ended in time%s", id, "")
-                         : hocket__job_push_result(L, w->b, id);
-    if (w->forgets) {
-        hocket__broker_forget(w->b->broker, id, &err);
-        hocket__jobs_follow(L, 1, w->b);
-    }
-    return n;
-}
-
-static int wait_one(
-    lua_State *L, struct hocket__lua_broker *b, uint64_t id, int64_t ms, bool forget)
-{
-    struct hocket__job_wait *w = wait_new(L, b, 1);
-    int at = lua_gettop(L);
-    lua_toclose(L, at);
-    w->waited = id;
-    w->ids = &w->waited;
-    w->n = 1;
-    w->mode = HOCKET__WAIT_ALL;
-    w->forgets = forget;
-    w->after = after_wait_one;
-    return wait(L, at, ms);
-}
-
-/* b:wait(id, seconds?) -> value | nil, error */
-int hocket__broker_l_wait(lua_State *L)
-{
-    struct hocket__lua_broker *b = hocket__check_broker(L);
-    return wait_one(L, b, hocket__job_id_at(L, 2), hocket__opt_seconds(L, 3), false);
-}
-
-/* b:call(spec) -> value | nil, error: whoever called has it, so it is forgotten */
-int hocket__broker_l_call(lua_State *L)
-{
-    struct hocket__lua_broker *b = hocket__check_broker(L);
-    struct hocket_error err;
-    uint64_t id;
-    hocket__fiber_current(L);
-    if (hocket__jobs_submit(L, b, 2, false, &id, &err) < 0)
-        return hocket__fail(L, &err);
-    lua_settop(L, 2);
-    return wait_one(L, b, id, -1, true);
-}
-
-/* Its address is the registry key of the metatable of waits. */
-void hocket__open_wait(lua_State *L)
-{
-    luaL_newmetatable(L, WAIT_NAME);
-    lua_pushcfunction(L, l_close);
-    lua_setfield(L, -2, "__close");
-    lua_pushliteral(L, "locked");
-    lua_setfield(L, -2, "__metatable");
-    lua_rawsetp(L, LUA_REGISTRYINDEX, (const void *) hocket__open_wait);
-}
-
 /* ==== Ring ==================================================================================== */
 
 /* Jobs that wait for each other in a ring, and so for ever. A wait that would close one is refused
@@ -507,7 +344,9 @@ static int refuse(struct search *s, struct hocket_error *err)
         "tasks cannot wait for each other in a ring, which would be for ever: %s", path);
 }
 
-int hocket__job_check_ring(
+/* Whether a wait of a fiber of job j, which is about to begin, may: EINVAL where it would close a
+ * ring of jobs that wait for each other, ENOMEM. */
+static int check_ring(
     const struct hocket__job_wait *w, const struct hocket__lua_job *j, struct hocket_error *err)
 {
     struct search s = { .b = w->b, .start = j->id };
@@ -525,4 +364,167 @@ int hocket__job_check_ring(
     hocket__map_deinit(&s.from);
     hocket__free(w->b->rt->alloc, s.met, s.cap * sizeof(uint64_t));
     return rc;
+}
+
+/* ---- Waits for jobs ---------------------------------------------------------------------------------- */
+
+static int after_wait(lua_State *L, int status, lua_KContext at);
+
+static int await_jobs(lua_State *L, const struct hocket__job_wait *w, lua_KContext at)
+{
+    return w->due_ms == 0 ? hocket__await_inside(L, -1, at, after_wait)
+                          : hocket__await_limit(L, w->due_ms, at, after_wait);
+}
+
+/* Wake-ups are hints: a wait that the broker still has goes on. */
+static int after_wait(lua_State *L, int status, lua_KContext at)
+{
+    struct hocket__job_wait *w = lua_touserdata(L, (int) at);
+    if (hocket__broker_is_waiting(w->b->broker, w->token)) {
+        if (!hocket__timed_out(L))
+            return await_jobs(L, w, at);
+        hocket__broker_wait_cancel(w->b->broker, w->token);
+        w->timed_out = true;
+    }
+    w->waits = false;
+    come_back(w);
+    return regain(L, status, at);
+}
+
+/* Who is not let wait leaves what it wanted to wait for as it is, unless it is its own. */
+static int refused(lua_State *L, struct hocket__job_wait *w, const struct hocket_error *err)
+{
+    if (!w->forgets)
+        w->waited = 0;
+    return hocket__fail(L, err);
+}
+
+/* Waits for w->ids, and calls w->after with the place of w on the stack. */
+static int wait(lua_State *L, int at, int64_t ms)
+{
+    struct hocket__job_wait *w = lua_touserdata(L, at);
+    struct hocket__lua_job *j = hocket__job_here(L, w->b);
+    struct hocket_error err;
+    int rc = 0;
+    if (j && j->ended)
+        j = NULL;
+    if (j && ms < 0)
+        rc = check_ring(w, j, &err);
+    if (rc == 0)
+        rc = hocket__broker_wait(w->b->broker, w->token, w->ids, w->n, w->mode, &err);
+    if (rc < 0)
+        return refused(L, w, &err);
+    w->ctx = at;
+    if (rc == 1)
+        return w->after(L, LUA_OK, at);
+    w->waits = true;
+    w->due_ms = ms < 0 ? 0 : hocket__work_ms(w->b->rt) + ms;
+    if (j) {
+        leave(L, at, w, j);
+        enlist(w);
+    }
+    return await_jobs(L, w, at);
+}
+
+static int after_wait_for(lua_State *L, int status, lua_KContext at)
+{
+    const struct hocket__job_wait *w = lua_touserdata(L, (int) at);
+    (void) status;
+    lua_pushboolean(L, !w->timed_out);
+    return 1;
+}
+
+static uint64_t *ids_at(lua_State *L, int arg, size_t *n)
+{
+    luaL_checktype(L, arg, LUA_TTABLE);
+    *n = lua_rawlen(L, arg);
+    uint64_t *ids = lua_newuserdatauv(L, (*n + 1) * sizeof(*ids), 0);
+    for (size_t i = 0; i < *n; i++) {
+        lua_rawgeti(L, arg, (lua_Integer) i + 1);
+        ids[i] = (uint64_t) luaL_checkinteger(L, -1);
+        lua_pop(L, 1);
+    }
+    return ids;
+}
+
+/* b:wait_for(ids, "any" | "all" | "failed", seconds?) -> whether they have ended in time | nil,
+ * error. failed: until one has not completed, or all have ended. */
+int hocket__broker_l_wait_for(lua_State *L)
+{
+    static const char *const modes[] = { "any", "all", "failed", NULL };
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    size_t n;
+    enum hocket__wait_mode mode = (enum hocket__wait_mode) luaL_checkoption(L, 3, "all", modes);
+    int64_t ms = hocket__opt_seconds(L, 4);
+    const uint64_t *ids = ids_at(L, 2, &n);
+    struct hocket__job_wait *w = wait_new(L, b, 1);
+    int at = lua_gettop(L);
+    lua_toclose(L, at);
+    w->ids = ids;
+    w->n = n;
+    w->mode = mode;
+    w->after = after_wait_for;
+    return wait(L, at, ms);
+}
+
+static int after_wait_one(lua_State *L, int status, lua_KContext at)
+{
+    struct hocket__job_wait *w = lua_touserdata(L, (int) at);
+    struct hocket_error err;
+    uint64_t id = w->waited;
+    (void) status;
+    w->waited = 0;
+    int n = w->timed_out ? hocket__job_fail(L, "timeout", "task %I has not ended in time%s", id, "")
+                         : hocket__job_push_result(L, w->b, id);
+    if (w->forgets) {
+        hocket__broker_forget(w->b->broker, id, &err);
+        hocket__jobs_follow(L, 1, w->b);
+    }
+    return n;
+}
+
+static int wait_one(
+    lua_State *L, struct hocket__lua_broker *b, uint64_t id, int64_t ms, bool forget)
+{
+    struct hocket__job_wait *w = wait_new(L, b, 1);
+    int at = lua_gettop(L);
+    lua_toclose(L, at);
+    w->waited = id;
+    w->ids = &w->waited;
+    w->n = 1;
+    w->mode = HOCKET__WAIT_ALL;
+    w->forgets = forget;
+    w->after = after_wait_one;
+    return wait(L, at, ms);
+}
+
+/* b:wait(id, seconds?) -> value | nil, error */
+int hocket__broker_l_wait(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    return wait_one(L, b, hocket__job_id_at(L, 2), hocket__opt_seconds(L, 3), false);
+}
+
+/* b:call(spec) -> value | nil, error: whoever called has it, so it is forgotten */
+int hocket__broker_l_call(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    struct hocket_error err;
+    uint64_t id;
+    hocket__fiber_current(L);
+    if (hocket__jobs_submit(L, b, 2, false, &id, &err) < 0)
+        return hocket__fail(L, &err);
+    lua_settop(L, 2);
+    return wait_one(L, b, id, -1, true);
+}
+
+/* Its address is the registry key of the metatable of waits. */
+void hocket__open_wait(lua_State *L)
+{
+    luaL_newmetatable(L, WAIT_NAME);
+    lua_pushcfunction(L, l_close);
+    lua_setfield(L, -2, "__close");
+    lua_pushliteral(L, "locked");
+    lua_setfield(L, -2, "__metatable");
+    lua_rawsetp(L, LUA_REGISTRYINDEX, (const void *) hocket__open_wait);
 }

@@ -141,7 +141,7 @@ static void resume(struct hocket__lua_broker *b, const struct hocket__claim *cla
 /* ---- The dispatcher ---------------------------------------------------------------------------------- */
 
 /* For jitter: splitmix64. */
-uint64_t hocket__broker_random(struct hocket__lua_broker *b)
+static uint64_t jitter(struct hocket__lua_broker *b)
 {
     uint64_t v = b->random += UINT64_C(0x9E3779B97F4A7C15);
     v = (v ^ v >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -156,7 +156,7 @@ static bool next(lua_State *L, struct hocket__lua_broker *b)
     struct hocket_error err;
     int64_t now = hocket__broker_now(b);
     if (hocket__broker_next_wakeup(b->broker) <= now) {
-        hocket__broker_expire(b->broker, now, hocket__broker_random(b));
+        hocket__broker_expire(b->broker, now, jitter(b));
         hocket__jobs_follow(L, 1, b);
     }
     int rc = hocket__broker_next(b->broker, now, 1, HOCKET__NEVER, &claim);
@@ -359,8 +359,7 @@ static void fail(lua_State *L, struct hocket__lua_job *j, bool no_retry)
     char usage[HOCKET__USAGE_MAX];
     o.no_retry = o.no_retry || no_retry;
     o.usage = hocket__job_put_usage(j, usage);
-    int rc =
-        hocket__broker_fail(b->broker, j->id, j->fence, now, hocket__broker_random(b), &o, &err);
+    int rc = hocket__broker_fail(b->broker, j->id, j->fence, now, jitter(b), &o, &err);
     if (rc == HOCKET_ELIMIT)
         rc = fail_plainly(b, j, now);
     if (rc == HOCKET_ENOMEM)

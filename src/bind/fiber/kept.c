@@ -159,6 +159,16 @@ static void end_detached(struct hocket__kept *k)
     }
 }
 
+static void thaw(struct hocket__kept *k)
+{
+    while (!hocket__list_empty(&k->frozen)) {
+        struct hocket__list *first = k->frozen.next;
+        hocket__list_del(first);
+        hocket__list_add(&k->rt->ready, first);
+        hocket__fibers_go_on(k->rt);
+    }
+}
+
 void hocket__kept_leave(struct hocket__kept *k)
 {
     struct hocket__kept *outer = k->rt->kept;
@@ -169,7 +179,7 @@ void hocket__kept_leave(struct hocket__kept *k)
     k->rt->kept = k;
     end_detached(k);
     k->rt->kept = outer;
-    hocket__kept_thaw(k);
+    thaw(k);
 }
 
 void hocket__kept_end(struct hocket__kept *k)
@@ -183,7 +193,7 @@ void hocket__kept_end(struct hocket__kept *k)
     if (root)
         hocket__fiber_cancel(root);
     k->rt->kept = outer;
-    hocket__kept_thaw(k);
+    thaw(k);
 }
 
 void hocket__kept_leave_all(struct hocket__runtime *rt)
@@ -241,7 +251,8 @@ void hocket__kept_put_life(struct hocket__kept *k)
     put(k, &e);
 }
 
-void hocket__kept_reach(struct hocket__kept *k, int64_t wall_due)
+/* The wall's clock has come to a time: so the run's has, where one was set or the machine has slept. */
+static void reach(struct hocket__kept *k, int64_t wall_due)
 {
     if (k->live && k->wall_ms + hocket__kept_real_ms(k) < wall_due)
         hocket__kept_put_life(k);
@@ -399,16 +410,6 @@ bool hocket__kept_freeze(struct hocket__fiber *f)
     return true;
 }
 
-void hocket__kept_thaw(struct hocket__kept *k)
-{
-    while (!hocket__list_empty(&k->frozen)) {
-        struct hocket__list *first = k->frozen.next;
-        hocket__list_del(first);
-        hocket__list_add(&k->rt->ready, first);
-        hocket__fibers_go_on(k->rt);
-    }
-}
-
 void hocket__kept_enter(lua_State *L, struct hocket__kept *k)
 {
     struct hocket__fiber *f = hocket__fiber_current(L);
@@ -458,7 +459,7 @@ bool hocket__kept_woken(struct hocket__fiber *f)
 void hocket__kept_timed_out(struct hocket__fiber *f)
 {
     if (f->wall_due)
-        hocket__kept_reach(f->kept, f->wall_due);
+        reach(f->kept, f->wall_due);
     hocket__kept_put_of(f, HOCKET__LOG_TIMEOUT);
 }
 

@@ -72,7 +72,6 @@ bool hocket__kept_rests(struct hocket__fiber *f, bool over);
 void hocket__kept_step(struct hocket__fiber *f);
 /* Whether it drains: then f, which is in no list, waits until it is over. */
 bool hocket__kept_freeze(struct hocket__fiber *f);
-void hocket__kept_thaw(struct hocket__kept *k);
 
 /* ---- kept_clock.c ------------------------------------------------------------------------------- */
 
@@ -102,8 +101,6 @@ void hocket__kept_check_owing(struct hocket__kept *k, uint32_t n);
 void hocket__kept_put_of(const struct hocket__fiber *f, enum hocket__log_kind kind);
 /* Appends what the wall's clock shows: a process begins to write here. */
 void hocket__kept_put_life(struct hocket__kept *k);
-/* The wall's clock has come to a time: so the run's has, where one was set or the machine has slept. */
-void hocket__kept_reach(struct hocket__kept *k, int64_t wall_due);
 /* Whether it has gone on in this process, and what was said to it meanwhile is not heard yet. */
 bool hocket__kept_is_deaf(const struct hocket__kept *k);
 

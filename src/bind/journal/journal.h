@@ -34,12 +34,8 @@ void hocket__refuse_reserved(lua_State *L, struct hocket__str name);
 
 /* It is the journal of a run that is kept: its times are the run's, and what others put into it is in the log. */
 void hocket__journal_keep(struct hocket__lua_journal *j, struct hocket__kept *k);
-/* Whoever waits for a line looks again. */
-void hocket__journal_wake(struct hocket__lua_journal *j);
 /* The same for who is outside of its run: what wakes those inside is in the log of one that is kept. */
 void hocket__journal_wake_others(struct hocket__lua_journal *j);
-/* Whether code runs that is not of its run: what that appends goes through the log. */
-bool hocket__journal_is_outside(const struct hocket__lua_journal *j);
 /* Appends a record, whoever does so: its number; 0: not now, the replay does; below 0 as hocket__journal_append. */
 int64_t hocket__journal_put(
     struct hocket__lua_journal *j, const struct hocket__record *r, struct hocket_error *err);

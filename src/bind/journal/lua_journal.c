@@ -22,7 +22,8 @@ struct hocket__lua_journal *hocket__check_journal(lua_State *L, int arg)
     return hocket__check_object(L, arg, hocket__journal_name);
 }
 
-void hocket__journal_wake(struct hocket__lua_journal *j)
+/* Whoever waits for a line looks again. */
+static void wake(struct hocket__lua_journal *j)
 {
     for (size_t i = 0; i < j->n_waiting; i++)
         hocket__fiber_wake(j->rt, j->waiting[i]);
@@ -50,7 +51,7 @@ static void on_wake(void *ud)
 {
     struct hocket__lua_journal *j = ud;
     hocket__kept_settle_memory(j->rt);
-    hocket__journal_wake(j);
+    wake(j);
     if (j->on_append)
         j->on_append(j->ud);
 }
@@ -170,22 +171,23 @@ void hocket__journal_keep(struct hocket__lua_journal *j, struct hocket__kept *k)
     hocket__kept_hooks(k)->notice_ud = j;
 }
 
+/* Whether code runs that is not of its run: what that appends goes through the log. */
+static bool is_outside(const struct hocket__lua_journal *j)
+{
+    return j->kept && hocket__kept_here(j->rt) != j->kept;
+}
+
 /* Whether it is to be written now. */
 static bool note(struct hocket__lua_journal *j, const struct hocket__record *r)
 {
     struct hocket__buf b;
-    if (!hocket__journal_is_outside(j))
+    if (!is_outside(j))
         return true;
     hocket__buf_init(&b, j->rt->alloc, 0);
     write_notice(r, &b);
     bool now = b.status < 0 || hocket__kept_notice(j->kept, HOCKET__STR(""), hocket__buf_str(&b));
     hocket__buf_deinit(&b);
     return now;
-}
-
-bool hocket__journal_is_outside(const struct hocket__lua_journal *j)
-{
-    return j->kept && hocket__kept_here(j->rt) != j->kept;
 }
 
 int64_t hocket__journal_put(
@@ -213,7 +215,7 @@ struct hocket__buf *hocket__journal_write(struct hocket__lua_journal *j,
     const struct hocket__str *author, struct hocket__str op, struct hocket__str agent,
     struct hocket__str type, struct hocket_error *err)
 {
-    if (hocket__journal_is_outside(j)) {
+    if (is_outside(j)) {
         j->type = type;
         j->op = op;
         j->agent = agent;
@@ -227,7 +229,7 @@ struct hocket__buf *hocket__journal_write(struct hocket__lua_journal *j,
 int64_t hocket__journal_written(struct hocket__lua_journal *j, struct hocket_error *err)
 {
     struct hocket__buf *b = &j->members;
-    if (!hocket__journal_is_outside(j))
+    if (!is_outside(j))
         return hocket__journal_end(j->journal, err);
     hocket__buf_addc(b, '}');
     if (b->status < 0)

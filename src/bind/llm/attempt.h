@@ -36,11 +36,9 @@ struct hocket__attempt *hocket__check_call(lua_State *L, int arg);
 
 /* An attempt without anything in it; NULL: out of memory. */
 struct hocket__attempt *hocket__attempt_new(struct hocket__runtime *rt);
-/* Ends it, which has not begun, with the reply that hocket__attempt_pack wrote: 0, or EPARSE, ENOMEM, ELIMIT. */
+/* Ends it, which has not begun, with a reply as a log has it (recall.c): 0, or EPARSE, ENOMEM, ELIMIT. */
 int hocket__attempt_recall(
     struct hocket__attempt *a, struct hocket__str packed, struct hocket_error *err);
-/* Appends the reply of one that has ended well. */
-void hocket__attempt_pack(const struct hocket__attempt *a, struct hocket__buf *out);
 /* Whatever state it is in. */
 void hocket__attempt_free(struct hocket__attempt *a);
 

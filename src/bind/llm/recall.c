@@ -27,7 +27,8 @@ static int64_t number_at(struct hocket__str from, int i)
     return (int64_t) v;
 }
 
-void hocket__attempt_pack(const struct hocket__attempt *a, struct hocket__buf *out)
+/* Appends the reply of one that has ended well. */
+static void pack_attempt(const struct hocket__attempt *a, struct hocket__buf *out)
 {
     struct hocket__llm_timing t = hocket__llm_timing(a->llm);
     const int64_t numbers[NUMBERS] = { (int64_t) t.first_us, (int64_t) t.total_us,
@@ -65,7 +66,7 @@ static int l_pack(lua_State *L)
     luaL_argcheck(L, a->answer.llm && !a->failed, 1, "this call has no reply");
     struct hocket__buf *out = &a->rt->scratch;
     hocket__buf_reset(out);
-    hocket__attempt_pack(a, out);
+    pack_attempt(a, out);
     if (out->status < 0)
         return hocket__raise_nomem(L);
     hocket__push_str(L, hocket__buf_str(out));

@@ -78,7 +78,7 @@ static void on_gone(void *ud, uint64_t id)
 const struct hocket__server_handler hocket__server_handlers[2] = { { .on_request = on_request },
     { .on_request = on_request, .on_closed = on_gone, .on_drained = on_drained } };
 
-void hocket__server_drop_first(struct hocket__lua_server *s)
+static void drop_first(struct hocket__lua_server *s)
 {
     struct hocket__pending *p = hocket__container_of(s->queue.next, struct hocket__pending, link);
     hocket__list_del(&p->link);
@@ -89,7 +89,7 @@ void hocket__server_drop_first(struct hocket__lua_server *s)
 void hocket__server_drop_queue(struct hocket__lua_server *s)
 {
     while (!hocket__list_empty(&s->queue))
-        hocket__server_drop_first(s);
+        drop_first(s);
 }
 
 static void push_request(lua_State *L, const struct hocket__pending *p)
@@ -141,7 +141,7 @@ static int accept_next(lua_State *L, int status, lua_KContext ctx)
         return hocket__await(L, -1, stop_accepting, s, 0, accept_next);
     }
     push_request(L, hocket__container_of(s->queue.next, struct hocket__pending, link));
-    hocket__server_drop_first(s); /* not before: pushing may raise */
+    drop_first(s); /* not before: pushing may raise */
     return 1;
 }
 
@@ -172,7 +172,7 @@ int hocket__server_l_give_up(lua_State *L)
         give_up(s, hocket__server_check_id(L));
     } else if (!hocket__list_empty(&s->queue)) {
         give_up(s, hocket__container_of(s->queue.next, struct hocket__pending, link)->id);
-        hocket__server_drop_first(s);
+        drop_first(s);
     }
     return 0;
 }

@@ -69,7 +69,3 @@ void hocket__document_tell(
 /* The entry of a slot that follows `last` (NULL: the first) at a version; NULL at the end. */
 const struct hocket__entry *hocket__document_walk(
     const struct hocket__doc_slot *slot, int64_t version, const struct hocket__entry *last);
-
-/* Makes 0 the latest; EINVAL for what is out of range. */
-int hocket__document_at(
-    const struct hocket__document *d, int64_t *version, struct hocket_error *err);

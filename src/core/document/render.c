@@ -10,7 +10,8 @@
 #include "base/isotime.h"
 #include "core/text.h"
 
-int hocket__document_at(
+/* Makes 0 the latest; EINVAL for what is out of range. */
+static int check_version(
     const struct hocket__document *d, int64_t *version, struct hocket_error *err)
 {
     int64_t latest = hocket__document_version(d);
@@ -28,7 +29,7 @@ int hocket__document_each(const struct hocket__document *d, const struct hocket_
     struct hocket_error *err)
 {
     size_t at;
-    int status = hocket__document_at(d, &version, err);
+    int status = check_version(d, &version, err);
     if (status == 0)
         status = hocket__slots_check(&d->schema, slot, err);
     const struct hocket__doc_slot *found = status == 0 ? hocket__document_find(d, slot, &at) : NULL;
@@ -161,7 +162,7 @@ static void add_heading(
 int hocket__document_render(const struct hocket__document *d, int64_t version,
     enum hocket__rendering how, struct hocket__buf *out, struct hocket_error *err)
 {
-    int status = hocket__document_at(d, &version, err);
+    int status = check_version(d, &version, err);
     bool any = false;
     for (size_t i = 0; i < d->slot_count && status == 0; i++) {
         const struct hocket__entry *e = NULL, *first = NULL;
@@ -236,7 +237,7 @@ static int write_slot(const struct hocket__document *d, const struct hocket__doc
 int hocket__document_read(const struct hocket__document *d, int64_t version,
     struct hocket__buf *out, struct hocket_error *err)
 {
-    int status = hocket__document_at(d, &version, err);
+    int status = check_version(d, &version, err);
     if (status < 0)
         return status;
     hocket__jw_open(out, '[');

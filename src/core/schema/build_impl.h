@@ -133,8 +133,6 @@ int hocket__schema_identify(
 int hocket__schema_add_res(struct hocket__schema_build *b, const hocket_json *tree,
     struct hocket__str uri, const struct hocket__schema_dialect *d,
     struct hocket__schema_res **out);
-int hocket__schema_add_uri(
-    struct hocket__schema_build *b, struct hocket__str uri, struct hocket__schema_res *res);
 int hocket__schema_add_ref(struct hocket__schema_build *b, struct hocket__schema_node *n,
     struct hocket__str text, bool dynamic);
 int hocket__schema_resolve_refs(struct hocket__schema_build *b);

@@ -29,7 +29,8 @@ void hocket__schema_props_sort(struct hocket__schema_props *props)
         qsort(props->at, props->count, sizeof(*props->at), compare_props);
 }
 
-const struct hocket__schema_prop *hocket__schema_prop_find(
+/* The member of that name, or NULL. */
+static const struct hocket__schema_prop *prop_find(
     const struct hocket__schema_props *props, struct hocket__str name)
 {
     size_t low = 0, high = props->count;
@@ -89,7 +90,7 @@ static int eval_member(struct hocket__schema_run *r, const struct hocket__schema
     struct hocket__str name, const struct hocket__schema_inst *member, bool *known)
 {
     int ok = 1;
-    const struct hocket__schema_prop *prop = hocket__schema_prop_find(&rules->props, name);
+    const struct hocket__schema_prop *prop = prop_find(&rules->props, name);
     *known = prop != NULL;
     if (prop && hocket__schema_stop(r, hocket__schema_eval(r, prop->node, member, NULL), &ok))
         return ok;

@@ -11,7 +11,7 @@
 /* ---- Resources */
 
 /* A list is enough: the number of identifiers is bounded, and schemas have a few. */
-int hocket__schema_add_uri(
+static int add_uri(
     struct hocket__schema_build *b, struct hocket__str uri, struct hocket__schema_res *res)
 {
     for (struct hocket__schema_uri *u = b->uris; u; u = u->next)
@@ -38,7 +38,7 @@ int hocket__schema_add_res(struct hocket__schema_build *b, const hocket_json *tr
         return HOCKET_ENOMEM;
     *res = (struct hocket__schema_res){ .uri = uri, .tree = tree, .dialect = *d };
     *out = res;
-    return hocket__schema_add_uri(b, uri, res);
+    return add_uri(b, uri, res);
 }
 
 const struct hocket__schema_anchor *hocket__schema_anchor_find(
@@ -90,7 +90,7 @@ static int enter_res(struct hocket__schema_build *b, const hocket_json *schema,
     if (schema != b->res->tree)
         return hocket__schema_add_res(b, schema, uri, d, &b->res);
     b->res->uri = uri;
-    return hocket__schema_add_uri(b, uri, b->res);
+    return add_uri(b, uri, b->res);
 }
 
 static int read_id(struct hocket__schema_build *b, const struct hocket__schema_node *n,

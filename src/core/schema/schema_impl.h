@@ -156,9 +156,6 @@ struct hocket__schema {
     uint64_t max_steps;
 };
 
-/* The member of that name, or NULL. */
-const struct hocket__schema_prop *hocket__schema_prop_find(
-    const struct hocket__schema_props *props, struct hocket__str name);
 void hocket__schema_props_sort(struct hocket__schema_props *props);
 
 /* The anchor of that name, or NULL. */

@@ -96,8 +96,6 @@ void hocket__play_cancel(struct hocket__cassette *c, int64_t id);
 void hocket__play_turn(struct hocket__deadline *d);
 /* Whether the request that was started as `id` was recorded once more, and nobody has made that one yet. */
 bool hocket__play_again(const struct hocket__cassette *c, int64_t id);
-/* By its number, or NULL. */
-struct hocket__exchange *hocket__play_find(const struct hocket__cassette *c, int64_t number);
 
 /* ---- diff.c ---- */
 

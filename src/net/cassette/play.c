@@ -16,7 +16,8 @@
 /* How much later than it did something may happen before the replay goes on without it. */
 #define PATIENCE_MS 2000
 
-struct hocket__exchange *hocket__play_find(const struct hocket__cassette *c, int64_t number)
+/* By its number, or NULL. */
+static struct hocket__exchange *find(const struct hocket__cassette *c, int64_t number)
 {
     return number >= 1 && number <= (int64_t) c->n_exchanges ? &c->exchanges[number - 1] : NULL;
 }
@@ -368,7 +369,7 @@ int64_t hocket__play_start(struct hocket__cassette *c, const struct hocket__http
 
 void hocket__play_cancel(struct hocket__cassette *c, int64_t id)
 {
-    struct hocket__exchange *x = hocket__play_find(c, id);
+    struct hocket__exchange *x = find(c, id);
     if (!x || x->state != HOCKET__ASKED)
         return;
     leave(c, x);
@@ -378,7 +379,7 @@ void hocket__play_cancel(struct hocket__cassette *c, int64_t id)
 
 bool hocket__play_again(const struct hocket__cassette *c, int64_t id)
 {
-    const struct hocket__exchange *x = hocket__play_find(c, id);
+    const struct hocket__exchange *x = find(c, id);
     return x && find_equal(c, x->identity);
 }
 

@@ -53,8 +53,6 @@ int hocket__sandbox_limit(const struct hocket__launch *l, struct hocket__sandbox
  */
 int hocket__landlock_apply(
     const struct hocket__launch *l, const char *tmp, struct hocket__sandbox_error *err);
-/* The version of Landlock that the kernel has, 0: none. */
-int hocket__landlock_version(void);
 
 /* Calls cb for each folder above a guarded path and below a writable one, the upper ones first. A
  * mount can be carried away with the folder that it is in, which makes room for another: made mounts

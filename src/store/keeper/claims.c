@@ -41,7 +41,7 @@ struct hocket__claimed *hocket__claims_need(struct hocket__keeper *k, const char
     return c;
 }
 
-void hocket__claims_drop(struct hocket__keeper *k, struct hocket__claimed *c)
+static void drop(struct hocket__keeper *k, struct hocket__claimed *c)
 {
     struct hocket__claimed *first = hocket__map_get(&k->claimed, hash(c->id));
     if (first == c) {
@@ -62,7 +62,7 @@ void hocket__claims_drop(struct hocket__keeper *k, struct hocket__claimed *c)
 void hocket__claims_free(struct hocket__keeper *k)
 {
     while (!hocket__list_empty(&k->claims))
-        hocket__claims_drop(k, hocket__container_of(k->claims.next, struct hocket__claimed, link));
+        drop(k, hocket__container_of(k->claims.next, struct hocket__claimed, link));
     hocket__map_deinit(&k->claimed);
 }
 
@@ -120,7 +120,7 @@ void hocket__keeper_settled(struct hocket__keeper *k)
         next = l->next;
         hocket__list_del(l);
         if (c->released && !c->refusal)
-            hocket__claims_drop(k, c);
+            drop(k, c);
     }
 }
 
@@ -160,7 +160,7 @@ void hocket__keeper_forget(struct hocket__keeper *k)
         struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);
         next = l->next;
         if (c->refusal && c->told && c->released && c->transaction == k->transaction)
-            hocket__claims_drop(k, c);
+            drop(k, c);
     }
 }
 
@@ -192,6 +192,6 @@ void hocket__claims_taken(struct hocket__keeper *k, struct hocket__claimed *c, u
         c->known = false;
         c->fence = fence;
     } else if (c->fence == 0 && !c->refusal) {
-        hocket__claims_drop(k, c);
+        drop(k, c);
     }
 }

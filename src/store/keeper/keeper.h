@@ -195,7 +195,6 @@ static inline bool hocket__claims_is_ours(const struct hocket__claimed *c)
 struct hocket__claimed *hocket__claims_get(struct hocket__keeper *k, const char *id);
 /* The same, made when it is not there; NULL: out of memory. */
 struct hocket__claimed *hocket__claims_need(struct hocket__keeper *k, const char *id);
-void hocket__claims_drop(struct hocket__keeper *k, struct hocket__claimed *c);
 /* After an attempt to take it; fence 0: which failed. What is remembered of an older claim is over: its refusal, too. */
 void hocket__claims_taken(struct hocket__keeper *k, struct hocket__claimed *c, uint64_t fence);
 /* The fence of the run that this answer of TAKE has made ours; 0: none. */

@@ -91,7 +91,6 @@ int hocket__memory_say(struct hocket__memory *m, struct hocket__memory_run *r,
 
 /* ---- queue.c ---- */
 
-bool hocket__memory_is_spoken(const struct hocket__memory_run *r);
 /* Nobody has it now. */
 void hocket__memory_let_go(struct hocket__memory_run *r);
 void hocket__memory_take_next(struct hocket__memory *m, struct hocket__store_call *c);

@@ -1,7 +1,7 @@
 /* Runs for workers, in memory: nobody but this process has any, so a run that is had is nobody else's, and none is lost. */
 #include "store/memory/memory_impl.h"
 
-bool hocket__memory_is_spoken(const struct hocket__memory_run *r)
+static bool is_spoken(const struct hocket__memory_run *r)
 {
     for (size_t i = 0; i < r->messages.count; i++)
         if (r->messages.at[i]->key == 0)
@@ -14,7 +14,7 @@ void hocket__memory_let_go(struct hocket__memory_run *r)
 {
     bool waits = r->state == HOCKET__STORE_WAITING || r->state == HOCKET__STORE_PARKED;
     r->owned = false;
-    if (!r->pooled || !waits || !r->spoken || !hocket__memory_is_spoken(r))
+    if (!r->pooled || !waits || !r->spoken || !is_spoken(r))
         return;
     r->state = HOCKET__STORE_QUEUED;
     r->due_ms = 0;
@@ -117,7 +117,7 @@ void hocket__memory_spoken(struct hocket__memory *m, struct hocket__store_call *
     for (size_t i = 0; i < m->n_runs; i++) {
         const struct hocket__memory_run *r = m->runs[i];
         struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
-        if (r->removed || !r->owned || !hocket__memory_is_spoken(r))
+        if (r->removed || !r->owned || !is_spoken(r))
             continue;
         memcpy(row.run.id, r->id, sizeof(r->id));
         row.run.fence = r->fence;

@@ -54,14 +54,16 @@ void hocket__sql_read_run(struct hocket__keeper *k, struct hocket__store_run *r)
     HOCKET__RUN_COLUMNS(HOCKET__RUN_MEMBER, READ)
 }
 
-void hocket__sql_give_run(struct hocket__keeper *k, struct hocket__store_call *c)
+/* Packs the run of this row; HOCKET_ENOMEM where it does not fit. */
+static void give_run(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
     hocket__sql_read_run(k, &row.run);
     hocket__store_pack(&c->rows, &row);
 }
 
-bool hocket__sql_is_held(struct hocket__keeper *k)
+/* Whether whoever has the run of this row has it still. */
+static bool is_held(struct hocket__keeper *k)
 {
     int64_t pid = hocket__sql_int_of(k, HOCKET__COLUMN_owner_pid);
     return pid != 0 && hocket__sql_int_of(k, HOCKET__COLUMN_lease_ms) >= k->ops->now(k)
@@ -83,7 +85,7 @@ static void give_known(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
     hocket__sql_read_run(k, &row.run);
-    if (row.run.owner.pid != 0 && !hocket__sql_is_held(k))
+    if (row.run.owner.pid != 0 && !is_held(k))
         row.run.owner = (struct hocket__store_owner){ 0 };
     hocket__store_pack(&c->rows, &row);
     copy_id(hocket__cstr(row.run.id), c->place.before);
@@ -148,7 +150,7 @@ int hocket__sql_blocked(struct hocket__keeper *k, struct hocket__store_call *c)
     hocket__sql_int(k, (int64_t) c->q.blocked.limit);
     int rc;
     while ((rc = hocket__sql_step(k)) == 1)
-        hocket__sql_give_run(k, c);
+        give_run(k, c);
     return rc;
 }
 
@@ -233,7 +235,7 @@ static int take(
     int64_t no = find_one(k, call, &rc);
     if (!no)
         return rc;
-    bool held = hocket__claims_is_ours(c) || hocket__sql_is_held(k);
+    bool held = hocket__claims_is_ours(c) || is_held(k);
     bool owned = hocket__sql_int_of(k, HOCKET__COLUMN_owner_pid) != 0;
     if (k->sql->is_lost && k->sql->is_lost(k, c))
         held = false;
@@ -287,7 +289,7 @@ static int remove_one(struct hocket__keeper *k, struct hocket__store_call *c)
     }
     struct hocket__store_run run = { .seed = { 0 } };
     hocket__sql_read_run(k, &run);
-    if (hocket__sql_is_held(k))
+    if (is_held(k))
         c->status = hocket__store_has_it(c, &run.owner);
     hocket__sql_done(k);
     rc = c->status == 0 ? check_calls(k, c, no) : 0;

@@ -196,10 +196,6 @@ enum hocket__run_column {
 };
 
 void hocket__sql_read_run(struct hocket__keeper *k, struct hocket__store_run *run);
-/* Packs the run of this row; HOCKET_ENOMEM where it does not fit. */
-void hocket__sql_give_run(struct hocket__keeper *k, struct hocket__store_call *c);
-/* Whether whoever has the run of this row has it still. */
-bool hocket__sql_is_held(struct hocket__keeper *k);
 /* 0 without an error: there is none. */
 int64_t hocket__sql_run_no(struct hocket__keeper *k, struct hocket__str id, int *rc);
 

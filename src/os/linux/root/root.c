@@ -194,7 +194,7 @@ static int open_beneath(struct hocket__root *r, const char *path, int flags)
     return (int) fd;
 }
 
-void hocket__root_fill(struct hocket__root_info *info, const struct stat *st)
+static void fill_info(struct hocket__root_info *info, const struct stat *st)
 {
     *info = (struct hocket__root_info){
         .kind = S_ISREG(st->st_mode)   ? 'f'
@@ -245,7 +245,7 @@ int hocket__root_file(struct hocket__root *r, const char *path, struct hocket__r
         close(fd);
         return rc;
     }
-    hocket__root_fill(info, &st);
+    fill_info(info, &st);
     return fd;
 }
 
@@ -276,7 +276,7 @@ int hocket__root_info(struct hocket__root *r, const char *path, struct hocket__r
     int rc = fstat(fd, &st) < 0 ? hocket__root_fail(err, "look at", path) : 0;
     close(fd);
     if (rc == 0)
-        hocket__root_fill(info, &st);
+        fill_info(info, &st);
     return rc;
 }
 
@@ -338,7 +338,7 @@ static void look(DIR *d, const struct dirent *e, struct hocket__root_info *info)
 {
     struct stat st;
     if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        hocket__root_fill(info, &st);
+        fill_info(info, &st);
     else
         *info = (struct hocket__root_info){ .kind = 'o' };
 }

@@ -14,6 +14,5 @@ struct hocket__root {
 };
 
 int hocket__root_fail(struct hocket_error *err, const char *doing, const char *path);
-void hocket__root_fill(struct hocket__root_info *info, const struct stat *st);
 /* EINVAL unless it is a regular file with one name. */
 int hocket__root_check(const struct stat *st, const char *path, struct hocket_error *err);

@@ -30,7 +30,8 @@ struct ruleset_attr {
     uint64_t fs, net, scoped;
 };
 
-int hocket__landlock_version(void)
+/* The version of Landlock that the kernel has, 0: none. */
+static int landlock_version(void)
 {
     long v = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     return v > 0 ? (int) v : 0;
@@ -112,7 +113,7 @@ static int allow_devices(int ruleset, uint64_t all, struct hocket__sandbox_error
 int hocket__landlock_apply(
     const struct hocket__launch *l, const char *tmp, struct hocket__sandbox_error *err)
 {
-    int version = hocket__landlock_version();
+    int version = landlock_version();
     if (version == 0) {
         snprintf(
             err->text, sizeof(err->text), "this kernel has no Landlock, or it is switched off");
