@@ -196,6 +196,15 @@ t.test("a member that max_tokens cuts has said something, and takes part in the 
   t.equal(#asked.m2, 2, "a round in which all are cut is no failed one")
 end)
 
+t.test("so does a member that max_turns cuts", function()
+  local team = p.agents { lead = { team = { members = { "m1", "m2" }, max_rounds = 2, termination_mode = "max_rounds" } }, m1 = { max_turns = 2 }, m2 = {} }
+  local asked = p.play { m1 = function(request)
+    return request.raw.tool_choice == "none" and "what I have" or { calls = { call("broadcast", { message = "news" }) } }
+  end }
+  t.ok(p.run(team.lead))
+  t.equal(#asked.m1, 4, "two turns in each of two rounds")
+end)
+
 t.test("a member that can never answer leaves, and does not count for the consensus", function()
   p.play { m1 = member(2), m2 = { status = 401, error = "no key" } }
   local _, _, run = p.run(panel({ "m1", "m2" }).chief)

@@ -73,7 +73,7 @@ end
 
 -- Whoever was cut short has said something, and its conversation stands: it takes part in the next round. One that refused, or
 -- was stopped, has ended itself.
-local goes_on = { length = true, budget = true, loop = true }
+local goes_on = { length = true, turns = true, budget = true, loop = true }
 
 local function cut_words(err)
   return ("%s[cut short: %s]"):format(err.partial and err.partial .. "\n" or "", err.message)
