@@ -344,7 +344,7 @@ end
 
 -- What goes with the work; and what belongs to whoever answers in the end, and not to those before.
 local handed_on = { "model", "variables", "allowed", "board", "document", "task_ids", "extra_tools", "memory", "files" }
-local handed_to_the_last = { "on_delta", "schema", "schema_name", "closing", "member", "instructions", "settings" }
+local handed_to_the_last = { "on_delta", "schema", "schema_name", "closing", "outcome", "member", "instructions", "settings" }
 
 local function hand_on(names, from, to)
   for _, name in ipairs(names) do to[name] = from[name] end

@@ -75,11 +75,13 @@ local function one_by_one(state, tasks)
   return before
 end
 
+local closing_tools = { outcome.tool, beside = true }
+
 local function job_of(state, task, index, sequential)
   local def, said = state.team[task.specialist], {}
   local spec, err = orchestrate.job(def, function(job) return state.channel:brief(task, job, coordinator.closing) end, {
     trigger = "plan", timeout = timeout_of(state, def), model = state.options.model, allowed = state.options.allowed,
-    tools = state.options.tools and state.options.tools[def.name], closing = { outcome.tool(said), beside = true },
+    tools = state.options.tools and state.options.tools[def.name], closing = closing_tools, outcome = said,
   })
   if not spec then return nil, err end
   local inner = spec.run

@@ -156,7 +156,7 @@ local function has_open(tasks, ids)
   return false
 end
 
-local to_specialists = { "specialist" }
+local to_specialists, closing_tools = { "specialist" }, { outcome.tool }
 
 -- Sends one specialist to work and settles its tasks, however it ended.
 local function dispatch(ctx, name, ids, message)
@@ -168,7 +168,7 @@ local function dispatch(ctx, name, ids, message)
   local said = {}
   local reply, wrong = orchestrate.call(ctx.team[name], message, {
     trigger = "dispatch", task_ids = ids, board = tasks, document = ctx.document, extra_tools = to_specialists, model = ctx.model,
-    closing = { outcome.tool(said) },
+    closing = closing_tools, outcome = said,
   })
   if said.status == "failed" or has_open(tasks, ids) then reply, wrong = outcome.of(said, reply, wrong) end
   local left, unsettled = tasks:settle(name, ids, reply ~= nil, wrong and wrong.message)

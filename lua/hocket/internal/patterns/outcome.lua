@@ -4,26 +4,24 @@ local tool = require "hocket.tool"
 
 local outcome = {}
 
---- The tool of one task. What is said last counts; `said` is emptied before each attempt.
----@param said {status?: "completed"|"failed", reason?: string}
----@return hocket.Tool
-function outcome.tool(said)
-  return tool {
-    steps = true, name = "task_outcome",
-    description = "Says how your task has ended. Call it before your report: failed where it could not be done, completed where all of it is.",
-    parameters = {
-      type = "object", required = { "status" },
-      properties = {
-        status = { type = "string", enum = { "completed", "failed" } },
-        reason = { type = "string", description = "Of a failure: what went wrong" },
-      },
+--- The tool, one for all tasks, so that what is sent of it is made once. It writes to the call's option `outcome`, a table
+--- that its pattern empties before each attempt: what is said last counts.
+---@type hocket.Tool
+outcome.tool = tool {
+  steps = true, name = "task_outcome",
+  description = "Says how your task has ended. Call it before your report: failed where it could not be done, completed where all of it is.",
+  parameters = {
+    type = "object", required = { "status" },
+    properties = {
+      status = { type = "string", enum = { "completed", "failed" } },
+      reason = { type = "string", description = "Of a failure: what went wrong" },
     },
-    run = function(args)
-      said.status, said.reason = args.status, args.reason
-      return "noted: now write your report"
-    end,
-  }
-end
+  },
+  run = function(args, ctx)
+    ctx.outcome.status, ctx.outcome.reason = args.status, args.reason
+    return "noted: now write your report"
+  end,
+}
 
 -- ---- Words -----------------------------------------------------------------------------------
 

@@ -51,7 +51,7 @@ end
 local function env_of(step)
   local opts = step.opts
   return { agent = step.def, team = agents.team_of(step.def), run = step.run, board = opts.board, document = opts.document,
-    task_ids = opts.task_ids, tasks_of = opts.tasks_of, model = opts.model, allowed = step.allowed, member = opts.member }
+    task_ids = opts.task_ids, tasks_of = opts.tasks_of, outcome = opts.outcome, model = opts.model, allowed = step.allowed, member = opts.member }
 end
 
 ---@class hocket.RemoteTools

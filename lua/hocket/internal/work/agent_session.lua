@@ -224,7 +224,7 @@ local function equip(step, facts, free, both)
   local opts = step.opts
   local env = setmetatable({
     agent = step.def, team = agents.team_of(step.def), run = step.run, board = opts.board, document = opts.document,
-    delegates_unasked = facts.may_delegate and not asks_to_delegate(step), task_ids = opts.task_ids, tasks_of = opts.tasks_of, model = opts.model, allowed = step.allowed, home = opts.home, member = opts.member,
+    delegates_unasked = facts.may_delegate and not asks_to_delegate(step), task_ids = opts.task_ids, tasks_of = opts.tasks_of, outcome = opts.outcome, model = opts.model, allowed = step.allowed, home = opts.home, member = opts.member,
   }, env_meta)
   local tools, err = tools_of(facts, step, free, both, env)
   if not tools then return nil, err end
