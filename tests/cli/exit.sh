@@ -147,8 +147,10 @@ run hocket run --max-turns 1 t hello
 expect 5; has err "max_turns"
 
 # A budget: the last answer on stdout, why on stderr; without a turn there is none.
-run hocket run --max-tokens 1 f hello
+run hocket run --max-tokens 1000 f hello
 expect 5; has err "error: the budget of the run"; has err "gives a last answer"
+run hocket run --max-tokens 1 f hello # its first call alone is more
+expect 5; has err "error: the budget of the run has no room for a call"; empty out
 run hocket run --max-tokens 0 t hello
 expect 5; has err "is used up: 0 tokens"; empty out
 run hocket run --max-cost 0.000001 --model sim t hello

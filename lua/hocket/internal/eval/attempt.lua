@@ -107,7 +107,11 @@ local function why_unknown(self, code, result)
   local err = type(result.error) == "table" and result.error or {}
   if not_theirs[code] then return ("%s: %s"):format(code, err.message or "") end
   local limited = self.case.spec.max_cost or self.case.spec.max_tokens
-  if code == "budget" and not limited and self.eval.max_cost then return "the evaluation's --max-cost is used up" end
+  -- What is left of the evaluation's budget was the run's: too little for one more call is nothing.
+  if code == "budget" and not limited and self.eval.max_cost and (err.message or ""):find "^the budget of the run" then
+    self.eval.spent = true
+    return "the evaluation's --max-cost is used up"
+  end
 end
 
 -- Failures of a team of which a provider has let one down are nobody's.
