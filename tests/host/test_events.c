@@ -169,6 +169,8 @@ static void test_pulling_ends(void **state)
     }
     assert_int_equal(taken, 2);
     assert_true(waits > 0 && pumps > 0);
+    while (hocket_backend_timeout(h) == 0 && time(NULL) - begin < 30)
+        hocket_pump(h, 1000); /* what the collector owes */
     assert_int_equal(hocket_backend_timeout(h), -1);
     assert_true(time(NULL) - begin < 30);
     hocket_close(h, NULL, NULL);
