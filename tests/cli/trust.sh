@@ -137,6 +137,13 @@ mkdir -p "$deep" && mark deep >"$deep/y.lua" && refuses mine && nothing_ran && r
 mkdir -p "$deep/$(printf 'd/%.0s' $(seq 100))"
 run hocket run mine x
 expect 5; has err "more than 128 folders deep, nobody can look at that"; nothing_ran; rm -r mine/d
+# A folder of another user's, in which nothing can be opened, stops nobody; one without a list, whose files can be, does.
+if [ "$(id -u)" != 0 ]; then
+  mkdir mine/.theirs && chmod 000 mine/.theirs && trusts mine
+  chmod 311 mine/.theirs
+  run hocket run mine x
+  expect 1; has err "cannot list mine/.theirs"; rmdir mine/.theirs
+fi
 mv mine/sim.lua mine/mis.lua && refuses mine && mv mine/mis.lua mine/sim.lua && trusts mine
 ln -s "$WORK/mine" link && trusts link
 ln -sf "$WORK/evil/main.lua" mine/main.lua && refuses mine && nothing_ran

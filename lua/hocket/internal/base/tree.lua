@@ -5,8 +5,8 @@ local sources = require "hocket.internal.base.sources"
 
 local tree = {}
 
---- Directories below each other; where all has to be seen.
-local DEPTH, ALL_DEPTH = 32, 128
+--- Directories below each other; where all has to be seen, and how many of them then.
+local DEPTH, ALL_DEPTH, ALL_FOLDERS = 32, 128, 20000
 --- Names after which others have their turn.
 local SLICE = 20
 
@@ -21,8 +21,14 @@ local function walk(dir, visit, depth, seen)
     return nil, { code = "limit", message = ("more than %d folders deep, nobody can look at that: %s"):format(ALL_DEPTH, dir) }
   end
   seen[real] = true
+  if seen.all then
+    if seen.all == 0 then return nil, { code = "limit", message = ("more than %d folders, nobody can look at them: name the script that is to run"):format(ALL_FOLDERS) } end
+    seen.all = seen.all - 1
+  end
   local names, err = sources.list(dir)
   if not names and depth > 0 and err.code == "not_found" then return true end -- gone since it was seen
+  -- Nothing in it can be opened either; where names can, without a list of them, it is an error.
+  if not names and depth > 0 and seen.all and err.code == "denied" and not sources.info(join(dir, ".")) then return true end
   if not names then return nil, err end
   local files, dirs = {}, {}
   for i, name in ipairs(names) do
@@ -63,7 +69,7 @@ function tree.files(dir, wanted, all)
       if i % SLICE == 0 then fiber.rest() end
       if is_wanted(file) then out[#out + 1] = file end
     end
-  end, 0, { all = all })
+  end, 0, { all = all and ALL_FOLDERS or nil })
   if not ok then return nil, err end
   return out
 end
