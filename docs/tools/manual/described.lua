@@ -1,4 +1,4 @@
---- What the program says of its own commands (`hocket help --json`), as pages and completions need it.
+--- Reads `hocket help --json` and prepares it for man pages and completions.
 ---
 ---     "FILE|off"               -> { words = {"off"}, sources = {"file"} }
 ---     "show NAME | rm NAME"    -> { words = {"show", "rm"}, after = { show = {{any}}, rm = {{any}} } }

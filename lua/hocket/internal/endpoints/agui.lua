@@ -159,7 +159,7 @@ function Teller:say(kind, text)
   self:send(kind == "text" and "TEXT_MESSAGE_CONTENT" or "REASONING_MESSAGE_CONTENT", { messageId = self.open.id, delta = text })
 end
 
--- What was said beside a call is a message of its own, and no answer.
+-- Text beside a tool call is a message of its own, marked as commentary.
 function Teller:set_aside()
   if not self.open or self.open.kind ~= "text" then return end
   local id = self.open.id

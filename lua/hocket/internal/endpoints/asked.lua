@@ -14,7 +14,7 @@ local asked = {}
 --- Messages of one request; its tools.
 local MAX_MESSAGES, MAX_TOOLS = 10000, 128
 
---- Things of one request that are told to have been passed over.
+--- The most names that one answer lists as ignored.
 local MAX_IGNORED = 16
 
 local AT_IT, GO_ON = "Look at what is attached.", "The results of the tool calls are above. Go on."
@@ -283,7 +283,7 @@ end
 local Ignored = {}
 Ignored.__index = Ignored
 
---- What a request has that is not for us. It is no reason to refuse the rest, and is told: in a header, and as a warning of the run.
+--- Members of a request that hocket ignores. The rest is served; a header and a warning of the run name them.
 function asked.ignored()
   return setmetatable({ n = 0 }, Ignored)
 end

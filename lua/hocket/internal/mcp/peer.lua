@@ -17,7 +17,7 @@ local peer = {}
 
 --- Seconds.
 local TIMEOUT, MAX = 60, 600
---- Seconds between two reports of a request's progress that are told; its end is told at once.
+--- Seconds between two progress reports of a request that are passed on. Its last report never waits.
 local TOLD_EVERY = 0.05
 --- Requests of one connection at once.
 local MAX_PENDING = 1000

@@ -1,6 +1,6 @@
 --- Settings and tools that a model does not take. Which those are changes from model to model, and only the provider
 --- knows: "Unsupported value: 'temperature' does not support 0.4 with this model", "Invalid schema for function 'f'".
---- What it has refused is left out, of this call and of all later ones to the same model, and told once.
+--- After a refusal this call, and all later ones to the same model, leave it out. A warning says so once.
 local askers = require "hocket.internal.models.asker"
 local json = require "hocket.json"
 

@@ -101,7 +101,7 @@ function Writer:stop()
   if self.open then enders[self.open.item.type](self, self.open) end
 end
 
--- What was said beside a call is a message of its own, and no answer.
+-- Text beside a tool call is a message of its own, marked as commentary.
 function Writer:set_aside()
   if not self.open or self.open.item.type ~= "message" then return end
   self.open.phase = "commentary"
