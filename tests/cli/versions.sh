@@ -50,4 +50,32 @@ for folder in "$ROOT"/tests/versions/*/; do
 done
 [ $versions -gt 0 ] || fail 'no version was tried'
 
+# The edition of built-in prompts is the one that a run began with, wherever it goes on.
+cat >told.lua <<'END'
+local edition = require "hocket.internal.base.edition"
+local context = require "hocket.internal.core.fiber".context()
+assert(require "hocket".ask "Go on?")
+return ("edition %d of %d"):format(edition.of(context.run), edition.NOW)
+END
+now=$(sed -n 's/^#define HOCKET__EDITION //p' "$ROOT/src/core/run_state.h")
+# begun NAME; then_says NAME WORDS
+begun() { run hocket run told.lua --store "$1.db" && expect 75 && id=$(hocket runs --store "$1.db" | awk '{ print $1; exit }'); }
+then_says() {
+  run hocket answer "$id" "$(hocket show "$id" --store "$1.db" | grep -o '\bq[0-9]\+\b' | head -1)" yes --store "$1.db"
+  run hocket resume "$id" --trust --store "$1.db"
+  has out "$2"
+}
+begun new
+then_says new "edition $now of $now"
+command -v sqlite3 >/dev/null && {
+  begun old
+  sqlite3 old.db "UPDATE runs SET options = replace(options, '\"edition\":$now,', '')"
+  then_says old "edition 1 of $now"
+  begun newer
+  sqlite3 newer.db "UPDATE runs SET options = replace(options, '\"edition\":$now,', '\"edition\":99,')"
+  run hocket resume "$id" --trust --store newer.db
+  expect 1
+  has err 'edition 99'
+}
+
 finish

@@ -21,6 +21,7 @@
 #include "bind/open.h"
 #include "bind/util.h"
 #include "core/run_id.h"
+#include "core/run_state.h"
 #include "core/text.h"
 
 /* ---- hocket.yaml ------------------------------------------------------------------ */
@@ -452,6 +453,13 @@ static int l_version(lua_State *L)
     return 1;
 }
 
+/* edition() -> integer: of the built-in prompts and tool sets, that of runs that begin now */
+static int l_edition(lua_State *L)
+{
+    lua_pushinteger(L, HOCKET__EDITION);
+    return 1;
+}
+
 static const luaL_Reg functions[] = {
     { "getenv", l_getenv },
     { "secret", l_secret },
@@ -472,6 +480,7 @@ static const luaL_Reg functions[] = {
     { "log", l_log },
     { "open", l_open },
     { "version", l_version },
+    { "edition", l_edition },
     { NULL, NULL },
 };
 

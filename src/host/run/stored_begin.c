@@ -27,6 +27,10 @@ static void write_options(
     hocket__jw_open(b, '{');
     if (rest.n > 0)
         hocket__buf_addstr(b, rest);
+    if (!hocket__json_find(options, "edition", NULL)) {
+        hocket__jw_key(b, "edition");
+        hocket__jw_int(b, HOCKET__EDITION);
+    }
     if (uv_cwd(cwd, &n) == 0) {
         hocket__jw_key(b, "cwd");
         hocket__jw_string(b, hocket__str(cwd, n));

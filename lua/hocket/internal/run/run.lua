@@ -50,7 +50,7 @@ local RESTED = 200
 run.traces = nil
 
 --- Makes a run over a journal, or over one of its own.
----@param spec {journal?: userdata, id?: string, options?: table}
+---@param spec {journal?: userdata, id?: string, options?: table, edition?: integer} edition: of the built-in prompts (base/edition.lua).
 ---@return hocket.Run
 function run.new(spec)
   last_number = last_number + 1
@@ -58,7 +58,7 @@ function run.new(spec)
   local made = setmetatable({
     number = last_number, -- the broker's name for it
     scope = fiber.self(), -- its jobs end before this fiber has ended
-    journal = spec.journal or journal.new { run = spec.id }, id = spec.id, options = spec.options or {},
+    journal = spec.journal or journal.new { run = spec.id }, id = spec.id, options = spec.options or {}, edition = spec.edition,
     boards = {}, documents = {}, numbers = {}, operations = 0,
     models = {}, -- by id: what was found for it
     guarded = {}, -- folders that agents are told to follow

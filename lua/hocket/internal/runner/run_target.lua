@@ -5,6 +5,7 @@ local carried = require "hocket.internal.base.carried"
 local cassette = require "hocket.cassette"
 local caught = require "hocket.internal.base.caught"
 local consent = require "hocket.internal.run.consent"
+local edition = require "hocket.internal.base.edition"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
@@ -359,8 +360,9 @@ return function(args, journal, id)
     world.prepare()
     policy.operator() -- what it is now, whenever that is asked for first
   end
+  local made = edition.begin(options, args.instead ~= nil)
   local target, err, state = find(args.target, options)
-  local run = runs.new { journal = journal, id = id or system.run_id(), options = options }
+  local run = runs.new { journal = journal, id = id or system.run_id(), options = options, edition = made }
   if options.code then stored_code.note(run) end
   run.owns_scope, run.tell_delta, run.began_with = true, args.tell_delta or run.tell_delta, state
   if run.options.typed and not options.call then note_typed(run, args.input) end

@@ -12,6 +12,7 @@
 local agents = require "hocket.internal.base.lazy" "hocket.agent"
 local carried = require "hocket.internal.base.carried"
 local consent = require "hocket.internal.run.consent"
+local edition = require "hocket.internal.base.edition"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
@@ -163,7 +164,7 @@ end
 
 --- A run of the store is to begin here: what holds for it (run/consent.lua), when its code may run. Raises an error with the code
 --- "denied" where it may not.
----@param row {id: string, target: string, input?: string, options: string}
+---@param row {id: string, target: string, input?: string, options: string} Its edition of the built-in prompts has to be known here.
 ---@param given_text string What whoever continues it says: options, JSON.
 ---@param how "new"|"old"|"replay" new: nothing was done of it. replay: from its log alone.
 ---@param fed? table<string, string> Its files, by the names that the store has.
@@ -171,6 +172,8 @@ end
 ---@return string instead What is to stand in their place.
 ---@return string? wish To be said to it when it is live.
 function stored_code.begin(row, given_text, how, fed)
+  local known, newer = edition.check(read(row.options))
+  if not known then error(newer, 0) end
   local ours = proof.is_ours(row)
   local given = read(given_text)
   local code = code_of(ours, given)

@@ -3,6 +3,7 @@
 local bundle = require "hocket.internal.pool.bundle"
 local consent = require "hocket.internal.run.consent"
 local day_budget = require "hocket.internal.base.lazy" "hocket.internal.models.day_budget"
+local edition = require "hocket.internal.base.edition"
 local models = require "hocket.internal.base.lazy" "hocket.model"
 local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
 local provider_place = require "hocket.internal.runner.provider_place"
@@ -73,7 +74,7 @@ local function options_of(args, cwd)
   local options = {}
   for name, value in pairs(args.options or {}) do options[name] = value end
   options.interactive, options.simulate, options.deltas = nil, nil, nil
-  options.park, options.cwd = true, cwd
+  options.park, options.cwd, options.edition = true, cwd, edition.NOW
   return options
 end
 

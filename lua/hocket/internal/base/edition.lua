@@ -1,0 +1,44 @@
+--- Which edition of the built-in prompts and tool sets a run works with. A run's log holds what models were asked, so a run that goes on,
+--- or is replayed, asks as it did before: the edition that it began with stands in its options (`edition`, host/run/stored_begin.c).
+---
+--- Whoever changes what a built-in pattern sends raises HOCKET__EDITION (core/run_state.h), and keeps the former words for older runs:
+---
+---     if edition.of(run) >= 2 then … end
+---
+---     1   until November 2026; runs that name none
+---     2   since then
+local system = require "hocket.internal.core.system"
+
+local edition = {}
+
+--- That of runs that begin now.
+edition.NOW = system.edition()
+
+--- That of a run, or of what carries its options.
+---@param run {edition?: integer}
+---@return integer
+function edition.of(run)
+  return run.edition or edition.NOW
+end
+
+--- Notes in the options of a run which edition it has: one that was begun before keeps what stands there.
+---@param options table
+---@param continued boolean
+---@return integer edition
+function edition.begin(options, continued)
+  if options.edition == nil and not continued then options.edition = edition.NOW end
+  return options.edition or 1
+end
+
+--- Whether a run with these options can be continued here.
+---@param options table
+---@return true?
+---@return hocket.Error?
+function edition.check(options)
+  local value = options.edition or 1
+  if math.type(value) == "integer" and value >= 1 and value <= edition.NOW then return true end
+  return nil, { code = "unsupported",
+    message = ("the run has edition %s of the built-in prompts, and this hocket knows 1 to %d: continue it with the version that began it, or a newer one"):format(tostring(value), edition.NOW) }
+end
+
+return edition
