@@ -32,7 +32,7 @@
 #include "base/json/json.h"
 #include "bind/fiber/fiber.h"
 #include "bind/store/store.h"
-#include "host/run/resume_impl.h"
+#include "host/run/stored.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 #define LATER_MS    500

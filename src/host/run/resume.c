@@ -1,13 +1,15 @@
 /* A run of the store goes on: find ─> take ─> its files, what it remembers of its parent, its log ─> it begins. Each is
  * asked of the store when the one before has answered; until the last one the run has no fiber. What goes wrong is its
  * end. */
-#include "host/run/consent.h"
+#include "host/run/stored.h"
 
 #include <string.h>
 
 #include "base/json/json.h"
 #include "bind/fiber/fiber.h"
+#include "bind/modules.h"
 #include "bind/store/store.h"
+#include "bind/util.h"
 #include "core/log/log.h"
 
 void hocket__resume_free(struct hocket__resuming *g)
@@ -106,6 +108,77 @@ void hocket__resume_end(struct hocket__run *r, int status, const struct hocket_e
         hocket__store_cancel(s->store, s->call);
     s->call = NULL;
     fail(r->resuming, status, err);
+}
+
+/* ---- What it may do ------------------------------------------------------------------------------ */
+
+static void set_str(lua_State *L, const char *name, struct hocket__str s)
+{
+    hocket__push_str(L, s);
+    lua_setfield(L, -2, name);
+}
+
+static void take(lua_State *L, int at, struct hocket__buf *to)
+{
+    hocket__buf_reset(to);
+    if (lua_isstring(L, at))
+        hocket__buf_addstr(to, hocket__check_str(L, at));
+}
+
+/* Nothing of it was done, in no life. */
+static bool is_fresh(const struct hocket__resuming *g)
+{
+    const struct hocket__log *log = hocket__kept_log(g->kept);
+    return !hocket__log_replays(log) && hocket__log_last(log) == 0;
+}
+
+static const char *how(const struct hocket__resuming *g)
+{
+    return g->replay ? "replay" : is_fresh(g) ? "new" : "old";
+}
+
+/* Protected: require("hocket.internal.runner.stored_code").begin(row, given, how, files) -> own, instead, wish */
+static int decide_protected(lua_State *L)
+{
+    struct hocket__resuming *g = lua_touserdata(L, 1);
+    hocket__require(L, "hocket.internal.runner.stored_code");
+    lua_getfield(L, -1, "begin");
+    lua_createtable(L, 0, 5);
+    set_str(L, "id", hocket__resuming_id(g));
+    set_str(L, "target", hocket__buf_str(&g->target));
+    set_str(L, "input", hocket__buf_str(&g->input));
+    set_str(L, "options", hocket__buf_str(&g->own));
+    set_str(L, "generation", hocket__buf_str(&g->generation));
+    hocket__push_str(L, hocket__buf_str(&g->options));
+    lua_pushstring(L, how(g));
+    hocket__kept_push_files(g->kept, L);
+    lua_call(L, 4, 3);
+    take(L, -3, &g->own);
+    take(L, -2, &g->options);
+    take(L, -1, &g->stored->consent);
+    return 0;
+}
+
+/* One of which nothing was done has what holds in its row, from its first entry on. */
+static int put_own(struct hocket__resuming *g)
+{
+    struct hocket__stored *s = g->stored;
+    struct hocket__store_run row = { .options = hocket__buf_str(&g->own) };
+    return is_fresh(g) && hocket__stored_is_ours(s)
+               ? hocket__store_update(s->store, &s->claim, HOCKET__STORE_SET_OPTIONS, &row)
+               : 0;
+}
+
+int hocket__consent_decide(struct hocket__resuming *g, struct hocket_error *err)
+{
+    int rc = hocket__pcall(g->run->host->L, decide_protected, g, err);
+    if (rc < 0)
+        return rc;
+    bool whole = g->own.status == 0 && g->options.status == 0 && g->stored->consent.status == 0;
+    rc = !whole ? HOCKET_ENOMEM : g->replay ? 0 : put_own(g);
+    return rc < 0 ? hocket__error(
+               err, rc, "what the run may do cannot be kept: %s", hocket_status_text(rc))
+                  : 0;
 }
 
 /* ---- It begins --------------------------------------------------------------------------------- */

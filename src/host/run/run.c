@@ -1,5 +1,8 @@
-/* What an embedder says to a run that goes on: an answer, a signal, a change, an end. Lua does it, in
- * hocket.internal.host.entry; a run that is kept has it in its log. */
+/* A run as the files about it share it: it is made, found, and told what an embedder says to it (an answer, a signal, a change, an
+ * end). Lua does what is said, in hocket.internal.host.entry.
+ *
+ * What is said to a run that is kept is in its log, and said again from there: the wish and its words, not what came of them. That
+ * follows again from the run's own code. A wish that cannot be logged is not done. */
 #include "host/run/stored.h"
 
 #include <string.h>
@@ -10,6 +13,135 @@
 #include "bind/fiber/fiber.h"
 #include "bind/modules.h"
 #include "bind/util.h"
+#include "core/log/log.h"
+
+/* ---- It is made ---------------------------------------------------------------------------------- */
+
+int hocket__run_may_start(hocket_host *h, struct hocket_error *err)
+{
+    int rc = hocket__host_may_enter(h, err);
+    if (rc < 0)
+        return rc;
+    if (h->life != HOCKET__HOST_OPEN)
+        return hocket__error(err, HOCKET_ECLOSED, "the host is closing");
+    if (hocket__host_check_process(h) < 0)
+        return hocket__error(err, HOCKET_ESTATE,
+            "the process was forked after the host had begun to work: "
+            "open a host in the child");
+    if (h->max_runs > 0 && h->n_runs >= h->max_runs)
+        return hocket__error(err, HOCKET_ELIMIT, "more than %zu runs at once", h->max_runs);
+    return 0;
+}
+
+/* Checked here, although call_start checks the whole text again: raw text that is put between
+ * others must be one value, or it could add members of its own. */
+int hocket__run_check_options(struct hocket__str options, struct hocket_error *err)
+{
+    struct hocket__json reader;
+    hocket__json_init(&reader, options);
+    bool is_object = hocket__json_next(&reader) == HOCKET__JSON_OBJECT;
+    int rc = hocket__json_check(options, err);
+    if (rc < 0 || is_object)
+        return rc;
+    return hocket__error(err, HOCKET_EINVAL, "the options have to be one JSON object");
+}
+
+struct hocket__run *hocket__run_new(
+    hocket_host *h, const char *name, hocket_event_cb on_event, hocket_done_cb on_done, void *ud)
+{
+    struct hocket__run *r = hocket__zero(&h->alloc, sizeof(*r));
+    if (!r)
+        return NULL;
+    *r = (struct hocket__run){ .host = h,
+        .id = ++h->next_id,
+        .on_event = on_event,
+        .on_done = on_done,
+        .ud = ud,
+        .journal_ref = LUA_NOREF };
+    hocket__buf_init(&r->text, &h->alloc, 0);
+    hocket__buf_init(&r->json, &h->alloc, 0);
+    hocket__list_init(&r->link);
+    hocket__list_init(&r->due);
+    hocket__list_init(&r->deltas);
+    r->pulled = !on_event && !on_done;
+    r->is_run = strcmp(name, "run") == 0;
+    return r;
+}
+
+void hocket__run_join(struct hocket__run *r)
+{
+    hocket__list_add(&r->host->runs, &r->link);
+    r->host->n_runs++;
+}
+
+void hocket__run_mark_due(struct hocket__run *r)
+{
+    if (hocket__list_empty(&r->due) && !r->pulled)
+        hocket__list_add(&r->host->due, &r->due);
+}
+
+/* ---- It is found --------------------------------------------------------------------------------- */
+
+struct hocket__run *hocket__run_find(hocket_host *h, uint64_t id)
+{
+    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
+        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
+        if (r->id == id && !r->ended && r->journal)
+            return r;
+    }
+    return NULL;
+}
+
+const char *hocket_run_name(hocket_host *h, uint64_t id)
+{
+    for (struct hocket__list *l = h ? h->runs.next : NULL; l && l != &h->runs; l = l->next) {
+        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
+        if (r->id == id)
+            return r->name[0] ? r->name : NULL;
+    }
+    return NULL;
+}
+
+bool hocket__run_is_replayed(const struct hocket__run *r)
+{
+    return r->kept && hocket__kept_is_replay(r->kept);
+}
+
+bool hocket__run_log_failed(const struct hocket__run *r)
+{
+    return r->kept && hocket__log_error(hocket__kept_log(r->kept));
+}
+
+/* ---- What is said to it -------------------------------------------------------------------------- */
+
+/* A text without a NUL, a NUL, a text. */
+static void write_words(struct hocket__buf *out, struct hocket__str a, struct hocket__str b)
+{
+    hocket__buf_addstr(out, a);
+    hocket__buf_addc(out, 0);
+    hocket__buf_addstr(out, b);
+}
+
+int hocket__run_tell_begin(struct hocket__run *r, const char *wish, struct hocket__str a,
+    struct hocket__str b, struct hocket_error *err)
+{
+    struct hocket__buf words;
+    if (!r->kept)
+        return 0;
+    hocket__buf_init(&words, &r->host->alloc, 0);
+    write_words(&words, a, b);
+    int rc = words.status < 0 ? hocket__error_nomem(err)
+                              : hocket__kept_tell_begin(
+                                  r->kept, hocket__cstr(wish), hocket__buf_str(&words), err);
+    hocket__buf_deinit(&words);
+    return rc;
+}
+
+void hocket__run_tell_end(struct hocket__run *r)
+{
+    if (r->kept)
+        hocket__kept_tell_end(r->kept);
+}
 
 struct telling {
     struct hocket__run *run;
@@ -47,16 +179,6 @@ static int tell_protected(lua_State *L)
     lua_call(L, 4, 2);
     t->status = take_outcome(L, t);
     return 0;
-}
-
-struct hocket__run *hocket__run_find(hocket_host *h, uint64_t id)
-{
-    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
-        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
-        if (r->id == id && !r->ended && r->journal)
-            return r;
-    }
-    return NULL;
 }
 
 static int wish(struct telling *t)
