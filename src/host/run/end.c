@@ -135,12 +135,19 @@ static void let_go(struct hocket__stored *s)
     hocket__run_phase_on(&s->phase, HOCKET__RUN_LET_GO);
 }
 
+/* Whether a run goes on without a store that refuses it for this, since nobody has named the store and nothing of the run is in it. */
+static bool may_lack(const struct hocket__stored *s, int status)
+{
+    return s->run->host->store_optional && status == HOCKET_EDENIED
+           && !hocket__run_claim_is_known(s->standing);
+}
+
 static void let_end(struct hocket__stored *s, int status, const struct hocket_error *err)
 {
     struct hocket__run *r = s->run;
     bool lost = status < 0 && !hocket__stored_is_off(s), parked = hocket__stored_is_parked(s);
     let_go(s);
-    if (lost && !parked && hocket__stored_may_lack(s, status)) {
+    if (lost && !parked && may_lack(s, status)) {
         hocket__host_warn_store(r->host, err);
     } else if (lost && (r->status == 0 || parked)) {
         struct hocket_error why = *err;
@@ -148,9 +155,7 @@ static void let_end(struct hocket__stored *s, int status, const struct hocket_er
             hocket__error(&why, status, "the run could not be kept: %s", err->message);
         hocket__run_fail_late(r, &why);
     }
-    hocket__run_mark_due(r);
-    r->host->rt->undelivered = true; /* no fiber has run that would lead to it */
-    hocket__fibers_settle(r->host->rt);
+    hocket__run_tell_soon(r);
 }
 
 static void on_open(struct hocket__store_wait *w, int status, const struct hocket_error *err)
@@ -160,7 +165,7 @@ static void on_open(struct hocket__store_wait *w, int status, const struct hocke
 
 /* That it is open is enough: what it waits for then, a disk that is full, may take for ever. One that is put away hears
  * of that, too. */
-void hocket__stored_opened(struct hocket__stored *s)
+static void store_opened(struct hocket__stored *s)
 {
     if (!hocket__run_phase_is_held(s->phase) || s->opening.no_pause)
         return;
@@ -296,7 +301,8 @@ void hocket__stored_end(struct hocket__stored *s)
         end(s);
 }
 
-void hocket__stored_drop_end(struct hocket__stored *s)
+/* Nobody is to hear of its end any more. */
+static void drop_end(struct hocket__stored *s)
 {
     drop_ending(s);
     if (!hocket__run_phase_is_held(s->phase))
@@ -306,6 +312,12 @@ void hocket__stored_drop_end(struct hocket__stored *s)
 }
 
 /* ---- Drains ---------------------------------------------------------------------------------------- */
+
+/* Whether it can be parked now, or be left or drained. */
+static bool may_be_parked(const struct hocket__stored *s)
+{
+    return s && s->run->kept && s->phase != HOCKET__RUN_RETELLING && !hocket__stored_is_off(s);
+}
 
 bool hocket__shared_drained(struct hocket__stored *s)
 {
@@ -318,7 +330,7 @@ bool hocket__shared_drained(struct hocket__stored *s)
 int hocket_run_drain(hocket_host *h, uint64_t id)
 {
     struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
-    if (!r || !hocket__stored_may_be_parked(r->stored))
+    if (!r || !may_be_parked(r->stored))
         return hocket_run_park(h, id);
     if (!r->stored->draining) {
         r->stored->draining = true;
@@ -328,10 +340,38 @@ int hocket_run_drain(hocket_host *h, uint64_t id)
     return 0;
 }
 
+/* One that sleeps, or is still read: what is to be left of it is in the store. */
+static int park_unread(hocket_host *h, uint64_t id)
+{
+    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
+        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
+        if (r->id == id && hocket__resume_park(r))
+            return 0;
+    }
+    return HOCKET_ENOTFOUND;
+}
+
+int hocket_run_park(hocket_host *h, uint64_t id)
+{
+    struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
+    if (!r)
+        return h ? park_unread(h, id) : HOCKET_EINVAL;
+    if (!may_be_parked(r->stored))
+        return HOCKET_ESTATE;
+    hocket__waiting_state(r->stored);
+    hocket__run_wish_park(r, hocket__waiting_until(r->stored));
+    hocket__run_phase_on(&r->stored->phase, HOCKET__RUN_PARK);
+    hocket__kept_leave(r->kept);
+    struct hocket__fiber *f = hocket__map_get(&h->rt->fibers, r->fiber);
+    if (f)
+        hocket__fiber_cancel(f);
+    return 0;
+}
+
 int hocket_run_leave(hocket_host *h, uint64_t id)
 {
     struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
-    if (!r || !hocket__stored_may_be_parked(r->stored))
+    if (!r || !may_be_parked(r->stored))
         return hocket_run_park(h, id);
     r->stored->parks = HOCKET__PARKS_FOR_INPUT;
     hocket__waiting_look_soon(r->stored);
@@ -355,7 +395,8 @@ int hocket_run_cancel(hocket_host *h, uint64_t id)
 
 /* ---- Its store is lost --------------------------------------------------------------------------- */
 
-void hocket__stored_fail(struct hocket__stored *s, const struct hocket_error *why)
+/* It ends, also where it sleeps or is still being read: what it does is not kept any more. */
+static void fail(struct hocket__stored *s, const struct hocket_error *why)
 {
     if (s->run->kept)
         hocket__kept_fail(s->run->kept, why);
@@ -364,27 +405,22 @@ void hocket__stored_fail(struct hocket__stored *s, const struct hocket_error *wh
 }
 
 /* It may wait already for somebody who would answer it in the store. */
-void hocket__stored_do_without(struct hocket__stored *s)
+static void do_without(struct hocket__stored *s)
 {
     hocket__run_claim_on(&s->standing, HOCKET__CLAIM_WITHOUT);
     if (s->run->kept)
         hocket__waiting_look_soon(s);
 }
 
-void hocket__stored_break(struct hocket__stored *s, const struct hocket_error *err)
+/* The store broke: it goes on without, where the host allows that, or ends. */
+static void lose_store(struct hocket__stored *s, const struct hocket_error *err)
 {
     if (hocket__host_may_do_without(s->run->host)) {
-        hocket__stored_do_without(s);
+        do_without(s);
         return;
     }
     hocket__run_claim_on(&s->standing, HOCKET__CLAIM_BREAK);
-    hocket__stored_fail(s, err);
-}
-
-bool hocket__stored_may_lack(const struct hocket__stored *s, int status)
-{
-    return s->run->host->store_optional && status == HOCKET_EDENIED
-           && !hocket__run_claim_is_known(s->standing);
+    fail(s, err);
 }
 
 static struct hocket__stored *stored_of(struct hocket__list *l)
@@ -398,7 +434,7 @@ static struct hocket__stored *stored_of(struct hocket__list *l)
 static void lose(struct hocket__stored *s, const struct hocket_error *why)
 {
     struct hocket_error err = *why;
-    bool without = hocket__stored_may_lack(s, err.status);
+    bool without = may_lack(s, err.status);
     if (!hocket__stored_is_ours(s))
         return;
     if (err.status == HOCKET_ESTATE)
@@ -407,10 +443,10 @@ static void lose(struct hocket__stored *s, const struct hocket_error *why)
     hocket__run_claim_on(&s->standing, HOCKET__CLAIM_REFUSED);
     if (without) {
         hocket__hearing_end(s);
-        hocket__stored_do_without(s);
+        do_without(s);
         hocket__host_warn_store(s->run->host, why);
     } else {
-        hocket__stored_fail(s, &err);
+        fail(s, &err);
     }
 }
 
@@ -431,9 +467,9 @@ static void on_news(
         bool hears = !s->run->ended || hocket__stored_is_held(s);
         told |= hears;
         if (ready)
-            hocket__stored_opened(s);
+            store_opened(s);
         if (news == HOCKET__STORE_BROKEN)
-            hocket__stored_break(s, err);
+            lose_store(s, err);
         if (news == HOCKET__STORE_REFUSED && strcmp(s->claim.id, id) == 0) {
             late = !hears;
             lose(s, err);
@@ -461,7 +497,7 @@ void hocket__stored_free(struct hocket__stored *s)
     hocket__deadlines_leave(deadlines);
     hocket__hearing_end(s);
     hocket__buf_deinit(&s->pool);
-    hocket__stored_drop_end(s);
+    drop_end(s);
     hocket__list_del(&s->resting);
     hocket__told_free(s);
     hocket__buf_deinit(&s->fork);

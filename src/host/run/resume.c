@@ -12,6 +12,11 @@
 #include "bind/util.h"
 #include "core/log/log.h"
 
+static struct hocket__str id_of(const struct hocket__resuming *g)
+{
+    return hocket__cstr(g->run->name);
+}
+
 void hocket__resume_free(struct hocket__resuming *g)
 {
     if (!g)
@@ -73,9 +78,7 @@ static void fail(struct hocket__resuming *g, int status, const struct hocket_err
     r->ended = true;
     let_go(g, &r->err);
     hocket__resume_free(g);
-    hocket__run_mark_due(r);
-    r->host->rt->undelivered = true; /* no fiber has run that would lead to it */
-    hocket__fibers_settle(r->host->rt);
+    hocket__run_tell_soon(r);
 }
 
 /* One that has not begun yet. */
@@ -92,6 +95,12 @@ static bool end_unread(struct hocket__run *r, int status, const char *why)
 bool hocket__resume_cancel(struct hocket__run *r)
 {
     return end_unread(r, HOCKET_ECANCELLED, "cancelled");
+}
+
+bool hocket__resume_park(struct hocket__run *r)
+{
+    return r->resuming && !r->resuming->replay
+           && end_unread(r, HOCKET_EPARKED, "the run waits until it is resumed");
 }
 
 void hocket__host_cancel_resuming(struct hocket_host *h)
@@ -144,7 +153,7 @@ static int decide_protected(lua_State *L)
     hocket__require(L, "hocket.internal.runner.stored_code");
     lua_getfield(L, -1, "begin");
     lua_createtable(L, 0, 5);
-    set_str(L, "id", hocket__resuming_id(g));
+    set_str(L, "id", id_of(g));
     set_str(L, "target", hocket__buf_str(&g->target));
     set_str(L, "input", hocket__buf_str(&g->input));
     set_str(L, "options", hocket__buf_str(&g->own));
@@ -169,7 +178,9 @@ static int put_own(struct hocket__resuming *g)
                : 0;
 }
 
-int hocket__consent_decide(struct hocket__resuming *g, struct hocket_error *err)
+/* Its log is read, and nothing of it was done here: its options, and what is in their place, are those that hold. 0, or a status with
+ * *err: EDENIED where code that it brings may not run here (hocket.internal.runner.stored_code). */
+static int decide_consent(struct hocket__resuming *g, struct hocket_error *err)
 {
     int rc = hocket__pcall(g->run->host->L, decide_protected, g, err);
     if (rc < 0)
@@ -222,7 +233,7 @@ static int begin(struct hocket__resuming *g, struct hocket_error *err)
 {
     struct hocket__buf args;
     struct hocket__str park;
-    int rc = hocket__consent_decide(g, err);
+    int rc = decide_consent(g, err);
     if (rc < 0)
         return rc;
     check_place(g);
@@ -293,7 +304,7 @@ static int ask_entries(struct hocket__resuming *g)
 {
     struct hocket__stored *s = g->stored;
     struct hocket__store_reply reply = { on_entry, on_entries, g };
-    return hocket__store_entries(s->store, hocket__resuming_id(g), 1, &reply, &s->call);
+    return hocket__store_entries(s->store, id_of(g), 1, &reply, &s->call);
 }
 
 static void on_memory(void *ud, int status, const struct hocket_error *err)
@@ -323,8 +334,7 @@ static int ask_memory(struct hocket__resuming *g)
 {
     struct hocket__stored *s = g->stored;
     struct hocket__store_reply reply = { on_remembered, on_memory, g };
-    return g->latest ? hocket__store_past(s->store, hocket__resuming_id(g), &reply, &s->call)
-                     : ask_entries(g);
+    return g->latest ? hocket__store_past(s->store, id_of(g), &reply, &s->call) : ask_entries(g);
 }
 
 static void on_records(void *ud, int status, const struct hocket_error *err)
@@ -347,7 +357,7 @@ static int ask_records(struct hocket__resuming *g)
 {
     struct hocket__stored *s = g->stored;
     struct hocket__store_reply reply = { on_record, on_records, g };
-    return hocket__store_records(s->store, hocket__resuming_id(g), 1, &reply, &s->call);
+    return hocket__store_records(s->store, id_of(g), 1, &reply, &s->call);
 }
 
 static int on_file(void *ud, const struct hocket__store_row *row)
@@ -385,9 +395,8 @@ static int ask_files(struct hocket__resuming *g)
     struct hocket__stored *s = g->stored;
     struct hocket__store_reply reply = { on_file, on_files, g };
     struct hocket__str name = next_generation(g);
-    g->own_read = name.n == 0 || hocket__str_eq(name, hocket__resuming_id(g));
-    return hocket__store_files(
-        s->store, g->own_read ? hocket__resuming_id(g) : name, &reply, &s->call);
+    g->own_read = name.n == 0 || hocket__str_eq(name, id_of(g));
+    return hocket__store_files(s->store, g->own_read ? id_of(g) : name, &reply, &s->call);
 }
 
 /* Asks for its files, its memory and its log; then it begins. */
@@ -517,9 +526,8 @@ static void on_row(void *ud, int status, const struct hocket_error *err)
     if (status == 0 && (status = check(g, s->state, &wrong)) < 0)
         err = &wrong;
     if (status == 0)
-        status = g->replay || g->fence
-                     ? read_run(g)
-                     : hocket__store_take(s->store, hocket__resuming_id(g), &reply, &s->call);
+        status = g->replay || g->fence ? read_run(g)
+                                       : hocket__store_take(s->store, id_of(g), &reply, &s->call);
     if (status < 0)
         fail(g, status, err);
 }
@@ -681,33 +689,4 @@ int hocket_run_replay(hocket_host *h, const char *name, const char *options, uin
     struct callbacks to = { on_event, on_done, ud };
     struct way way = { .replay = true };
     return again(h, name, options, &way, id, to, err ? err : &unused);
-}
-
-/* One that sleeps, or is still read: what is to be left of it is in the store. */
-static int park_unread(hocket_host *h, uint64_t id)
-{
-    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
-        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
-        if (r->id == id && r->resuming && !r->resuming->replay
-            && end_unread(r, HOCKET_EPARKED, "the run waits until it is resumed"))
-            return 0;
-    }
-    return HOCKET_ENOTFOUND;
-}
-
-int hocket_run_park(hocket_host *h, uint64_t id)
-{
-    struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
-    if (!r)
-        return h ? park_unread(h, id) : HOCKET_EINVAL;
-    if (!hocket__stored_may_be_parked(r->stored))
-        return HOCKET_ESTATE;
-    hocket__waiting_state(r->stored);
-    hocket__run_wish_park(r, hocket__waiting_until(r->stored));
-    hocket__run_phase_on(&r->stored->phase, HOCKET__RUN_PARK);
-    hocket__kept_leave(r->kept);
-    struct hocket__fiber *f = hocket__map_get(&h->rt->fibers, r->fiber);
-    if (f)
-        hocket__fiber_cancel(f);
-    return 0;
 }

@@ -80,6 +80,13 @@ void hocket__run_mark_due(struct hocket__run *r)
         hocket__list_add(&r->host->due, &r->due);
 }
 
+void hocket__run_tell_soon(struct hocket__run *r)
+{
+    hocket__run_mark_due(r);
+    r->host->rt->undelivered = true;
+    hocket__fibers_settle(r->host->rt);
+}
+
 /* ---- It is found --------------------------------------------------------------------------------- */
 
 struct hocket__run *hocket__run_find(hocket_host *h, uint64_t id)
@@ -102,6 +109,11 @@ const char *hocket_run_name(hocket_host *h, uint64_t id)
     return NULL;
 }
 
+bool hocket__run_is_durable(const struct hocket__run *r)
+{
+    return r->stored && !hocket__stored_is_off(r->stored);
+}
+
 bool hocket__run_is_replayed(const struct hocket__run *r)
 {
     return r->kept && hocket__kept_is_replay(r->kept);
@@ -122,7 +134,9 @@ static void write_words(struct hocket__buf *out, struct hocket__str a, struct ho
     hocket__buf_addstr(out, b);
 }
 
-int hocket__run_tell_begin(struct hocket__run *r, const char *wish, struct hocket__str a,
+/* What is said to a run that is kept is said inside of it: 0, or why it cannot be now. `end` has to
+ * follow. For a run that is not kept both do nothing. */
+static int tell_begin(struct hocket__run *r, const char *wish, struct hocket__str a,
     struct hocket__str b, struct hocket_error *err)
 {
     struct hocket__buf words;
@@ -137,7 +151,7 @@ int hocket__run_tell_begin(struct hocket__run *r, const char *wish, struct hocke
     return rc;
 }
 
-void hocket__run_tell_end(struct hocket__run *r)
+static void tell_end(struct hocket__run *r)
 {
     if (r->kept)
         hocket__kept_tell_end(r->kept);
@@ -205,11 +219,20 @@ static int say(struct telling *t)
 {
     if (strcmp(t->wish, "answer") == 0)
         return say_answer(t);
-    int rc = hocket__run_tell_begin(t->run, t->wish, hocket__cstr(t->a), t->b, t->err);
+    int rc = tell_begin(t->run, t->wish, hocket__cstr(t->a), t->b, t->err);
     if (rc < 0)
         return rc;
     rc = wish(t);
-    hocket__run_tell_end(t->run);
+    tell_end(t->run);
+    return rc;
+}
+
+int hocket__run_ask(struct hocket__run *r, const char *word, const char *a, struct hocket__str b,
+    hocket_json **reply, struct hocket_error *err)
+{
+    struct telling t = { .run = r, .wish = word, .a = a, .b = b, .err = err };
+    int rc = say(&t);
+    *reply = t.reply;
     return rc;
 }
 
@@ -218,82 +241,6 @@ int hocket__run_say(struct hocket__run *r, const char *word, const char *a, stru
 {
     struct telling t = { .run = r, .wish = word, .a = a, .b = b, .err = err };
     return say(&t);
-}
-
-static int deliver(hocket_host *h, uint64_t id, struct telling *t)
-{
-    int rc = hocket__host_may_enter(h, t->err);
-    if (rc < 0)
-        return rc;
-    t->run = hocket__run_find(h, id);
-    struct hocket__run *asleep = t->run ? NULL : hocket__asleep_find(h, id);
-    if (asleep)
-        return hocket__asleep_say(asleep, t->wish, t->a, t->b, t->err);
-    if (!t->run)
-        return hocket__error(
-            t->err, HOCKET_ENOTFOUND, "there is no run %llu", (unsigned long long) id);
-    return say(t);
-}
-
-int hocket_run_answer(hocket_host *h, uint64_t id, const char *question, const char *text,
-    size_t len, struct hocket_error *err)
-{
-    if (!h || !question || !text)
-        return hocket__error(
-            err, HOCKET_EINVAL, "an answer needs a host, a question's id and a text");
-    struct telling t = { .wish = "answer",
-        .a = question,
-        .b = hocket__str(text, len ? len : strlen(text)),
-        .err = err };
-    return deliver(h, id, &t);
-}
-
-int hocket_run_signal(
-    hocket_host *h, uint64_t id, const char *name, const char *json, struct hocket_error *err)
-{
-    if (!h || !name || !json)
-        return hocket__error(err, HOCKET_EINVAL, "a signal needs a host, a name and a value");
-    struct telling t = { .wish = "signal", .a = name, .b = hocket__cstr(json), .err = err };
-    int rc = hocket__json_check(t.b, err);
-    return rc < 0 ? rc : deliver(h, id, &t);
-}
-
-int hocket_run_say(hocket_host *h, uint64_t id, const char *agent, const char *text, size_t len,
-    struct hocket_error *err)
-{
-    if (!h || !text)
-        return hocket__error(err, HOCKET_EINVAL, "to say something needs a host and a text");
-    struct telling t = { .wish = "say",
-        .a = agent ? agent : "",
-        .b = hocket__str(text, len ? len : strlen(text)),
-        .err = err };
-    return deliver(h, id, &t);
-}
-
-int hocket_run_change(hocket_host *h, uint64_t id, const char *options, struct hocket_error *err)
-{
-    if (!h || !options)
-        return hocket__error(err, HOCKET_EINVAL, "a change needs a host and options");
-    struct telling t = { .wish = "change", .a = options, .err = err };
-    return deliver(h, id, &t);
-}
-
-hocket_json *hocket_run_tree(hocket_host *h, uint64_t id, struct hocket_error *err)
-{
-    struct telling t = { .wish = "tree", .a = "", .err = err };
-    if (!h) {
-        hocket__error(err, HOCKET_EINVAL, "a tree needs a host");
-        return NULL;
-    }
-    return deliver(h, id, &t) == 0 ? t.reply : NULL;
-}
-
-int hocket_run_interrupt(hocket_host *h, uint64_t id, struct hocket_error *err)
-{
-    if (!h)
-        return hocket__error(err, HOCKET_EINVAL, "an interruption needs a host");
-    struct telling t = { .wish = "interrupt", .a = "", .err = err };
-    return deliver(h, id, &t);
 }
 
 /* What entry.lua is told of a journal, with nothing else to say. */
@@ -333,24 +280,10 @@ int hocket__run_wish_park(struct hocket__run *r, int64_t due_ms)
 
 int hocket__run_stop(struct hocket__run *r, struct hocket_error *err)
 {
-    int rc = hocket__run_tell_begin(r, "stop", hocket__cstr(""), hocket__cstr(""), err);
+    int rc = tell_begin(r, "stop", hocket__cstr(""), hocket__cstr(""), err);
     if (rc < 0)
         return rc;
     rc = hocket__run_wish_stop(r);
-    hocket__run_tell_end(r);
+    tell_end(r);
     return rc < 0 ? hocket__error(err, rc, "it cannot be stopped: %s", hocket_status_text(rc)) : 0;
-}
-
-int hocket_run_stop(hocket_host *h, uint64_t id)
-{
-    if (!h)
-        return HOCKET_EINVAL;
-    int rc = hocket__host_may_enter(h, NULL);
-    if (rc < 0)
-        return rc;
-    struct hocket__run *r = hocket__run_find(h, id),
-                       *asleep = r ? NULL : hocket__asleep_find(h, id);
-    if (asleep)
-        return hocket__asleep_say(asleep, "stop", "", hocket__cstr(""), NULL);
-    return r ? hocket__run_stop(r, NULL) : HOCKET_ENOTFOUND;
 }

@@ -46,21 +46,23 @@ struct hocket__run *hocket__run_new(struct hocket_host *host, const char *name,
 void hocket__run_join(struct hocket__run *r);
 /* It has something to tell. */
 void hocket__run_mark_due(struct hocket__run *r);
+/* The same, where no fiber has run that would lead to it. */
+void hocket__run_tell_soon(struct hocket__run *r);
 /* One that has begun, and not ended; or NULL. */
 struct hocket__run *hocket__run_find(struct hocket_host *host, uint64_t id);
+/* Whether it goes on in the host's store. */
+bool hocket__run_is_durable(const struct hocket__run *r);
 /* Whether its log still says what comes: what it tells is told when it goes on, so that nobody answers
  * what was answered. */
 bool hocket__run_is_replayed(const struct hocket__run *r);
 /* Whether its log ended with an error: what it did since is not in it. */
 bool hocket__run_log_failed(const struct hocket__run *r);
-/* What is said to a run that is kept is said inside of it: 0, or why it cannot be now. `end` has to
- * follow. For a run that is not kept both do nothing. */
-int hocket__run_tell_begin(struct hocket__run *r, const char *wish, struct hocket__str a,
-    struct hocket__str b, struct hocket_error *err);
-void hocket__run_tell_end(struct hocket__run *r);
 /* What hocket_run_answer and its like do, for a run that goes on. */
 int hocket__run_say(struct hocket__run *r, const char *wish, const char *a, struct hocket__str b,
     struct hocket_error *err);
+/* The same, of a wish that answers: *reply is what, or NULL. */
+int hocket__run_ask(struct hocket__run *r, const char *wish, const char *a, struct hocket__str b,
+    hocket_json **reply, struct hocket_error *err);
 /* What hocket_run_stop does, of one that may not have begun; err may be NULL. */
 int hocket__run_stop(struct hocket__run *r, struct hocket_error *err);
 /* Says to a run what an embedder wishes: 0, or what it was answered. */

@@ -38,7 +38,9 @@ static int mark_protected(lua_State *L)
     return 0;
 }
 
-int hocket__consent_mark(const struct hocket__run *r, struct hocket__str target,
+/* A run begins whose options say whether people consent to it (`consent`): they get the mark of who has begun it, where runs are kept in
+ * a file. 0, or a status with *err. */
+static int mark_consent(const struct hocket__run *r, struct hocket__str target,
     struct hocket__str input, struct hocket__buf *options, struct hocket_error *err)
 {
     struct marking m = { r, target, input, options };
@@ -152,7 +154,7 @@ static int begin(struct hocket__stored *s, const struct hocket_run_spec *spec,
     rc = all.status < 0 ? hocket__error_nomem(err)
          : hocket__stored_is_off(s)
              ? 0
-             : hocket__consent_mark(s->run, hocket__cstr(spec->target), input_of(spec), &all, err);
+             : mark_consent(s->run, hocket__cstr(spec->target), input_of(spec), &all, err);
     if (rc == 0 && !hocket__stored_is_off(s))
         rc = put_if_possible(s, spec, hocket__buf_str(&all), seed, err);
     hocket__buf_deinit(&all);
@@ -171,7 +173,8 @@ static bool is_wanted(struct hocket__str options)
     return !hocket__json_find(options, "record", &v) && !hocket__json_find(options, "replay", &v);
 }
 
-int hocket__stored_begin(struct hocket__run *r, const struct hocket_run_spec *spec,
+/* A run that was just started is put into the host's store, where it has one. */
+static int put_in_store(struct hocket__run *r, const struct hocket_run_spec *spec,
     struct hocket__str options, struct hocket_error *err)
 {
     struct hocket__runtime *rt = r->host->rt;
@@ -382,7 +385,7 @@ int hocket_run_start(hocket_host *h, const struct hocket_run_spec *theirs, uint6
     hocket__buf_deinit(&b);
     if (!r)
         return err->status;
-    rc = hocket__stored_begin(r, &spec, options, err);
+    rc = put_in_store(r, &spec, options, err);
     if (rc < 0)
         give_up(r);
     else if (id)

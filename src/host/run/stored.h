@@ -55,8 +55,7 @@ struct hocket__stored {
     struct hocket__told told;
     struct hocket__buf fork; /* of a fork that goes on for the first time: its changes, as JSON */
     struct hocket__buf pool; /* whose workers may take it; empty: it is in none */
-    struct hocket__buf
-        consent; /* what it hears when it is live (hocket__consent_say); empty: nothing */
+    struct hocket__buf consent;   /* what it hears when it is live (say_consent); empty: nothing */
     struct hocket__buf waits_for; /* of its row: for one that sleeps (inbox.c), or is put back */
     struct hocket__list opens;
     struct hocket__list resting;     /* host.resting, while waiting.c is to look at it */
@@ -97,11 +96,6 @@ struct hocket__resuming {
     struct hocket__kept *kept;
 };
 
-static inline struct hocket__str hocket__resuming_id(const struct hocket__resuming *g)
-{
-    return hocket__cstr(g->run->name);
-}
-
 static inline bool hocket__stored_is_ours(const struct hocket__stored *s)
 {
     return hocket__run_claim_is_ours(s->standing);
@@ -130,12 +124,6 @@ static inline bool hocket__stored_is_held(const struct hocket__stored *s)
            && s->run->host->life < HOCKET__HOST_CLOSING;
 }
 
-/* Whether it can be parked now, or be left or drained. */
-static inline bool hocket__stored_may_be_parked(const struct hocket__stored *s)
-{
-    return s && s->run->kept && s->phase != HOCKET__RUN_RETELLING && !hocket__stored_is_off(s);
-}
-
 /* ---- stored.c ------------------------------------------------------------------------------ */
 
 /* New, of no row yet. NULL: out of memory. */
@@ -144,7 +132,7 @@ struct hocket__stored *hocket__stored_new(struct hocket__run *r, struct hocket__
 int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct hocket_error *err);
 struct hocket__kept *hocket__stored_kept(
     struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED]);
-/* Of what was handed over: 0, or why the run must not go on. A store that broke may be done without (hocket__stored_break). */
+/* Of what was handed over: 0, or why the run must not go on. A store that broke may be done without (end.c). */
 int hocket__stored_taken(const struct hocket__stored *s, int status, struct hocket_error *err);
 void hocket__stored_record(struct hocket__stored *s);    /* its journal has grown */
 void hocket__stored_forsake(struct hocket__stored *s);   /* the store is another process's */
@@ -159,8 +147,6 @@ void hocket__shared_restore(
 void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error *why,
     struct hocket__buf *waiting, struct hocket__store_run *row, unsigned *set);
 
-/* It is live: it hears what holds from here on, with what the operator says. What goes wrong is its end. False: nothing was to be said. */
-bool hocket__consent_say(struct hocket__run *r);
 /* Its fiber has ended: what ended its log comes before what Lua said. */
 void hocket__run_kept_ended(struct hocket__run *r);
 /* It was done, and cannot be kept: its result says so, and has what the run came to all the same. */
@@ -173,38 +159,16 @@ int hocket__told_add(
 /* The log of a run that is run from it alone. NULL: out of memory. */
 struct hocket__kept *hocket__stored_told(
     struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED]);
-/* A record has to be the one that was told then. */
-void hocket__told_compare(struct hocket__stored *s, const struct hocket__line *line);
 /* Its fiber has ended: so has all that was told. */
 void hocket__told_end(struct hocket__stored *s);
 void hocket__told_free(struct hocket__stored *s);
-
-/* ---- start.c ------------------------------------------------------------------------------- */
-
-/* A run that was just started is put into the host's store, where it has one. */
-int hocket__stored_begin(struct hocket__run *r, const struct hocket_run_spec *spec,
-    struct hocket__str options, struct hocket_error *err);
-/* A run begins whose options say whether people consent to it (`consent`): they get the mark of who has begun it, where runs are kept in
- * a file. 0, or a status with *err. */
-int hocket__consent_mark(const struct hocket__run *r, struct hocket__str target,
-    struct hocket__str input, struct hocket__buf *options, struct hocket_error *err);
 
 /* ---- end.c --------------------------------------------------------------------------------- */
 
 /* Its fibers have ended. One that a message has cancelled is held until what it has called has been told to end. */
 void hocket__stored_end(struct hocket__stored *s);
-void hocket__stored_opened(struct hocket__stored *s);   /* its store is open */
-void hocket__stored_drop_end(struct hocket__stored *s); /* nobody is to hear of its end any more */
 /* It drains, and its fibers rest: whether it was put away. */
 bool hocket__shared_drained(struct hocket__stored *s);
-/* The store broke: it goes on without, where the host allows that, or ends. */
-void hocket__stored_break(struct hocket__stored *s, const struct hocket_error *err);
-/* It goes on without it. */
-void hocket__stored_do_without(struct hocket__stored *s);
-/* Whether a run goes on without a store that refuses it for this, since nobody has named the store and nothing of the run is in it. */
-bool hocket__stored_may_lack(const struct hocket__stored *s, int status);
-/* It ends, also where it sleeps or is still being read: what it does is not kept any more. */
-void hocket__stored_fail(struct hocket__stored *s, const struct hocket_error *why);
 void hocket__stored_free(struct hocket__stored *s); /* NULL is fine */
 
 /* ---- waiting.c ----------------------------------------------------------------------------- */
@@ -212,15 +176,11 @@ void hocket__stored_free(struct hocket__stored *s); /* NULL is fine */
 void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state state);
 /* A record may open what somebody has to answer, or close it. */
 void hocket__waiting_note(struct hocket__stored *s, const struct hocket__line *line);
-/* Appends the list of what is open, as JSON. */
-void hocket__waiting_write(const struct hocket__stored *s, struct hocket__buf *out);
 /* Its fibers rest: if they do so for somebody outside, that is said in its row, and what was said to it is
  * taken; a run that may park does so. Called when no Lua runs. */
 void hocket__waiting_look(struct hocket__stored *s);
 /* The same, as soon as no Lua runs. */
 void hocket__waiting_look_soon(struct hocket__stored *s);
-/* A fork goes on for the first time: it hears what is to be different. */
-void hocket__waiting_fork(struct hocket__stored *s);
 /* Its state, where it waits for somebody outside and for nothing else. False: it does not. */
 bool hocket__waiting_state(struct hocket__stored *s);
 /* The time of day that is all that it waits for, and with which its budget begins anew; 0: there is other. */
@@ -240,8 +200,6 @@ void hocket__hearing_live(struct hocket__stored *s);
 void hocket__hearing_read(struct hocket__stored *s);
 /* Whether there is room now for some of what waits in the store until there is. */
 bool hocket__hearing_has_room(struct hocket__stored *s);
-/* It could not be read: it is read again, a moment later. */
-void hocket__hearing_later(struct hocket__stored *s);
 /* Its journal has grown: what could not be heard before may be heard now. */
 void hocket__hearing_again(struct hocket__stored *s);
 void hocket__hearing_end(struct hocket__stored *s);
@@ -254,17 +212,14 @@ bool hocket__asleep_may(struct hocket__str options, const struct hocket__store_r
 int hocket__asleep_look(struct hocket__stored *s);
 /* Its one event, once. */
 bool hocket__asleep_tell(struct hocket__run *r, struct hocket_event *e);
-/* NULL: there is no such run, or it is awake. */
-struct hocket__run *hocket__asleep_find(const hocket_host *h, uint64_t id);
-/* What an embedder says to others (run.c). It wakes; 0 for an answer to what it asks, and a signal: those are kept until it takes them. */
-int hocket__asleep_say(struct hocket__run *r, const char *wish, const char *a,
-    struct hocket__str text, struct hocket_error *err);
 void hocket__asleep_free(struct hocket__stored *s);
 
 /* ---- resume.c ----------------------------------------------------------------------------------- */
 
 /* Ends a run that is still being read. False: it is not. */
 bool hocket__resume_cancel(struct hocket__run *r);
+/* Ends one that is still being read, and that was not to be replayed alone, as parked. False: it is none. */
+bool hocket__resume_park(struct hocket__run *r);
 /* The same with a status and why; NULL: in its own words. */
 void hocket__resume_end(struct hocket__run *r, int status, const struct hocket_error *err);
 /* Reads what a run that is claimed needs to go on. What goes wrong is its end. */
@@ -276,6 +231,3 @@ struct hocket__run *hocket__resume_new(struct hocket_host *host, struct hocket__
     const char *name, const char *options, uint64_t told, hocket_event_cb on_event,
     hocket_done_cb on_done, void *ud);
 int hocket__resume_start(struct hocket__run *r);
-/* Its log is read, and nothing of it was done here: its options, and what is in their place, are those that hold. 0, or a status with
- * *err: EDENIED where code that it brings may not run here (hocket.internal.runner.stored_code). */
-int hocket__consent_decide(struct hocket__resuming *g, struct hocket_error *err);

@@ -118,7 +118,8 @@ void hocket__waiting_note(struct hocket__stored *s, const struct hocket__line *l
             take_out(s, line->json);
 }
 
-void hocket__waiting_write(const struct hocket__stored *s, struct hocket__buf *out)
+/* Appends the list of what is open, as JSON. */
+static void write_waiting(const struct hocket__stored *s, struct hocket__buf *out)
 {
     int64_t due = s->run->kept ? hocket__kept_wall_due(s->run->kept) : 0;
     hocket__jw_open(out, '[');
@@ -139,14 +140,13 @@ void hocket__waiting_write(const struct hocket__stored *s, struct hocket__buf *o
 void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state state)
 {
     struct hocket__buf waiting;
-    struct hocket_error err;
     bool asleep = hocket__run_phase_is_replaying(s->phase)
                   && s->pool.len == 0; /* its row stays as it was until then */
     if ((s->state == state && !s->changed) || hocket__stored_is_off(s) || asleep)
         return;
     hocket__buf_init(&waiting, &s->run->host->alloc, 0);
     if (state == HOCKET__STORE_WAITING || state == HOCKET__STORE_PARKED)
-        hocket__waiting_write(s, &waiting);
+        write_waiting(s, &waiting);
     struct hocket__store_run row = { .state = state,
         .waiting_for = hocket__buf_str(&waiting),
         .pool = hocket__buf_str(&s->pool),
@@ -154,8 +154,7 @@ void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state
     unsigned set = HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR;
     if (s->pool.len > 0 && waiting.len > 0)
         set |= HOCKET__STORE_SET_QUEUE;
-    if (waiting.status == 0
-        && hocket__stored_taken(s, hocket__store_update(s->store, &s->claim, set, &row), &err) == 0)
+    if (waiting.status == 0 && hocket__store_update(s->store, &s->claim, set, &row) >= 0)
         s->state = state;
     s->changed = false;
     hocket__buf_deinit(&waiting);
@@ -266,7 +265,8 @@ static void give_input(struct hocket__stored *s, struct hocket__str text)
     hocket__buf_deinit(&id);
 }
 
-void hocket__waiting_fork(struct hocket__stored *s)
+/* A fork goes on for the first time: it hears what is to be different. */
+static void begin_fork(struct hocket__stored *s)
 {
     struct hocket__buf text;
     if (s->fork.len == 0 || !s->run->kept || s->run->ended || hocket__run_is_replayed(s->run))
@@ -367,7 +367,7 @@ static bool is_left(struct hocket__stored *s)
 
 void hocket__waiting_look(struct hocket__stored *s)
 {
-    hocket__waiting_fork(s);
+    begin_fork(s);
     if ((s->draining && hocket__shared_drained(s)) || is_left(s))
         return;
     if (hocket__hearing_has_room(s)) {
