@@ -13,8 +13,9 @@ local yaml = {}
 ---@param text string
 ---@param first_line? integer The number of the text's first line; 1.
 ---@param places_as_json? boolean The places as JSON text, for who seldom looks at them.
+---@param ordered? boolean Mappings remember the order of their members, as `json.object` does.
 ---@return any? value
 ---@return table<string, integer[]>|string|hocket.Error places Line and column of every value, by JSON pointer.
-function yaml.decode(text, first_line, places_as_json) end
+function yaml.decode(text, first_line, places_as_json, ordered) end
 
 return yaml

@@ -12,6 +12,7 @@
 ---
 --- A toolset is a name for `tools:` in agent files; it makes tools for one agent at work. See docs/tools.md.
 local json = require "hocket.json"
+local kept = require "hocket.internal.core.kept"
 local labels = require "hocket.internal.base.labels"
 local llm = require "hocket.internal.core.llm"
 local registered = require "hocket.internal.base.names"
@@ -137,7 +138,7 @@ function tool.new(def)
     if not compiled then
       error(("the parameters of tool '%s' are no JSON Schema: %s"):format(def.name, err.message), 2)
     end
-    known_schemas[parameters] = { compiled = compiled, text = json.encode(parameters) }
+    known_schemas[parameters] = { compiled = compiled }
   end
   return {
     name = def.name, description = def.description, parameters = parameters, run = def.says and speaking(def) or def.run, says = def.says,
@@ -247,20 +248,28 @@ function tool.resolve(names, env)
   return tools
 end
 
-local declared = setmetatable({}, { __mode = "k" }) -- by tool
+-- By tool: how it is declared, by whether members are sorted, as those of runs are that began when all were.
+local declared = { [false] = setmetatable({}, { __mode = "k" }), [true] = setmetatable({}, { __mode = "k" }) }
+
+-- The schema as text, which tools that share it share.
+local function parameters_text(one, sorted)
+  local known = known_schemas[one.parameters]
+  known[sorted] = known[sorted] or json.encode(one.parameters)
+  return known[sorted]
+end
 
 --- The list in the neutral form that the protocols translate.
 ---@param tools hocket.Tool[]
 ---@return string json
 ---@internal
 function tool.declare(tools)
-  local list = {}
+  local list, sorted = {}, kept.sorts()
+  local known = declared[sorted]
   for i, one in ipairs(tools) do
-    local text = declared[one]
+    local text = known[one]
     if not text then
-      text = ('{"description":%s,"name":"%s","parameters":%s}')
-        :format(json.encode(one.description), one.name, known_schemas[one.parameters].text)
-      declared[one] = text
+      text = ('{"description":%s,"name":"%s","parameters":%s}'):format(json.encode(one.description), one.name, parameters_text(one, sorted))
+      known[one] = text
     end
     list[i] = text
   end

@@ -67,10 +67,10 @@ local function plan_schema(names)
       type = "array", minItems = 1,
       items = {
         type = "object", required = { "text", "assigned_to" },
-        properties = {
-          text = { type = "string", minLength = 1, description = "What to do, as in 'Find two restaurants near the river'" },
-          assigned_to = { type = "string", enum = names, description = "The specialist" },
-          active_form = { type = "string", description = "The same while it is being done, as in 'Finding restaurants'" },
+        properties = json.object {
+          { "text", { type = "string", minLength = 1, description = "What to do, as in 'Find two restaurants near the river'" } },
+          { "assigned_to", { type = "string", enum = names, description = "The specialist" } },
+          { "active_form", { type = "string", description = "The same while it is being done, as in 'Finding restaurants'" } },
         },
       },
     } },
@@ -184,9 +184,9 @@ end
 
 local dispatch_schema = {
   type = "object", required = { "task_ids", "message" },
-  properties = {
-    task_ids = { type = "array", items = { type = "integer" }, description = "The ids of its tasks on the board" },
-    message = { type = "string", minLength = 1, description = "A short instruction that names the task ids, in the user's language" },
+  properties = json.object {
+    { "task_ids", { type = "array", items = { type = "integer" }, description = "The ids of its tasks on the board" } },
+    { "message", { type = "string", minLength = 1, description = "A short instruction that names the task ids, in the user's language" } },
   },
 }
 

@@ -33,20 +33,20 @@ function plan.schema(specialists, limit)
   local text = { type = "string", minLength = 1 }
   local task = {
     type = "object", required = { "id", "specialist", "description" },
-    properties = {
-      id = { type = "string", minLength = 1, maxLength = 64 }, specialist = { type = "string", enum = specialists },
-      description = text, active_form = { type = "string" }, context = { type = "string" },
-      depends_on = { type = "array", items = { type = "string" } },
+    properties = json.object {
+      { "id", { type = "string", minLength = 1, maxLength = 64 } }, { "specialist", { type = "string", enum = specialists } },
+      { "description", text }, { "active_form", { type = "string" } }, { "context", { type = "string" } },
+      { "depends_on", { type = "array", items = { type = "string" } } },
     },
   }
   return {
     type = "object", required = { "type" },
-    properties = {
-      type = { type = "string", enum = { "conversation", "task" } }, response = { type = "string" },
-      clarification_needed = { type = "boolean" }, questions = { type = "array", items = text },
-      tasks = { type = "array", items = task, maxItems = limit },
-      execution_mode = { type = "string", enum = { "parallel", "sequential" } },
-      on_failure = { type = "string", enum = { "skip", "continue", "abort", "replan" } },
+    properties = json.object {
+      { "type", { type = "string", enum = { "conversation", "task" } } }, { "response", { type = "string" } },
+      { "clarification_needed", { type = "boolean" } }, { "questions", { type = "array", items = text } },
+      { "tasks", { type = "array", items = task, maxItems = limit } },
+      { "execution_mode", { type = "string", enum = { "parallel", "sequential" } } },
+      { "on_failure", { type = "string", enum = { "skip", "continue", "abort", "replan" } } },
     },
   }
 end

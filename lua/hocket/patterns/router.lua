@@ -11,6 +11,7 @@
 --- By default the router has one turn and no other tool. With `tools` and `max_turns` it may look around
 --- first; route_to can be called in any turn, the last one too. The first valid choice ends its work.
 local fence = require "hocket.fence"
+local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
 local edge = require "hocket.internal.patterns.edge"
 local tool = require "hocket.tool"
@@ -59,10 +60,10 @@ local function schema_of(names)
   local key = table.concat(names, "\0")
   schemas[key] = schemas[key] or {
     type = "object", required = { "agent", "reason" },
-    properties = {
-      agent = { type = "string", enum = names, description = "Who is to handle the request" },
-      reason = { type = "string", description = "Why, in one line" },
-      message = { type = "string", description = "What it should know beside the request, if anything" },
+    properties = json.object {
+      { "reason", { type = "string", description = "Why, in one line" } },
+      { "agent", { type = "string", enum = names, description = "Who is to handle the request" } },
+      { "message", { type = "string", description = "What it should know beside the request, if anything" } },
     },
   }
   return schemas[key]

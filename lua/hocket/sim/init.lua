@@ -187,7 +187,7 @@ local function refusal(state, protocol, body)
 end
 
 local function answer(state, protocol, http)
-  local body, err = json.decode(http.body)
+  local body, err = json.decode(http.body, true)
   if type(body) ~= "table" then
     return error_plan(protocol, 400, err and err.message or "the body is no JSON object")
   end

@@ -87,10 +87,10 @@ end
 local function schema_of(names)
   return {
     type = "object", required = { "agent", "task" },
-    properties = {
-      agent = { type = "string", enum = names, description = "Who is to do it" },
-      task = { type = "string", minLength = 1, description = "What is to be done, in full: it does not see your conversation" },
-      context = { type = { "object", "string" }, description = "What it has to know besides: findings, requirements, the plan" },
+    properties = json.object {
+      { "agent", { type = "string", enum = names, description = "Who is to do it" } },
+      { "task", { type = "string", minLength = 1, description = "What is to be done, in full: it does not see your conversation" } },
+      { "context", { type = { "object", "string" }, description = "What it has to know besides: findings, requirements, the plan" } },
     },
   }
 end

@@ -316,6 +316,9 @@ struct hocket__kept *hocket__kept_new(struct hocket__runtime *rt,
     const struct hocket__log_sink *sink, const unsigned char seed[HOCKET__SEED]);
 /* The run's own name, before it is entered: a fork has its parent's chance, and is known by other keys outside. */
 void hocket__kept_set_name(struct hocket__kept *k, struct hocket__str name);
+/* Whether the code that runs now is of a run whose log is of a time when all members of JSON were written sorted by name:
+ * what it asks has to be the same text again. */
+bool hocket__kept_sorts(const struct hocket__runtime *rt);
 struct hocket__kept *hocket__kept_ref(struct hocket__kept *k);
 void hocket__kept_unref(struct hocket__kept *k);
 struct hocket__log *hocket__kept_log(struct hocket__kept *k);

@@ -77,6 +77,11 @@ void hocket__kept_set_name(struct hocket__kept *k, struct hocket__str name)
     k->name = hocket__siphash(k->seed, name);
 }
 
+bool hocket__kept_sorts(const struct hocket__runtime *rt)
+{
+    return rt && rt->kept && rt->kept->sorts;
+}
+
 struct hocket__kept *hocket__kept_ref(struct hocket__kept *k)
 {
     k->refs++;

@@ -38,6 +38,7 @@ struct hocket__kept {
     uint32_t epoch, settled; /* of its files: see base/kept_sources.lua */
     uint64_t n_made,
         n_remembered; /* effects that have ended, and those of them that another run had made */
+    bool sorts;       /* see hocket__kept_sorts */
     bool live;
     uint32_t restless;          /* its log is used up, and it never waits */
     uint32_t owing;             /* the same, while it has not told again what it told */

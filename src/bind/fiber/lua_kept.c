@@ -287,6 +287,17 @@ static int l_random(lua_State *L)
     return 1;
 }
 
+/* sorts(yes?) -> whether members of JSON are sorted here by name, always (hocket__kept_sorts); with an argument: from now on, in
+ * the run whose code runs */
+static int l_sorts(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    if (rt->kept && !lua_isnone(L, 1))
+        rt->kept->sorts = lua_toboolean(L, 1);
+    lua_pushboolean(L, hocket__kept_sorts(rt));
+    return 1;
+}
+
 /* owns_state() -> whether all code of this Lua state is ours and our scripts' */
 static int l_owns_state(lua_State *L)
 {
@@ -348,6 +359,7 @@ static const luaL_Reg functions[] = {
     { "wall_second", l_wall_second },
     { "random", l_random },
     { "effect_id", l_effect_id },
+    { "sorts", l_sorts },
     { "owns_state", l_owns_state },
     { NULL, NULL },
 };

@@ -2,7 +2,11 @@
  *
  * Reading pushes values as the reader finds them, without a tree in between; depth is bounded by
  * the reader, the Lua stack is asked for before each level. Writing collects and sorts keys, so
- * that the same value is the same text, which caches of providers and recordings need. */
+ * that the same value is the same text, which caches of providers and recordings need.
+ *
+ * A table forgets the order of its members. An ordered object remembers it: its metatable has, at
+ * &order_key, a table of its names, as a list and as a set. It is a hint: names that the object has
+ * no more are passed over, new ones follow sorted. */
 
 #include "bind/json/json.h"
 
@@ -12,31 +16,102 @@
 
 #include "base/json/json.h"
 #include "base/num/num.h"
+#include "bind/fiber/fiber.h"
 #include "bind/util.h"
 
-static const char null_key;
+static const char null_key, order_key;
 
 void hocket__json_push_null(lua_State *L)
 {
     lua_pushlightuserdata(L, (void *) &null_key);
 }
 
+/* ---- Ordered objects -------------------------------------------------------- */
+
+/* By bytes and not by strcoll, which Lua's own comparison uses: the order must not depend on a
+ * locale. */
+static int by_bytes(const void *a, const void *b)
+{
+    const struct hocket__str *x = a, *y = b;
+    if (x->n > 0 && y->n > 0 && *x->p != *y->p)
+        return (unsigned char) *x->p - (unsigned char) *y->p;
+    int c = memcmp(x->p, y->p, x->n < y->n ? x->n : y->n);
+    return c ? c : (x->n > y->n) - (x->n < y->n);
+}
+
+/* Whether a name is in the set of names at `names`. */
+static bool is_named(lua_State *L, int names, int name)
+{
+    lua_pushvalue(L, name);
+    bool there = lua_rawget(L, names) != LUA_TNIL;
+    lua_pop(L, 1);
+    return there;
+}
+
+/* Adds the name at `name` to the names at `names`, unless it is there. Whether the list is sorted so far. */
+static bool add_name(lua_State *L, int names, int name)
+{
+    size_t n = lua_rawlen(L, names);
+    struct hocket__str last = { "", 0 }, now;
+    if (is_named(L, names, name))
+        return true;
+    now.p = lua_tolstring(L, name, &now.n);
+    if (n > 0) {
+        lua_rawgeti(L, names, (lua_Integer) n);
+        last.p = lua_tolstring(L, -1, &last.n);
+        lua_pop(L, 1);
+    }
+    lua_pushvalue(L, name);
+    lua_rawseti(L, names, (lua_Integer) n + 1);
+    lua_pushvalue(L, name);
+    lua_pushboolean(L, true);
+    lua_rawset(L, names);
+    return n == 0 || by_bytes(&last, &now) < 0;
+}
+
+/* The object at `object` gets the names on top of the stack as its order; pops them. */
+static void set_order(lua_State *L, int object)
+{
+    lua_createtable(L, 0, 1);
+    lua_insert(L, -2);
+    lua_rawsetp(L, -2, &order_key);
+    lua_setmetatable(L, object);
+}
+
+/* Pushes the names of an ordered object; nothing for another table, and in a run whose log is of a time
+ * when all members were sorted. */
+static bool push_order(lua_State *L, int idx)
+{
+    if (!lua_getmetatable(L, idx))
+        return false;
+    bool ordered =
+        lua_rawgetp(L, -1, &order_key) == LUA_TTABLE && !hocket__kept_sorts(hocket__runtime_of(L));
+    lua_remove(L, -2);
+    if (!ordered)
+        lua_pop(L, 1);
+    return ordered;
+}
+
 /* ---- Decoding --------------------------------------------------------------- */
 
-static void push_value(lua_State *L, struct hocket__json *r, struct hocket__buf *scratch);
+struct reading {
+    struct hocket__json j;
+    struct hocket__buf *scratch; /* between two pushes only: nothing of it has to survive a value */
+    bool ordered;                /* objects remember the order of their members */
+};
 
-/* The scratch buffer is used between two pushes only: nothing of it has to survive a value inside
- * of a value. */
-static void push_string(lua_State *L, struct hocket__json *r, struct hocket__buf *scratch)
+static void push_value(lua_State *L, struct reading *r);
+
+static void push_string(lua_State *L, struct reading *r)
 {
-    if (!r->escaped) {
-        hocket__push_str(L, r->text);
+    if (!r->j.escaped) {
+        hocket__push_str(L, r->j.text);
         return;
     }
-    hocket__buf_reset(scratch);
-    if (hocket__json_decode(r, scratch) < 0)
+    hocket__buf_reset(r->scratch);
+    if (hocket__json_decode(&r->j, r->scratch) < 0)
         hocket__raise_nomem(L);
-    hocket__push_str(L, hocket__buf_str(scratch));
+    hocket__push_str(L, hocket__buf_str(r->scratch));
 }
 
 static void push_number(lua_State *L, struct hocket__json *r)
@@ -52,60 +127,81 @@ static void push_number(lua_State *L, struct hocket__json *r)
 }
 
 /* Marked, so that an array that was empty is one again when it is written. */
-static void push_array(lua_State *L, struct hocket__json *r, struct hocket__buf *scratch)
+static void push_array(lua_State *L, struct reading *r)
 {
     lua_newtable(L);
     luaL_setmetatable(L, HOCKET__ARRAY_META);
-    for (lua_Integer i = 1; hocket__json_element(r); i++) {
-        push_value(L, r, scratch);
+    for (lua_Integer i = 1; hocket__json_element(&r->j); i++) {
+        push_value(L, r);
         lua_rawseti(L, -2, i);
     }
 }
 
 /* Most objects have a few members: a table that begins empty would be made anew for the first, the
  * second and the third. */
-static void push_object(lua_State *L, struct hocket__json *r, struct hocket__buf *scratch)
+static void push_object(lua_State *L, struct reading *r)
 {
-    bool any = hocket__json_key(r);
+    bool any = hocket__json_key(&r->j);
     lua_createtable(L, 0, any ? 4 : 0);
-    for (; any; any = hocket__json_key(r)) {
-        push_string(L, r, scratch);
-        hocket__json_next(r);
-        push_value(L, r, scratch);
+    for (; any; any = hocket__json_key(&r->j)) {
+        push_string(L, r);
+        hocket__json_next(&r->j);
+        push_value(L, r);
         lua_rawset(L, -3);
     }
 }
 
-/* The token that begins the value has been read. Depth is bounded by the reader. */
-static void push_value(lua_State *L, struct hocket__json *r, struct hocket__buf *scratch)
+/* One whose members are sorted needs no order: that is how every object is written. */
+static void push_ordered(lua_State *L, struct reading *r)
 {
-    hocket__need_stack(L, 4);
-    switch (r->token) {
+    lua_newtable(L);
+    lua_newtable(L);
+    int object = lua_gettop(L) - 1;
+    bool sorted = true;
+    while (hocket__json_key(&r->j)) {
+        push_string(L, r);
+        sorted &= add_name(L, object + 1, lua_gettop(L));
+        hocket__json_next(&r->j);
+        push_value(L, r);
+        lua_rawset(L, object);
+    }
+    if (sorted)
+        lua_pop(L, 1);
+    else
+        set_order(L, object);
+}
+
+/* The token that begins the value has been read. Depth is bounded by the reader. */
+static void push_value(lua_State *L, struct reading *r)
+{
+    hocket__need_stack(L, 8);
+    switch (r->j.token) {
     case HOCKET__JSON_FALSE:
-    case HOCKET__JSON_TRUE: lua_pushboolean(L, r->token == HOCKET__JSON_TRUE); break;
-    case HOCKET__JSON_NUMBER: push_number(L, r); break;
-    case HOCKET__JSON_STRING: push_string(L, r, scratch); break;
-    case HOCKET__JSON_ARRAY: push_array(L, r, scratch); break;
-    case HOCKET__JSON_OBJECT: push_object(L, r, scratch); break;
+    case HOCKET__JSON_TRUE: lua_pushboolean(L, r->j.token == HOCKET__JSON_TRUE); break;
+    case HOCKET__JSON_NUMBER: push_number(L, &r->j); break;
+    case HOCKET__JSON_STRING: push_string(L, r); break;
+    case HOCKET__JSON_ARRAY: push_array(L, r); break;
+    case HOCKET__JSON_OBJECT: (r->ordered ? push_ordered : push_object)(L, r); break;
     default: hocket__json_push_null(L); break; /* null; after an error the value is dropped */
     }
 }
 
 /* What was pushed of a text that turns out to be wrong is dropped; the error of memory, which
  * raises, drops it as well. */
-static int push(lua_State *L, struct hocket__str text, bool exact, struct hocket_error *err)
+static int push(
+    lua_State *L, struct hocket__str text, bool exact, bool ordered, struct hocket_error *err)
 {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &null_key); /* the scratch buffer of this state's host */
     struct hocket__runtime *rt = lua_touserdata(L, -1);
     lua_pop(L, 1);
-    struct hocket__json r;
-    hocket__json_init(&r, text);
-    r.max_depth = HOCKET__JSON_LUA_DEPTH;
-    r.exact = exact;
+    struct reading r = { .scratch = &rt->scratch, .ordered = ordered };
+    hocket__json_init(&r.j, text);
+    r.j.max_depth = HOCKET__JSON_LUA_DEPTH;
+    r.j.exact = exact;
     int top = lua_gettop(L);
-    hocket__json_next(&r);
-    push_value(L, &r, &rt->scratch);
-    int status = hocket__json_end(&r, err);
+    hocket__json_next(&r.j);
+    push_value(L, &r);
+    int status = hocket__json_end(&r.j, err);
     if (status < 0)
         lua_settop(L, top);
     return status;
@@ -113,7 +209,12 @@ static int push(lua_State *L, struct hocket__str text, bool exact, struct hocket
 
 int hocket__json_push(lua_State *L, struct hocket__str text, struct hocket_error *err)
 {
-    return push(L, text, false, err);
+    return push(L, text, false, false, err);
+}
+
+int hocket__json_push_ordered(lua_State *L, struct hocket__str text, struct hocket_error *err)
+{
+    return push(L, text, false, true, err);
 }
 
 /* Whether Lua's numbers hold what the text says, for values that were read as trees. */
@@ -206,22 +307,13 @@ static void encode_array(lua_State *L, int idx, struct hocket__buf *out, int dep
             luaL_error(L, "cannot encode a table that has both 1 to n and other keys as JSON");
 }
 
-/* By bytes and not by strcoll, which Lua's own comparison uses: the order must not depend on a
- * locale. */
-static int by_bytes(const void *a, const void *b)
-{
-    const struct hocket__str *x = a, *y = b;
-    if (x->n > 0 && y->n > 0 && *x->p != *y->p)
-        return (unsigned char) *x->p - (unsigned char) *y->p;
-    int c = memcmp(x->p, y->p, x->n < y->n ? x->n : y->n);
-    return c ? c : (x->n > y->n) - (x->n < y->n);
-}
-
-static size_t count_string_keys(lua_State *L, int idx)
+/* `but`: where the names are that do not count; 0: all do. */
+static size_t count_string_keys(lua_State *L, int idx, int but)
 {
     size_t n = 0;
-    for (lua_pushnil(L); lua_next(L, idx); n++) {
+    for (lua_pushnil(L); lua_next(L, idx);) {
         lua_pop(L, 1);
+        n += !but || !is_named(L, but, lua_gettop(L));
         if (lua_type(L, -1) != LUA_TSTRING)
             luaL_error(L,
                 "cannot encode a table with a key of type %s as a JSON object (use strings, or "
@@ -232,23 +324,28 @@ static size_t count_string_keys(lua_State *L, int idx)
 }
 
 /* Pushes a block of memory that holds the table's keys, sorted; the table keeps the texts. */
-static struct hocket__str *push_sorted_keys(lua_State *L, int idx, size_t *count)
+static struct hocket__str *push_sorted_keys(lua_State *L, int idx, int but, size_t *count)
 {
-    size_t n = count_string_keys(L, idx), i = 0;
+    size_t n = count_string_keys(L, idx, but), i = 0;
     struct hocket__str *keys = lua_newuserdatauv(L, (n ? n : 1) * sizeof(*keys), 0);
-    for (lua_pushnil(L); lua_next(L, idx) && i < n; i++) {
+    for (lua_pushnil(L); lua_next(L, idx);) {
         lua_pop(L, 1);
+        if (i == n || (but && is_named(L, but, lua_gettop(L))))
+            continue;
         keys[i].p = lua_tolstring(L, -1, &keys[i].n);
+        i++;
     }
     qsort(keys, n, sizeof(*keys), by_bytes);
     *count = n;
     return keys;
 }
 
-static void encode_large(lua_State *L, int idx, struct hocket__buf *out, int depth, look_cb look)
+/* `but`: names that are left out; 0: none. */
+static void encode_large(
+    lua_State *L, int idx, struct hocket__buf *out, int depth, look_cb look, int but)
 {
     size_t n;
-    struct hocket__str *keys = push_sorted_keys(L, idx, &n);
+    struct hocket__str *keys = push_sorted_keys(L, idx, but, &n);
     for (size_t i = 0; i < n; i++) {
         if (look)
             look(L, keys[i]);
@@ -296,15 +393,47 @@ static size_t gather(lua_State *L, int idx, struct member *list)
     return n;
 }
 
+/* Pops the names of its order. Scripts can get at those: what is no name, or stands there twice, counts once at
+ * most, so that an object is written all the same. */
+static void encode_ordered(lua_State *L, int idx, struct hocket__buf *out, int depth, look_cb look)
+{
+    int order = lua_gettop(L);
+    lua_Integer n = (lua_Integer) lua_rawlen(L, order);
+    hocket__need_stack(L, 8);
+    lua_newtable(L); /* the names that are written */
+    hocket__jw_open(out, '{');
+    for (lua_Integer i = 1; i <= n; i++, lua_settop(L, order + 1)) {
+        if (lua_rawgeti(L, order, i) != LUA_TSTRING || is_named(L, order + 1, order + 2))
+            continue;
+        lua_pushvalue(L, -1);
+        if (lua_rawget(L, idx) == LUA_TNIL)
+            continue;
+        lua_pushvalue(L, order + 2);
+        lua_pushboolean(L, true);
+        lua_rawset(L, order + 1);
+        if (look)
+            look(L, hocket__check_str(L, order + 2));
+        hocket__jw_keystr(out, hocket__check_str(L, order + 2));
+        encode(L, order + 3, out, depth);
+    }
+    encode_large(L, idx, out, depth, look, order + 1);
+    lua_settop(L, order - 1);
+    hocket__jw_close(out, '}');
+}
+
 static void encode_object(lua_State *L, int idx, struct hocket__buf *out, int depth, look_cb look)
 {
     struct member list[SMALL + 1];
     int top = lua_gettop(L);
+    if (push_order(L, idx)) {
+        encode_ordered(L, idx, out, depth, look);
+        return;
+    }
     size_t n = gather(L, idx, list);
     hocket__jw_open(out, '{');
     if (n > SMALL) {
         lua_settop(L, top);
-        encode_large(L, idx, out, depth, look);
+        encode_large(L, idx, out, depth, look, 0);
     }
     for (size_t i = 0; n <= SMALL && i < n; i++) {
         if (look)
@@ -406,12 +535,12 @@ void hocket__json_encode_object(lua_State *L, int idx, struct hocket__buf *out,
 
 /* ---- The module ------------------------------------------------------------------ */
 
-/* decode(text) -> value | nil, error */
+/* decode(text, ordered?) -> value | nil, error. `ordered`: objects remember the order of their members. */
 static int l_decode(lua_State *L)
 {
     struct hocket_error err;
     hocket__runtime(L);
-    if (push(L, hocket__check_str(L, 1), true, &err) < 0)
+    if (push(L, hocket__check_str(L, 1), true, lua_toboolean(L, 2), &err) < 0)
         return hocket__fail(L, &err);
     return 1;
 }
@@ -451,6 +580,38 @@ static int l_encode(lua_State *L)
     return 1;
 }
 
+/* Leaves name and value of a pair on top of the stack. */
+static void push_pair(lua_State *L, lua_Integer i)
+{
+    if (lua_rawgeti(L, 1, i) != LUA_TTABLE)
+        luaL_error(L, "bad pair %d to 'object' ({name, value} expected, got %s)", (int) i,
+            luaL_typename(L, -1));
+    lua_rawgeti(L, -1, 1);
+    lua_rawgeti(L, -2, 2);
+    if (lua_type(L, -2) != LUA_TSTRING || lua_isnil(L, -1))
+        luaL_error(
+            L, "bad pair %d to 'object' ({name, value} expected: a string, and not nil)", (int) i);
+}
+
+/* object(pairs) -> a table of these members, which is written in their order */
+static int l_object(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    lua_newtable(L);
+    lua_newtable(L);
+    lua_Integer n = (lua_Integer) lua_rawlen(L, 1);
+    for (lua_Integer i = 1; i <= n; i++, lua_settop(L, 3)) {
+        push_pair(L, i);
+        if (is_named(L, 3, 5))
+            luaL_error(L, "the name '%s' is given to 'object' twice", lua_tostring(L, 5));
+        add_name(L, 3, 5);
+        lua_rawset(L, 2);
+    }
+    set_order(L, 2);
+    return 1;
+}
+
 /* array(table?) -> the table, marked as an array even when it is empty */
 static int l_array(lua_State *L)
 {
@@ -476,6 +637,7 @@ static const luaL_Reg functions[] = {
     { "find", l_find },
     { "encode", l_encode },
     { "array", l_array },
+    { "object", l_object },
     { "is_array", l_is_array },
     { NULL, NULL },
 };

@@ -27,9 +27,10 @@
 /* ---- hocket.yaml ------------------------------------------------------------------ */
 
 static int push_both(lua_State *L, const struct hocket__buf *json, const struct hocket__buf *places,
-    bool as_text, struct hocket_error *err)
+    bool as_text, bool ordered, struct hocket_error *err)
 {
-    if (hocket__json_push(L, hocket__buf_str(json), err) < 0)
+    if ((ordered ? hocket__json_push_ordered : hocket__json_push)(L, hocket__buf_str(json), err)
+        < 0)
         return hocket__fail(L, err);
     if (as_text)
         hocket__push_str(L, hocket__buf_str(places));
@@ -52,13 +53,13 @@ static int buffers_gc(lua_State *L)
     return 0;
 }
 
-/* decode(text, first_line?, places_as_json?) -> value, places | nil, error (see base/yaml.h) */
+/* decode(text, first_line?, places_as_json?, ordered?) -> value, places | nil, error (see base/yaml.h) */
 static int l_decode(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__str text = hocket__check_str(L, 1);
     int line = (int) luaL_optinteger(L, 2, 1);
-    bool as_text = lua_toboolean(L, 3);
+    bool as_text = lua_toboolean(L, 3), ordered = lua_toboolean(L, 4);
     struct hocket_error err;
     struct buffers *b = lua_newuserdatauv(L, sizeof(*b), 0);
     hocket__buf_init(&b->json, rt->alloc, 0);
@@ -70,7 +71,7 @@ static int l_decode(lua_State *L)
     lua_setmetatable(L, -2);
     if (hocket__yaml_to_json(text, line, &b->json, &b->places, &err) < 0)
         return hocket__fail(L, &err);
-    return push_both(L, &b->json, &b->places, as_text, &err);
+    return push_both(L, &b->json, &b->places, as_text, ordered, &err);
 }
 
 static const luaL_Reg yaml_functions[] = { { "decode", l_decode }, { NULL, NULL } };

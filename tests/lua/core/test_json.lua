@@ -44,6 +44,32 @@ t.test("null is a value of its own", function()
   t.equal(#json.decode "[null,null]", 2)
 end)
 
+t.test("an ordered object is written in its order, in whatever way it was made", function()
+  local text = [[{"thinking":1,"answer":{"z":[{"y":1,"x":2}],"a":{}},"b":null}]]
+  t.equal(json.encode(json.decode(text, true)), text)
+  t.equal(round(text), [[{"answer":{"a":{},"z":[{"x":2,"y":1}]},"b":null,"thinking":1}]])
+  t.equal(json.encode((yaml.decode("thinking: 1\nanswer: {z: 1, a: [2]}\n", 1, true, true))), [[{"thinking":1,"answer":{"z":1,"a":[2]}}]])
+  local made = json.object { { "thinking", "t" }, { "reason", "r" }, { "answer", "a" } }
+  t.equal(json.encode(made), [[{"thinking":"t","reason":"r","answer":"a"}]])
+  made.reason, made.zeta, made.beta = nil, 1, 2
+  t.equal(json.encode(made), [[{"thinking":"t","answer":"a","beta":2,"zeta":1}]])
+  made.reason = "again"
+  t.equal(json.encode(made), [[{"thinking":"t","reason":"again","answer":"a","beta":2,"zeta":1}]])
+  t.equal(json.encode(json.object {}), "{}")
+  local many = {}
+  for i = 40, 1, -1 do many[#many + 1] = { ("k%02d"):format(i), i } end
+  t.equal(json.encode(json.decode(json.encode(json.object(many)), true)), json.encode(json.object(many)))
+end)
+
+t.test("the order of an object that a script has spoilt loses and repeats no member", function()
+  local made = json.object { { "b", 1 }, { "a", 2 }, { "c", 3 } }
+  for _, names in pairs(getmetatable(made)) do names[1], names[2], names[3], names[4] = 7, "a", "a", "none" end
+  t.equal(json.encode(made), [[{"a":2,"b":1,"c":3}]])
+  for _, bad in ipairs { { 1 }, { { "a" } }, { { 1, 2 } }, { { "a", 1 }, { "a", 2 } } } do t.ok(not pcall(json.object, bad)) end
+  made[1] = true
+  t.ok(not pcall(json.encode, made), "a key that is no name is lost")
+end)
+
 t.test("arrays keep being arrays, also empty ones", function()
   t.equal(round "[]", "[]")
   t.equal(round "{}", "{}")

@@ -109,6 +109,28 @@ t.test("a tool that a server refuses all the same is left out, and named", funct
   t.equal(#m.requests, 1)
 end)
 
+t.test("members of schemas go to every API in the order of their author, from YAML, JSON and Lua", function()
+  local members = [[{"thinking":{"type":"string"},"reason":{"type":"string"},"answer":{"type":"string"}}]]
+  local shape = json.object { { "type", "object" }, { "required", { "thinking", "reason", "answer" } }, { "properties", json.decode(members, true) } }
+  local front = "---\nname: a\noutput:\n  type: object\n  required: [thinking, reason, answer]\n  properties:\n    thinking: {type: string}\n"
+    .. "    reason: {type: string}\n    answer: {type: string}\n---\np\n"
+  local dir <close> = t.dir()
+  dir:write("a.md", front)
+  local from_yaml = hocket.agents(dir.path).a
+  for _, server in ipairs(servers) do
+    local asked = {}
+    local m <close> = served(server, function(request)
+      asked[#asked + 1] = { schema = request.schema, tool = request.tools.note and request.tools.note.parameters }
+      return [[{"thinking":"t","reason":"r","answer":"a"}]]
+    end)
+    local note = hocket.tool { name = "note", description = "x", parameters = shape, run = function() return "" end }
+    assert(hocket.run(from_yaml, "go", { model = m.id }))
+    assert(hocket.run(hocket.agent { name = "b", prompt = "p", model = m.id, tools = { note } }, "go"))
+    t.has(json.encode(asked[1].schema), members, server[1] .. "/" .. server[2])
+    t.has(json.encode(asked[2].tool), members, server[1] .. "/" .. server[2])
+  end
+end)
+
 t.test("conversations go on after every kind of fault", function()
   local torn = { "{'seat': 4}", "{\"seat\": 4", "no JSON", "[1]", "" }
   for _, server in ipairs(servers) do

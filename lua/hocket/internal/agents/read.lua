@@ -199,7 +199,7 @@ local function read_frontmatter(frontmatter, frontmatter_line, file)
     local line, column = position_of(frontmatter, odd)
     return nil, problem.new(file, frontmatter_line + line - 1, column, "syntax", "the front matter has " .. why)
   end
-  local values, places = yaml.decode(frontmatter, frontmatter_line, true)
+  local values, places = yaml.decode(frontmatter, frontmatter_line, true, true)
   if values == nil then
     local line, column, message = split_position(places.message)
     return nil, problem.new(file, line, column, places.code == "limit" and "limit" or "syntax", message)

@@ -6,7 +6,7 @@
 ---     if edition.of(run) >= 2 then … end
 ---
 ---     1   until November 2026; runs that name none
----     2   since then
+---     2   since then; members of JSON in the author's order, which of runs of the first are sorted by name
 local system = require "hocket.internal.core.system"
 
 local edition = {}

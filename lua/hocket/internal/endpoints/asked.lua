@@ -272,7 +272,7 @@ function asked.tool(list, name, description, parameters, where)
   end
   if parameters ~= nil and parameters ~= json.null and type(parameters) ~= "table" then wrong(where, "'%s': the parameters have to be a JSON Schema", where) end
   local made = {
-    name = name, description = type(description) == "string" and description or nil, parameters = type(parameters) == "table" and next(parameters) and parameters or nil,
+    name = name, description = type(description) == "string" and description or nil, parameters = type(parameters) == "table" and next(parameters) and json.encode(parameters) or nil, -- as text, which keeps the order
   }
   list[#list + 1] = made
   return made

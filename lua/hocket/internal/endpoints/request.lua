@@ -31,7 +31,7 @@ function Request:json()
   if not (kind:find "^application/json" or kind:find "^application/[%w.-]+%+json") then
     return nil, { code = "media_type", message = "the body has to be JSON, with Content-Type: application/json" }
   end
-  local value, err = json.decode(self.body)
+  local value, err = json.decode(self.body, true)
   if value == nil then return nil, { code = "parse", message = "the body is no JSON: " .. err.message } end
   if type(value) ~= "table" or json.is_array(value) then return nil, { code = "parse", message = "the body has to be one JSON object" } end
   return value

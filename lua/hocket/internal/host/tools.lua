@@ -19,7 +19,7 @@ function host_tools.add(name, description, parameters, timeout)
   local schema
   if parameters then
     local err
-    schema, err = json.decode(parameters)
+    schema, err = json.decode(parameters, true)
     if type(schema) ~= "table" then
       error({ code = "invalid", message = ("the parameters of tool '%s' are no JSON object: %s"):format(name, err and err.message or parameters) }, 0)
     end

@@ -47,7 +47,7 @@ end
 ---@return hocket.McpMessage[]? messages
 ---@return string? wrong
 function message.read(text)
-  local value, err = json.decode(text)
+  local value, err = json.decode(text, true) -- schemas and results keep the order that they have there
   if value == nil then return nil, err.message end
   if type(value) ~= "table" or not json.is_array(value) then value = { value } end
   local list = {}

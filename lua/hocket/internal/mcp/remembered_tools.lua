@@ -1,6 +1,6 @@
 --- What servers' tools said of themselves when they were last used, so that a change is told: a description is what a model goes
 --- by, and a server may change it once it is trusted. Kept as digests in the state directory.
-local json = require "hocket.json"
+local canonical = require "hocket.internal.base.canonical"
 local state_file = require "hocket.internal.run.state_file"
 local system = require "hocket.internal.core.system"
 
@@ -22,7 +22,7 @@ end
 
 local function digests_of(tools)
   local out = {}
-  for _, one in ipairs(tools) do out[one.name] = system.digest(table.concat({ one.description ~= "" and one.description or one.title or "", json.encode(one.inputSchema) }, "\0")):sub(1, 24) end
+  for _, one in ipairs(tools) do out[one.name] = system.digest(table.concat({ one.description ~= "" and one.description or one.title or "", canonical(one.inputSchema) }, "\0")):sub(1, 24) end
   return out
 end
 

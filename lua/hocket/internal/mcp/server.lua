@@ -332,7 +332,7 @@ end
 ---@param text string
 ---@param sink hocket.McpSink Where the answer goes.
 function Connection:take(text, sink)
-  local value, err = json.decode(text)
+  local value, err = json.decode(text, true)
   if value == nil then return sink:finish(message.error(nil, codes.parse, "it is no JSON: " .. err.message), codes.parse) end
   return self:take_value(value, sink)
 end

@@ -277,7 +277,7 @@ function by_method.POST(self, http)
   if not (accept:find("*/*", 1, true) or accept:find("application/json", 1, true) and accept:find("text/event-stream", 1, true)) then
     return refuse(self, http, 406, codes.invalid_request, "'Accept' has to list application/json and text/event-stream")
   end
-  local value, err = json.decode(http.body)
+  local value, err = json.decode(http.body, true)
   if value == nil then return refuse(self, http, 400, codes.parse, "it is no JSON: " .. err.message) end
   if type(value) ~= "table" then return refuse(self, http, 400, codes.invalid_request, "a message is one JSON object") end
   if is_modern(http, value) then return take_modern(self, http, value) end

@@ -2,6 +2,7 @@
 --- the next turn on, and hears of those that are gone when it calls them.
 ---
 --- What a server offers is in the log of a run that is kept: a replay needs no server, and goes by what there was.
+local canonical = require "hocket.internal.base.canonical"
 local defs = require "hocket.internal.agents.mcp_servers"
 local effects = require "hocket.internal.base.effects"
 local glob = require("hocket.internal.core.permission").glob
@@ -93,7 +94,7 @@ local function offer_of(def)
     offer, why = look(def)
     return offer and json.encode(offer), why
   end, { reads = true })
-  return text and (offer or json.decode(text)), err
+  return text and (offer or json.decode(text, true)), err
 end
 
 -- ---- An agent's tools ----------------------------------------------------------------------
@@ -219,7 +220,7 @@ local function states_known(self)
 end
 
 local function is_alike(a, b)
-  return a.description == b.description and json.encode(a.parameters) == json.encode(b.parameters)
+  return a.description == b.description and canonical(a.parameters) == canonical(b.parameters)
 end
 
 -- What of the tools of before is new, another or gone.

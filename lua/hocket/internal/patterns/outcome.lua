@@ -1,5 +1,6 @@
 --- How a specialist's task has ended: by its tool `task_outcome`, which is data and goes before every word; where its model
 --- only writes, by what the report says of itself.
+local json = require "hocket.json"
 local tool = require "hocket.tool"
 
 local outcome = {}
@@ -12,9 +13,9 @@ outcome.tool = tool {
   description = "Says how your task has ended. Call it before your report: failed where it could not be done, completed where all of it is.",
   parameters = {
     type = "object", required = { "status" },
-    properties = {
-      status = { type = "string", enum = { "completed", "failed" } },
-      reason = { type = "string", description = "Of a failure: what went wrong" },
+    properties = json.object {
+      { "status", { type = "string", enum = { "completed", "failed" } } },
+      { "reason", { type = "string", description = "Of a failure: what went wrong" } },
     },
   },
   run = function(args, ctx)

@@ -1,6 +1,7 @@
 --- The shared document as tools see it: its slots as arguments of a call, and its text. What tools say of
 --- the slots follows from the dimensions alone, and is made once for each list of them.
 
+local json = require "hocket.json"
 local pages = require "hocket.internal.patterns.pages"
 local tool = require "hocket.tool"
 
@@ -60,11 +61,11 @@ function Sections:schema(text_description)
   if schema then return schema end
   local properties, required = {}, {}
   for i, dimension in ipairs(self.dimensions) do
-    required[i], properties[dimension[1]] = dimension[1], property(table.unpack(dimension, 1, 3))
+    required[i], properties[i] = dimension[1], { dimension[1], property(table.unpack(dimension, 1, 3)) }
   end
-  properties.content = { type = "string", minLength = 1, description = text_description }
+  properties[#properties + 1] = { "content", { type = "string", minLength = 1, description = text_description } }
   required[#required + 1] = "content"
-  schema = { type = "object", properties = properties, required = required }
+  schema = { type = "object", properties = json.object(properties), required = required }
   self.schemas[text_description] = schema
   return schema
 end
@@ -104,9 +105,9 @@ local ROOM, AROUND = 64 * 1024, 384
 
 local function read_schema(self)
   local properties = {}
-  for _, dimension in ipairs(self.dimensions) do properties[dimension[1]] = property(table.unpack(dimension, 1, 3)) end
-  properties[self.page] = { type = "integer", minimum = 1, description = "Where it is long: which page. Default: 1" }
-  return { type = "object", properties = properties }
+  for i, dimension in ipairs(self.dimensions) do properties[i] = { dimension[1], property(table.unpack(dimension, 1, 3)) } end
+  properties[#properties + 1] = { self.page, { type = "integer", minimum = 1, description = "Where it is long: which page. Default: 1" } }
+  return { type = "object", properties = json.object(properties) }
 end
 
 local function room_of(ctx)

@@ -2,7 +2,7 @@
 ---
 ---     messages      what was said before, in the neutral form; `files` go with what is said now: {name, data (base64)}
 ---     instructions  the caller's system text: it stands below the agent's own prompt, labelled as the caller's
----     tools         the caller's own: {name, description, parameters}. Their calls are events (tool_requested), and are answered by id
+---     tools         the caller's own: {name, description, parameters (JSON)}. Their calls are events (tool_requested), and are answered by id
 ---     ignored       what of the request was passed over, as texts
 ---     schema        of the answer, as JSON; settings of the request, as far as the agent's file leaves them open
 local ask = require "hocket.ask"
@@ -15,10 +15,18 @@ local caller = {}
 
 local any_object = { type = "object" }
 
+--- The schema of a tool's arguments: earlier versions noted it as a table, which has no order.
+---@param one table
+---@return table?
+function caller.parameters(one)
+  local noted = one.parameters
+  return type(noted) == "string" and json.decode(noted, true) or noted
+end
+
 -- The caller makes the call, whenever it likes: the run waits.
 local function tool_of(one)
   return tool.new {
-    name = one.name, description = one.description or "", parameters = one.parameters or any_object, steps = true,
+    name = one.name, description = one.description or "", parameters = caller.parameters(one) or any_object, steps = true,
     run = function(args) return ask.call(one.name, args) end,
   }
 end

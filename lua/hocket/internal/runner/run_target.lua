@@ -361,6 +361,7 @@ return function(args, journal, id)
     policy.operator() -- what it is now, whenever that is asked for first
   end
   local made = edition.begin(options, args.instead ~= nil)
+  kept.sorts(made < 2)
   local target, err, state = find(args.target, options)
   local run = runs.new { journal = journal, id = id or system.run_id(), options = options, edition = made }
   if options.code then stored_code.note(run) end

@@ -141,7 +141,7 @@ local function as_result(self, result)
   local text = result.text ~= "" and result.text or table.concat(self.printed, "\n")
   local content = json.array { text_part(text) }
   add_links(self, content)
-  local value = self.structured and json.decode(result.text) or nil
+  local value = self.structured and json.decode(result.text, true) or nil
   return { content = content, structuredContent = value, _meta = about(result) }
 end
 

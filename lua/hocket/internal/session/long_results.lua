@@ -2,6 +2,7 @@
 --- lines and a handle, with which it reads the rest or searches it. So it does with turns that were folded.
 local fence = require "hocket.fence"
 local files = require "hocket.internal.core.files"
+local json = require "hocket.json"
 local labels = require "hocket.internal.base.labels"
 local tool = require "hocket.tool"
 
@@ -94,11 +95,11 @@ end
 local id = { type = "string", description = "The handle that stood in the conversation, as in res1 or fold2." }
 local reading = {
   type = "object", required = { "id" }, additionalProperties = false,
-  properties = {
-    id = id,
-    first_line = { type = "integer", minimum = 1, description = "Begin with this line. Default: 1." },
-    lines = { type = "integer", minimum = 1, maximum = 5000, description = "At most so many lines. Default: 1000." },
-    first_byte = { type = "integer", minimum = 1, description = "In place of lines: begin with this byte, for very long lines." },
+  properties = json.object {
+    { "id", id },
+    { "first_line", { type = "integer", minimum = 1, description = "Begin with this line. Default: 1." } },
+    { "lines", { type = "integer", minimum = 1, maximum = 5000, description = "At most so many lines. Default: 1000." } },
+    { "first_byte", { type = "integer", minimum = 1, description = "In place of lines: begin with this byte, for very long lines." } },
   },
 }
 local searching = {

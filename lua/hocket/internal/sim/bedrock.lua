@@ -125,7 +125,7 @@ function bedrock.read(body, http)
   local structure = wire.table(wire.table(wire.table(body.outputConfig).textFormat).structure)
   local schema, more = wire.table(structure.jsonSchema).schema, wire.table(body.additionalModelRequestFields)
   request.stream = http.path:find "/converse%-stream" ~= nil
-  request.schema = type(schema) == "string" and json.decode(schema) or nil
+  request.schema = type(schema) == "string" and json.decode(schema, true) or nil
   if more.thinking then request.reasoning = wire.table(more.output_config).effort or tostring(more.thinking.budget_tokens) end
   return wire.done(request)
 end

@@ -75,7 +75,7 @@ end
 -- A schema that the API has no member for stands in the system prompt.
 local function schema_in_words(system)
   local at = select(2, system:find("valid against this JSON Schema:\n", 1, true))
-  local schema = at and json.decode(system:match("^%b{}", at + 1) or "")
+  local schema = at and json.decode(system:match("^%b{}", at + 1) or "", true)
   return type(schema) == "table" and schema or nil
 end
 

@@ -147,10 +147,10 @@ local function runner(env, root, by_name)
   return tool.new {
     name = "run_skill", effects = how.effects, sends_to = how.sends_to, subject = "script", serial = true,
     description = "Run a script of a skill in the project's folder, as its instructions say, and get its output and exit code. It has " .. how.words .. ".",
-    parameters = { type = "object", required = { "script" }, additionalProperties = false, properties = {
-      script = { type = "string", minLength = 1, maxLength = 1000, description = "As in pdf/scripts/fill.py" },
-      args = { type = "array", maxItems = 200, items = { type = "string", maxLength = 100000 }, description = "What stands behind it on the command line." },
-      timeout = { type = "number", exclusiveMinimum = 0, maximum = shell.MOST, description = "Seconds until it is ended; 120 when left out." } } },
+    parameters = { type = "object", required = { "script" }, additionalProperties = false, properties = json.object {
+      { "script", { type = "string", minLength = 1, maxLength = 1000, description = "As in pdf/scripts/fill.py" } },
+      { "args", { type = "array", maxItems = 200, items = { type = "string", maxLength = 100000 }, description = "What stands behind it on the command line." } },
+      { "timeout", { type = "number", exclusiveMinimum = 0, maximum = shell.MOST, description = "Seconds until it is ended; 120 when left out." } } } },
     run = function(args, ctx)
       local one, path = resolve(by_name, args.script)
       if not one then return nil, path end

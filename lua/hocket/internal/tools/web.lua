@@ -3,6 +3,7 @@
 local fence = require "hocket.fence"
 local engines = require "hocket.internal.tools.search_engines"
 local http = require "hocket.http"
+local json = require "hocket.json"
 local system = require "hocket.internal.core.system"
 local tool = require "hocket.tool"
 local web = require "hocket.internal.core.web"
@@ -161,9 +162,9 @@ local made = {
     description = "Search the web. Gives titles, addresses and excerpts; fetch a page before you rely on it.",
     parameters = {
       type = "object", required = { "query" }, additionalProperties = false,
-      properties = {
-        query = { type = "string", minLength = 1, maxLength = 400, description = "A few precise words." },
-        count = { type = "integer", minimum = 1, maximum = 20, description = "Results; 8 when left out." },
+      properties = json.object {
+        { "query", { type = "string", minLength = 1, maxLength = 400, description = "A few precise words." } },
+        { "count", { type = "integer", minimum = 1, maximum = 20, description = "Results; 8 when left out." } },
       },
     },
     subject = "query", sends_to = function() return true end,

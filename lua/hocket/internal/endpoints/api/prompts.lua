@@ -64,7 +64,7 @@ local function told(session, op, count)
   local messages, cut = first_messages(session, count)
   return {
     op = op, model = type(session.model) == "table" and session.model.id or nil, system = sent.system or "", messages = messages, cut = cut,
-    tools = type(sent.tools) == "string" and json.decode(sent.tools) or json.array {},
+    tools = type(sent.tools) == "string" and json.decode(sent.tools, true) or json.array {},
     shorter = count ~= nil and #session.history < count, -- the conversation was made shorter since
   }
 end

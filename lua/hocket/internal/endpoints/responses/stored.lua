@@ -1,5 +1,6 @@
 --- Responses that were begun before, here or by a process that has ended: told again, cancelled, deleted.
 local answers = require "hocket.internal.endpoints.responses.answers"
+local callers = require "hocket.internal.runner.caller"
 local ending = require "hocket.internal.base.ending"
 local json = require "hocket.json"
 local past = require "hocket.internal.endpoints.responses.past"
@@ -15,7 +16,7 @@ end
 
 local function body_of(one)
   local caller, tools = one.caller, json.array {}
-  for i, made in ipairs(caller.tools or {}) do tools[i] = { type = "function", name = made.name, description = made.description, parameters = made.parameters, strict = false } end
+  for i, made in ipairs(caller.tools or {}) do tools[i] = { type = "function", name = made.name, description = made.description, parameters = callers.parameters(made), strict = false } end
   return { instructions = caller.instructions, metadata = caller.metadata, tools = tools, temperature = caller.settings and caller.settings.temperature }
 end
 
