@@ -18,7 +18,7 @@ set(hocket_objects
   $<TARGET_OBJECTS:hocket_store> $<TARGET_OBJECTS:hocket_os>
   $<TARGET_OBJECTS:hocket_bind> $<TARGET_OBJECTS:hocket_host>)
 # The front of all stores is in each: it holds no state.
-set(hocket_sql_objects $<TARGET_OBJECTS:hocket_store_sql> $<TARGET_OBJECTS:hocket_store_keeper>)
+set(hocket_sql_objects $<TARGET_OBJECTS:hocket_store_sql> $<TARGET_OBJECTS:hocket_store_writer>)
 set(hocket_store_objects $<TARGET_OBJECTS:hocket_store_sqlite> ${hocket_sql_objects})
 set(hocket_postgres_objects $<TARGET_OBJECTS:hocket_store_postgres> ${hocket_sql_objects})
 set(hocket_serve_objects $<TARGET_OBJECTS:hocket_serve> $<TARGET_OBJECTS:hocket_serve_host>

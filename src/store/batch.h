@@ -3,7 +3,7 @@
 
 #include "store/row.h"
 
-/* Of all that stands below, as bytes: a file may outlive the program that wrote it (keeper/ahead.h). It goes up when another
+/* Of all that stands below, as bytes: a file may outlive the program that wrote it (writer/wal.h). It goes up when another
  * hocket would read something else in them; members that are new at the end of a row are passed over, or empty. */
 #define HOCKET__STORE_FORM 1
 

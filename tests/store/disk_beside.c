@@ -1,4 +1,4 @@
-/* The store's file that is none of SQLite's (keeper/ahead.h) on the disk of disk.h: its writes are counted, fail and are killed
+/* The store's file that is none of SQLite's (writer/wal.h) on the disk of disk.h: its writes are counted, fail and are killed
  * at as the database's. For programs that are linked with --wrap=pwrite. */
 #include "store/disk.h"
 

@@ -1,7 +1,7 @@
 /* Claims that are refused: what is remembered of them, with a database that refuses all, as one does whose role may only
  * look. A server that is asked for runs all day must not grow by it. */
 #include "store/fixture.h"
-#include "store/keeper/thread.h"
+#include "store/writer/thread.h"
 
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 
 /* The thread's, but for what is read when the store is closed. */
 struct nothing {
-    struct hocket__keeper base;
+    struct hocket__writer base;
     struct hocket_error error;
 };
 
@@ -23,43 +23,43 @@ static size_t count(const struct hocket__list *list)
     return n;
 }
 
-static int refuse_all(struct hocket__keeper *k, struct hocket__str work, bool sync)
+static int refuse_all(struct hocket__writer *k, struct hocket__str work, bool sync)
 {
     (void) sync;
-    assert_int_equal(hocket__keeper_deny(k, work), 0);
+    assert_int_equal(hocket__writer_deny(k, work), 0);
     size_t n = count(&k->claims);
     most = n > most ? n : most;
     return 0;
 }
 
-static int nothing_to_do(struct hocket__keeper *k)
+static int nothing_to_do(struct hocket__writer *k)
 {
     (void) k;
     return 0;
 }
 
-static int answer(struct hocket__keeper *k, struct hocket__store_call *call)
+static int answer(struct hocket__writer *k, struct hocket__store_call *call)
 {
     (void) k, (void) call;
     return 0;
 }
 
-static int64_t now(const struct hocket__keeper *k)
+static int64_t now(const struct hocket__writer *k)
 {
     return hocket__store_wall_ms(&k->o);
 }
 
-static void close_nothing(struct hocket__keeper *k)
+static void close_nothing(struct hocket__writer *k)
 {
     (void) k;
 }
 
-static void free_nothing(struct hocket__keeper *k)
+static void free_nothing(struct hocket__writer *k)
 {
     free(hocket__container_of(k, struct nothing, base));
 }
 
-static const struct hocket__keeper_ops ops = { .name = "nothing",
+static const struct hocket__writer_ops ops = { .name = "nothing",
     .open = nothing_to_do,
     .write = refuse_all,
     .answer = answer,
@@ -77,7 +77,7 @@ static int open_nothing(
     struct nothing *n = calloc(1, sizeof(*n));
     n->base.ops = &ops;
     n->base.error = &n->error;
-    return hocket__keeper_start(&n->base, o, out, err);
+    return hocket__writer_start(&n->base, o, out, err);
 }
 
 static const struct store_kind kind = { "nothing", open_nothing, false };

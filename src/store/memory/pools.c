@@ -1,4 +1,4 @@
-/* What lies in pools, and who waits for whom: as in a database (keeper/keeper.h), of the runs of one process. */
+/* What lies in pools, and who waits for whom: as in a database (writer/writer.h), of the runs of one process. */
 #include "store/memory/memory_impl.h"
 
 #include <string.h>

@@ -23,41 +23,41 @@ static bool is_acknowledged(const struct hocket__store_call *c)
 }
 
 /* What an attempt before has done is found to be there, and was not committed anew. */
-static int attempt(struct hocket__pg_keeper *k, struct hocket__store_call *c, bool again)
+static int attempt(struct hocket__pg_writer *w, struct hocket__store_call *c, bool again)
 {
     hocket__buf_reset(&c->rows);
     c->status = 0;
     c->more = false;
-    k->db.out_of_memory = false;
-    int rc = hocket__pg_connect(&k->db);
+    w->db.out_of_memory = false;
+    int rc = hocket__pg_connect(&w->db);
     if (rc == 0 && atomic_load(&c->given_up)) /* while it was connected */
         return c->status = hocket__error(&c->error, HOCKET_ECLOSED, "it was given up"), 0;
     if (rc == 0) {
-        k->base.again = again;
-        rc = hocket__sql_answer(&k->base, c);
+        w->base.again = again;
+        rc = hocket__sql_answer(&w->base, c);
     };
     return rc == 0 && again && c->status == 0 && is_acknowledged(c)
-               ? hocket__pg_until_replicated(&k->base)
+               ? hocket__pg_until_replicated(&w->base)
                : rc;
 }
 
 /* A question waits for a connection that is made anew, and is asked again. */
-int hocket__pg_answer(struct hocket__keeper *base, struct hocket__store_call *c)
+int hocket__pg_answer(struct hocket__writer *base, struct hocket__store_call *c)
 {
-    struct hocket__pg_keeper *k = hocket__pg_of(base);
+    struct hocket__pg_writer *w = hocket__pg_of(base);
     struct hocket__store_place place = c->place; /* an attempt that failed may have moved it */
-    k->asked_ms = hocket__pg_now(k);
+    w->asked_ms = hocket__pg_now(w);
     int64_t end = hocket__monotonic_ms() + PATIENCE_MS, gap = GAP_MIN_MS;
-    int rc = attempt(k, c, false);
-    while (rc < 0 && k->db.error.retryable && !atomic_load(&base->closing)
+    int rc = attempt(w, c, false);
+    while (rc < 0 && w->db.error.retryable && !atomic_load(&base->closing)
            && !atomic_load(&c->given_up) && hocket__monotonic_ms() < end) {
         uint64_t jitter = (uint64_t) base->self.store % (uint64_t) (gap / 2 + 1);
-        hocket__pg_idle(&k->db, gap / 2 + (int64_t) jitter);
+        hocket__pg_idle(&w->db, gap / 2 + (int64_t) jitter);
         gap = gap * 2 < GAP_MAX_MS ? gap * 2 : GAP_MAX_MS;
         c->place = place;
-        rc = attempt(k, c, true);
+        rc = attempt(w, c, true);
     }
-    if (rc == 0 && k->db.out_of_memory)
+    if (rc == 0 && w->db.out_of_memory)
         c->status = hocket__error_nomem(&c->error);
     return rc;
 }

@@ -2,37 +2,37 @@
 #include "store/postgres/postgres_impl.h"
 #include "store/postgres/schema.h"
 
-static int check(struct hocket__keeper *k, struct hocket__store_call *c)
+static int check(struct hocket__writer *w, struct hocket__store_call *c)
 {
     static const unsigned rules[] = { HOCKET__SQL_CHECK_ENDS, HOCKET__SQL_CHECK_GAPS,
         HOCKET__SQL_CHECK_STRAY };
-    int rc = hocket__pg_be_patient(&hocket__pg_of(k)->db);
+    int rc = hocket__pg_be_patient(&hocket__pg_of(w)->db);
     for (size_t i = 0; rc == 0 && i < sizeof(rules) / sizeof(rules[0]); i++)
-        rc = hocket__sql_check(k, c, "problem", rules[i]);
-    return rc == 0 ? hocket__sql_check(k, c, "warning", PG_SETTINGS) : rc;
+        rc = hocket__sql_check(w, c, "problem", rules[i]);
+    return rc == 0 ? hocket__sql_check(w, c, "warning", PG_SETTINGS) : rc;
 }
 
 /* Those who do not own the tables do without the last step, as the server has it. */
-static int vacuum(struct hocket__pg_keeper *k, struct hocket__store_call *c)
+static int vacuum(struct hocket__pg_writer *w, struct hocket__store_call *c)
 {
     static const char *const tables[] = { "runs", "entries", "records", "files", "texts",
         "messages", "notes", "items", "limits", "leases" };
-    struct hocket__pg *d = &k->db;
+    struct hocket__pg *d = &w->db;
     int64_t runs = 0, left = 0;
     int rc = hocket__pg_be_patient(d);
     if (rc == 0)
-        runs = hocket__sql_count_runs(&k->base, &rc);
+        runs = hocket__sql_count_runs(&w->base, &rc);
     if (rc == 0)
-        rc = hocket__pg_sweep_all(k, c->q.care.max_age_ms);
-    hocket__sql_new(&k->base, PG_DROP_TEXTS);
+        rc = hocket__pg_sweep_all(w, c->q.care.max_age_ms);
+    hocket__sql_new(&w->base, PG_DROP_TEXTS);
     if (rc == 0)
-        rc = hocket__sql_run(&k->base);
+        rc = hocket__sql_run(&w->base);
     for (size_t i = 0; rc == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
         char sql[64] = "VACUUM (ANALYZE) ";
         rc = hocket__pg_script(d, strcat(sql, tables[i]));
     }
     if (rc == 0)
-        left = hocket__sql_count_runs(&k->base, &rc);
+        left = hocket__sql_count_runs(&w->base, &rc);
     if (rc == 0)
         hocket__store_say(c, "removed", "%lld", (long long) (runs - left));
     return rc;
@@ -96,11 +96,11 @@ static int grant(struct hocket__pg *d, struct hocket__store_call *c)
     return rc;
 }
 
-static int info(struct hocket__keeper *k, struct hocket__store_call *c)
+static int info(struct hocket__writer *w, struct hocket__store_call *c)
 {
-    const struct hocket__pg *d = &hocket__pg_of(k)->db;
+    const struct hocket__pg *d = &hocket__pg_of(w)->db;
     int rc;
-    int64_t runs = hocket__sql_count_runs(k, &rc);
+    int64_t runs = hocket__sql_count_runs(w, &rc);
     hocket__store_say(c, "kind", "postgres");
     hocket__store_say(c, "place", "%s", d->shown.data);
     hocket__store_say(c, "schema", "%s", d->schema);
@@ -109,23 +109,23 @@ static int info(struct hocket__keeper *k, struct hocket__store_call *c)
     return rc;
 }
 
-static int answer(struct hocket__pg_keeper *k, struct hocket__store_call *c)
+static int answer(struct hocket__pg_writer *w, struct hocket__store_call *c)
 {
     switch (c->q.care.what) {
-    case HOCKET__STORE_INFO: return info(&k->base, c);
-    case HOCKET__STORE_CHECK: return check(&k->base, c);
-    case HOCKET__STORE_VACUUM: return vacuum(k, c);
-    case HOCKET__STORE_GRANT: return grant(&k->db, c);
+    case HOCKET__STORE_INFO: return info(&w->base, c);
+    case HOCKET__STORE_CHECK: return check(&w->base, c);
+    case HOCKET__STORE_VACUUM: return vacuum(w, c);
+    case HOCKET__STORE_GRANT: return grant(&w->db, c);
     }
     return 0;
 }
 
 /* The connection's settings were changed for this: the next one has its own again. */
-int hocket__pg_care(struct hocket__keeper *base, struct hocket__store_call *c)
+int hocket__pg_care(struct hocket__writer *base, struct hocket__store_call *c)
 {
-    struct hocket__pg_keeper *k = hocket__pg_of(base);
-    int rc = answer(k, c);
+    struct hocket__pg_writer *w = hocket__pg_of(base);
+    int rc = answer(w, c);
     if (c->q.care.what == HOCKET__STORE_CHECK || c->q.care.what == HOCKET__STORE_VACUUM)
-        k->db.lost = true;
+        w->db.lost = true;
     return rc;
 }

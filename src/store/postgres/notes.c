@@ -22,52 +22,52 @@ static void add_words(struct hocket__buf *out, struct hocket__str text)
 }
 
 /* One at a time writes to a memory: its bounds are looked at before. */
-static int lock(struct hocket__keeper *k, struct hocket__str memory)
+static int lock(struct hocket__writer *w, struct hocket__str memory)
 {
-    hocket__sql_new(k, PG_NOTE_LOCK);
-    hocket__sql_text(k, memory);
-    return hocket__sql_run(k);
+    hocket__sql_new(w, PG_NOTE_LOCK);
+    hocket__sql_text(w, memory);
+    return hocket__sql_run(w);
 }
 
 static int put_row(
-    struct hocket__keeper *k, const struct hocket__store_note *n, struct hocket__str words)
+    struct hocket__writer *w, const struct hocket__store_note *n, struct hocket__str words)
 {
-    hocket__sql_new(k, PG_NOTE_PUT);
-    hocket__sql_note(k, n);
-    hocket__sql_text(k, words);
-    hocket__sql_bytes(k, n->vector);
-    return hocket__sql_run(k);
+    hocket__sql_new(w, PG_NOTE_PUT);
+    hocket__sql_note(w, n);
+    hocket__sql_text(w, words);
+    hocket__sql_bytes(w, n->vector);
+    return hocket__sql_run(w);
 }
 
-static int put(struct hocket__keeper *k, struct hocket__store_call *c)
+static int put(struct hocket__writer *w, struct hocket__store_call *c)
 {
     const struct hocket__store_note *n = &c->q.note_put.note;
     struct hocket__buf words;
-    int rc = lock(k, n->memory);
+    int rc = lock(w, n->memory);
     if (rc == 0)
-        rc = hocket__sql_note_room(k, c);
+        rc = hocket__sql_note_room(w, c);
     if (rc < 0 || c->status < 0)
         return rc;
     hocket__buf_init(&words, &hocket__malloc, 0);
     add_words(&words, n->text);
-    rc = words.status < 0 ? hocket__error_nomem(k->error) : put_row(k, n, hocket__buf_str(&words));
+    rc = words.status < 0 ? hocket__error_nomem(w->error) : put_row(w, n, hocket__buf_str(&words));
     hocket__buf_deinit(&words);
     return rc;
 }
 
-int hocket__pg_note_put(struct hocket__keeper *k, struct hocket__store_call *c)
+int hocket__pg_note_put(struct hocket__writer *w, struct hocket__store_call *c)
 {
-    return k->sql->change(k, c, put);
+    return w->sql->change(w, c, put);
 }
 
 /* Whether it was there is what the first attempt has found: given again it may be gone by that. */
-int hocket__pg_note_del(struct hocket__keeper *k, struct hocket__store_call *c)
+int hocket__pg_note_del(struct hocket__writer *w, struct hocket__store_call *c)
 {
-    hocket__sql_new(k, PG_NOTE_DEL);
-    hocket__sql_text(k, c->q.notes.memory);
-    hocket__sql_text(k, c->q.notes.id);
-    int rc = hocket__sql_run(k);
-    if (rc == 0 && k->sql->changed(k) == 0 && !k->again)
+    hocket__sql_new(w, PG_NOTE_DEL);
+    hocket__sql_text(w, c->q.notes.memory);
+    hocket__sql_text(w, c->q.notes.id);
+    int rc = hocket__sql_run(w);
+    if (rc == 0 && w->sql->changed(w) == 0 && !w->again)
         c->status = hocket__store_note_missing(c);
     return rc;
 }

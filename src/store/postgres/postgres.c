@@ -13,18 +13,18 @@
 #define MAX_KEY     600 /* bytes; two of them, each escaped, are below the 2,704 of an index's row */
 
 /* Our own wall clock is not asked: it may be wrong, and be put right. */
-int64_t hocket__pg_now(const struct hocket__pg_keeper *k)
+int64_t hocket__pg_now(const struct hocket__pg_writer *w)
 {
-    return k->base.o.wall_ms ? hocket__store_wall_ms(&k->base.o) : hocket__boot_ms() + k->clock;
+    return w->base.o.wall_ms ? hocket__store_wall_ms(&w->base.o) : hocket__boot_ms() + w->clock;
 }
 
-static int read_clock(struct hocket__pg_keeper *k)
+static int read_clock(struct hocket__pg_writer *w)
 {
     int rc;
-    hocket__sql_new(&k->base, PG_CLOCK);
-    int64_t now = hocket__sql_number(&k->base, &rc);
+    hocket__sql_new(&w->base, PG_CLOCK);
+    int64_t now = hocket__sql_number(&w->base, &rc);
     if (rc == 0)
-        k->clock = now - hocket__boot_ms();
+        w->clock = now - hocket__boot_ms();
     return rc;
 }
 
@@ -41,45 +41,45 @@ static int64_t patience(struct hocket__pg *d)
     return ping == PQPING_REJECT ? OPEN_MS : ping == PQPING_NO_RESPONSE ? REFUSED_MS : 0;
 }
 
-static int open_once(struct hocket__pg_keeper *k)
+static int open_once(struct hocket__pg_writer *w)
 {
-    int rc = hocket__pg_connect(&k->db);
+    int rc = hocket__pg_connect(&w->db);
     if (rc == 0)
-        rc = hocket__pg_schema(&k->db);
-    return rc == 0 ? read_clock(k) : rc;
+        rc = hocket__pg_schema(&w->db);
+    return rc == 0 ? read_clock(w) : rc;
 }
 
 /* One that was about to come up may have refused the attempt, and be up when it is asked for its patience: a refusal counts
  * from the second one in a row on. */
-static bool is_worth_it(struct hocket__pg_keeper *k, int64_t begun, int *refusals)
+static bool is_worth_it(struct hocket__pg_writer *w, int64_t begun, int *refusals)
 {
-    struct hocket_error error = k->db.error;
-    int64_t patient = patience(&k->db);
+    struct hocket_error error = w->db.error;
+    int64_t patient = patience(&w->db);
     *refusals = patient > 0 ? 0 : *refusals + 1;
     if (*refusals == 1 || hocket__monotonic_ms() - begun < patient)
         return true;
-    k->db.error = error;
-    k->db.error.retryable = patient > 0;
+    w->db.error = error;
+    w->db.error.retryable = patient > 0;
     return false;
 }
 
-static int open_database(struct hocket__keeper *base)
+static int open_database(struct hocket__writer *base)
 {
-    struct hocket__pg_keeper *k = hocket__pg_of(base);
+    struct hocket__pg_writer *w = hocket__pg_of(base);
     int64_t begun = hocket__monotonic_ms();
-    int rc = open_once(k), refusals = 0;
-    while (rc < 0 && k->db.error.retryable && !atomic_load(&base->closing)
-           && is_worth_it(k, begun, &refusals)) {
-        hocket__pg_idle(&k->db, OPEN_GAP_MS);
-        rc = open_once(k);
+    int rc = open_once(w), refusals = 0;
+    while (rc < 0 && w->db.error.retryable && !atomic_load(&base->closing)
+           && is_worth_it(w, begun, &refusals)) {
+        hocket__pg_idle(&w->db, OPEN_GAP_MS);
+        rc = open_once(w);
     }
-    k->base.more_to_sweep = rc == 0; /* what others have left */
+    w->base.more_to_sweep = rc == 0; /* what others have left */
     return rc;
 }
 
-static int parse(struct hocket__pg_keeper *k, const char *url, struct hocket_error *err)
+static int parse(struct hocket__pg_writer *w, const char *url, struct hocket_error *err)
 {
-    struct hocket__pg *d = &k->db;
+    struct hocket__pg *d = &w->db;
     int rc = hocket__pg_url(url, &d->conninfo, &d->shown, d->schema, err);
     if (rc < 0)
         return rc;
@@ -105,97 +105,97 @@ static int parse(struct hocket__pg_keeper *k, const char *url, struct hocket_err
 
 /* ---- Others ---------------------------------------------------------------------------------------- */
 
-static int listen_to_others(struct hocket__pg_keeper *k)
+static int listen_to_others(struct hocket__pg_writer *w)
 {
     char sql[64];
-    if (k->db.listening)
+    if (w->db.listening)
         return 0;
-    snprintf(sql, sizeof(sql), "LISTEN \"%s\"", k->db.schema);
-    hocket__pg_new(&k->db);
-    int rc = hocket__pg_query(&k->db, 0, sql);
-    k->db.listening = rc == 0;
+    snprintf(sql, sizeof(sql), "LISTEN \"%s\"", w->db.schema);
+    hocket__pg_new(&w->db);
+    int rc = hocket__pg_query(&w->db, 0, sql);
+    w->db.listening = rc == 0;
     return rc;
 }
 
 /* What the server has seen of transactions changes with each that writes, whoever's it is: so it is told once too
  * often rather than once too few. */
-static int look(struct hocket__keeper *base)
+static int look(struct hocket__writer *base)
 {
-    struct hocket__pg_keeper *k = hocket__pg_of(base);
-    int rc = hocket__pg_connect(&k->db);
+    struct hocket__pg_writer *w = hocket__pg_of(base);
+    int rc = hocket__pg_connect(&w->db);
     if (rc == 0)
-        rc = listen_to_others(k);
+        rc = listen_to_others(w);
     hocket__sql_new(base, PG_SNAPSHOT);
     if (rc == 0)
         rc = hocket__sql_step(base);
     if (rc < 0)
         return rc;
     struct hocket__str now = hocket__sql_bytes_of(base, 0);
-    bool changed = k->heard || k->db.notified || !hocket__str_eq(now, hocket__cstr(k->snapshot));
-    k->heard = k->db.notified = false;
-    snprintf(k->snapshot, sizeof(k->snapshot), "%.*s", (int) now.n, now.p);
+    bool changed = w->heard || w->db.notified || !hocket__str_eq(now, hocket__cstr(w->snapshot));
+    w->heard = w->db.notified = false;
+    snprintf(w->snapshot, sizeof(w->snapshot), "%.*s", (int) now.n, now.p);
     return changed;
 }
 
-static void wait_for_anything(struct hocket__keeper *base, int64_t ms)
+static void wait_for_anything(struct hocket__writer *base, int64_t ms)
 {
-    struct hocket__pg_keeper *k = hocket__pg_of(base);
-    hocket__pg_idle(&k->db, ms - hocket__monotonic_ms());
-    if (!k->db.notified)
+    struct hocket__pg_writer *w = hocket__pg_of(base);
+    hocket__pg_idle(&w->db, ms - hocket__monotonic_ms());
+    if (!w->db.notified)
         return;
-    k->db.notified = false; /* or it would not wait again before somebody watches */
-    k->heard = true;
+    w->db.notified = false; /* or it would not wait again before somebody watches */
+    w->heard = true;
     base->next_watch_ms = 0;
 }
 
 /* In a transaction of its own, behind the one that it tells of: such transactions are committed one at a time, and not
  * while a disk is waited for. */
-static void hint(struct hocket__keeper *base)
+static void hint(struct hocket__writer *base)
 {
-    struct hocket__pg_keeper *k = hocket__pg_of(base);
-    if (!k->db.conn || k->db.lost)
+    struct hocket__pg_writer *w = hocket__pg_of(base);
+    if (!w->db.conn || w->db.lost)
         return;
     hocket__sql_new(base, PG_NOTIFY);
-    hocket__sql_text(base, hocket__cstr(k->db.schema));
+    hocket__sql_text(base, hocket__cstr(w->db.schema));
     hocket__sql_run(base);
 }
 
-static void wake(struct hocket__keeper *base)
+static void wake(struct hocket__writer *base)
 {
     hocket__pg_wake(&hocket__pg_of(base)->db);
 }
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
-static int64_t now(const struct hocket__keeper *base)
+static int64_t now(const struct hocket__writer *base)
 {
-    return hocket__pg_now(hocket__container_of(base, struct hocket__pg_keeper, base));
+    return hocket__pg_now(hocket__container_of(base, struct hocket__pg_writer, base));
 }
 
 /* The clock first: by one that was put on, or stood still with this machine, leases would be over at once. */
-static int renew(struct hocket__keeper *base)
+static int renew(struct hocket__writer *base)
 {
-    struct hocket__pg_keeper *k = hocket__pg_of(base);
-    int rc = hocket__pg_connect(&k->db);
+    struct hocket__pg_writer *w = hocket__pg_of(base);
+    int rc = hocket__pg_connect(&w->db);
     if (rc == 0)
-        rc = read_clock(k);
+        rc = read_clock(w);
     return rc == 0 ? hocket__pg_renew(base) : rc;
 }
 
-static void close_database(struct hocket__keeper *base)
+static void close_database(struct hocket__writer *base)
 {
     hocket__pg_disconnect(&hocket__pg_of(base)->db);
 }
 
-static void free_keeper(struct hocket__keeper *base)
+static void free_writer(struct hocket__writer *base)
 {
-    struct hocket__pg_keeper *k = hocket__pg_of(base);
-    hocket__pg_deinit(&k->db);
-    hocket__buf_deinit(&k->text);
-    hocket__free(&hocket__malloc, k, sizeof(*k));
+    struct hocket__pg_writer *w = hocket__pg_of(base);
+    hocket__pg_deinit(&w->db);
+    hocket__buf_deinit(&w->text);
+    hocket__free(&hocket__malloc, w, sizeof(*w));
 }
 
-static const struct hocket__keeper_ops ops = {
+static const struct hocket__writer_ops ops = {
     .name = "postgres",
     .open = open_database,
     .write = hocket__pg_write,
@@ -206,7 +206,7 @@ static const struct hocket__keeper_ops ops = {
     .sweep = hocket__pg_sweep,
     .look = look,
     .close = close_database,
-    .free = free_keeper,
+    .free = free_writer,
     .wait = wait_for_anything,
     .wake = wake,
     .hint = hint,
@@ -218,22 +218,22 @@ int hocket__store_postgres_open(
     const struct hocket__libpq *lib = hocket__libpq_load(err);
     if (!lib)
         return HOCKET_EUNSUPPORTED;
-    struct hocket__pg_keeper *k = hocket__zero(&hocket__malloc, sizeof(*k));
-    if (!k)
+    struct hocket__pg_writer *w = hocket__zero(&hocket__malloc, sizeof(*w));
+    if (!w)
         return hocket__error_nomem(err);
-    k->base.ops = &ops;
-    k->base.sql = &hocket__pg_sql;
-    hocket__buf_init(&k->text, &hocket__malloc, 0);
-    k->base.error = &k->db.error;
-    k->db.lib = lib;
-    k->db.closing = &k->base.closing;
-    hocket__pg_init(&k->db);
-    int rc = parse(k, o->path, err);
+    w->base.ops = &ops;
+    w->base.sql = &hocket__pg_sql;
+    hocket__buf_init(&w->text, &hocket__malloc, 0);
+    w->base.error = &w->db.error;
+    w->db.lib = lib;
+    w->db.closing = &w->base.closing;
+    hocket__pg_init(&w->db);
+    int rc = parse(w, o->path, err);
     if (rc < 0) {
-        free_keeper(&k->base);
+        free_writer(&w->base);
         return rc;
     }
-    rc = hocket__keeper_start(&k->base, o, out, err);
+    rc = hocket__writer_start(&w->base, o, out, err);
     if (rc == 0)
         (*out)->max_key = MAX_KEY;
     return rc;

@@ -1,7 +1,7 @@
 /* Runs in PostgreSQL: the component libhocket-postgres. What several machines write to.
  *
  * The store's thread has one connection, and is the only one that waits for it: the loop hands over and asks as
- * with a file (keeper/keeper.h). A connection on the loop itself was rejected: everything between the two sides
+ * with a file (writer/writer.h). A connection on the loop itself was rejected: everything between the two sides
  * would have been written a second time, and a URL's names are looked up by libpq in a way that blocks.
  *
  * What one turn hands over is a transaction of two round trips: the rows of its runs are locked and read, fences and

@@ -15,8 +15,8 @@ enum hocket__pg_statement {
 };
 
 /* The thread's alone. */
-struct hocket__pg_keeper {
-    struct hocket__keeper base;
+struct hocket__pg_writer {
+    struct hocket__writer base;
     struct hocket__pg db;
     unsigned statement;      /* that is made, or whose answer is read … */
     int row;                 /* … up to this row; -1: it was not asked yet */
@@ -26,7 +26,7 @@ struct hocket__pg_keeper {
     bool heard;              /* others have said that there is something */
     int64_t
         asked_ms; /* the server's time when what is asked or written was so for the first time */
-    int64_t next_traces_ms; /* when traces are looked through (sweep.c); keeper_clock */
+    int64_t next_traces_ms; /* when traces are looked through (sweep.c); writer_clock */
     bool doubt;             /* nobody knows whether the last transaction is there */
     bool unsure;            /* a run may be ours whose answer was lost */
     struct {
@@ -35,49 +35,49 @@ struct hocket__pg_keeper {
     bool keeps_shared;         /* files that many runs have stay for the moment */
 };
 
-static inline struct hocket__pg_keeper *hocket__pg_of(struct hocket__keeper *base)
+static inline struct hocket__pg_writer *hocket__pg_of(struct hocket__writer *base)
 {
-    return hocket__container_of(base, struct hocket__pg_keeper, base);
+    return hocket__container_of(base, struct hocket__pg_writer, base);
 }
 
 /* The server's time. */
-int64_t hocket__pg_now(const struct hocket__pg_keeper *k);
+int64_t hocket__pg_now(const struct hocket__pg_writer *w);
 
 extern const struct hocket__sql_ops hocket__pg_sql;
 
 /* ---- write.c ---- */
 
-int hocket__pg_write(struct hocket__keeper *base, struct hocket__str work, bool sync);
+int hocket__pg_write(struct hocket__writer *base, struct hocket__str work, bool sync);
 /* Whether an attempt whose answer was lost has put this run, whoever has it now, or has removed it since: 1, 0, or a status. */
-int hocket__pg_is_put(struct hocket__keeper *base, const struct hocket__store_run *r);
+int hocket__pg_is_put(struct hocket__writer *base, const struct hocket__store_run *r);
 /* Until standbys that are waited for have all that was committed before, also that whose answer was lost. */
-int hocket__pg_until_replicated(struct hocket__keeper *k);
+int hocket__pg_until_replicated(struct hocket__writer *w);
 
 /* ---- claims.c ---- */
 
 /* Whether this store knows of its claim with this number. */
 bool hocket__pg_knows(const struct hocket__claimed *c, int64_t fence);
 /* Whether the run of this row is ours, by a claim of which this store knows nothing. */
-bool hocket__pg_is_lost(struct hocket__keeper *k, const struct hocket__claimed *c);
+bool hocket__pg_is_lost(struct hocket__writer *w, const struct hocket__claimed *c);
 /* 1: some are locked by somebody. */
-int hocket__pg_renew(struct hocket__keeper *k);
-int hocket__pg_release(struct hocket__keeper *base);
+int hocket__pg_renew(struct hocket__writer *w);
+int hocket__pg_release(struct hocket__writer *base);
 
 /* ---- ask.c ---- */
 
-int hocket__pg_answer(struct hocket__keeper *base, struct hocket__store_call *c);
+int hocket__pg_answer(struct hocket__writer *base, struct hocket__store_call *c);
 
 /* ---- queue.c, notes.c, care.c: these answer questions ---- */
 
-int hocket__pg_take_next(struct hocket__keeper *base, struct hocket__store_call *call);
-int hocket__pg_spoken(struct hocket__keeper *k, struct hocket__store_call *c);
-int hocket__pg_note_put(struct hocket__keeper *k, struct hocket__store_call *c);
-int hocket__pg_note_del(struct hocket__keeper *k, struct hocket__store_call *c);
+int hocket__pg_take_next(struct hocket__writer *base, struct hocket__store_call *call);
+int hocket__pg_spoken(struct hocket__writer *w, struct hocket__store_call *c);
+int hocket__pg_note_put(struct hocket__writer *w, struct hocket__store_call *c);
+int hocket__pg_note_del(struct hocket__writer *w, struct hocket__store_call *c);
 void hocket__pg_add_query(struct hocket__buf *out, struct hocket__str query);
-int hocket__pg_care(struct hocket__keeper *base, struct hocket__store_call *c);
+int hocket__pg_care(struct hocket__writer *base, struct hocket__store_call *c);
 
 /* ---- sweep.c ---- */
 
-int hocket__pg_sweep(struct hocket__keeper *base);
+int hocket__pg_sweep(struct hocket__writer *base);
 /* All that there is to sweep, with runs that ended so long ago, or 0; and files that nobody has any more. */
-int hocket__pg_sweep_all(struct hocket__pg_keeper *k, int64_t max_age_ms);
+int hocket__pg_sweep_all(struct hocket__pg_writer *w, int64_t max_age_ms);

@@ -3,15 +3,15 @@
  *
  * The clock is the server's, asked in the statement itself: a worker whose own has jumped would find all others gone. What
  * this store has itself is not the next, whatever its lease says; nor is what others have whose leases are not believed
- * (keeper/leases.c).
+ * (writer/leases.c).
  *
  * An answer that is lost on the way may have been runs. They are ours then, and nobody knows: whoever asks next looks for
  * such ones first (lost_ones). One that is never found again is somebody else's when its lease is over. */
 #include "store/postgres/postgres_impl.h"
 
-static void add_now(struct hocket__keeper *k)
+static void add_now(struct hocket__writer *w)
 {
-    hocket__sql_count(k, k->o.wall_ms ? k->ops->now(k) : -1);
+    hocket__sql_count(w, w->o.wall_ms ? w->ops->now(w) : -1);
 }
 
 /* What is written next need not ask for it. */
@@ -27,29 +27,29 @@ static void learn(
     c->known = true;
 }
 
-static int give(struct hocket__keeper *k, struct hocket__store_call *call)
+static int give(struct hocket__writer *w, struct hocket__store_call *call)
 {
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
-    hocket__sql_read_run(k, &row.run);
-    if (hocket__pg_of(k)->db.out_of_memory || !hocket__claims_need(k, row.run.id)
+    hocket__sql_read_run(w, &row.run);
+    if (hocket__pg_of(w)->db.out_of_memory || !hocket__claims_need(w, row.run.id)
         || hocket__store_pack(&call->rows, &row) < 0)
-        return hocket__error_nomem(k->error);
+        return hocket__error_nomem(w->error);
     return 0;
 }
 
 /* Nothing of an answer is known before all of it is told: where memory is out it is as if that had been lost on the way. */
-static int give_all(struct hocket__keeper *k, struct hocket__store_call *call)
+static int give_all(struct hocket__writer *w, struct hocket__store_call *call)
 {
     struct hocket__store_row row;
     int rc;
-    while ((rc = hocket__sql_step(k)) == 1)
-        if ((rc = give(k, call)) < 0)
+    while ((rc = hocket__sql_step(w)) == 1)
+        if ((rc = give(w, call)) < 0)
             break;
     struct hocket__str rows = hocket__buf_str(&call->rows);
     for (int i = 0; rc == 0 && hocket__store_unpack(&rows, &row) == 1; i++) {
-        struct hocket__claimed *c = hocket__claims_get(k, row.run.id);
-        hocket__claims_taken(k, c, row.run.fence);
-        learn(&hocket__pg_of(k)->db, i, c, &row.run);
+        struct hocket__claimed *c = hocket__claims_get(w, row.run.id);
+        hocket__claims_taken(w, c, row.run.fence);
+        learn(&hocket__pg_of(w)->db, i, c, &row.run);
     }
     return rc;
 }
@@ -57,94 +57,94 @@ static int give_all(struct hocket__keeper *k, struct hocket__store_call *call)
 /* ---- The next one ------------------------------------------------------------------------------------ */
 
 /* Seven parameters, from the second on. */
-static void add_self(struct hocket__keeper *k)
+static void add_self(struct hocket__writer *w)
 {
-    hocket__sql_int(k, k->self.pid);
-    hocket__sql_text(k, hocket__cstr(k->self.host));
-    hocket__sql_text(k, hocket__cstr(k->self.place));
-    hocket__sql_int(k, k->self.start);
-    hocket__sql_int(k, k->self.store);
-    hocket__sql_int(k, k->o.lease_ms);
-    add_now(k);
+    hocket__sql_int(w, w->self.pid);
+    hocket__sql_text(w, hocket__cstr(w->self.host));
+    hocket__sql_text(w, hocket__cstr(w->self.place));
+    hocket__sql_int(w, w->self.start);
+    hocket__sql_int(w, w->self.store);
+    hocket__sql_int(w, w->o.lease_ms);
+    add_now(w);
 }
 
 /* That the server's clock was put forward shows when it is asked the next time (leases.c): up to then no lease is over that is not
  * by what it said last. */
-static int64_t over(const struct hocket__keeper *k)
+static int64_t over(const struct hocket__writer *w)
 {
-    int64_t believed = hocket__leases_over(k), now = k->ops->now(k);
+    int64_t believed = hocket__leases_over(w), now = w->ops->now(w);
     return believed < now ? believed : now;
 }
 
-static int take_next(struct hocket__keeper *k, struct hocket__store_call *call)
+static int take_next(struct hocket__writer *w, struct hocket__store_call *call)
 {
     struct hocket__buf ours;
     hocket__buf_init(&ours, &hocket__malloc, 0);
-    int rc = hocket__claims_ids(k, &ours);
+    int rc = hocket__claims_ids(w, &ours);
     bool several = memchr(call->q.take_next.pools.p, ',', call->q.take_next.pools.n);
-    hocket__sql_new(k, several ? PG_TAKE_NEXT_OF : PG_TAKE_NEXT);
-    hocket__sql_text(k, call->q.take_next.pools);
-    add_self(k);
-    hocket__sql_text(k, hocket__buf_str(&ours));
-    hocket__sql_int(k, over(k));
-    hocket__sql_int(k, (int64_t) call->q.take_next.most);
+    hocket__sql_new(w, several ? PG_TAKE_NEXT_OF : PG_TAKE_NEXT);
+    hocket__sql_text(w, call->q.take_next.pools);
+    add_self(w);
+    hocket__sql_text(w, hocket__buf_str(&ours));
+    hocket__sql_int(w, over(w));
+    hocket__sql_int(w, (int64_t) call->q.take_next.most);
     if (rc == 0)
-        rc = give_all(k, call);
+        rc = give_all(w, call);
     hocket__buf_deinit(&ours);
     return rc;
 }
 
 /* ---- What was lost on the way ----------------------------------------------------------------------- */
 
-static bool is_known(struct hocket__keeper *k)
+static bool is_known(struct hocket__writer *w)
 {
-    struct hocket__str id = hocket__sql_text_of(k, 0);
+    struct hocket__str id = hocket__sql_text_of(w, 0);
     char text[HOCKET__STORE_ID + 1] = "";
     if (id.n != HOCKET__STORE_ID)
         return true;
     memcpy(text, id.p, id.n);
-    return hocket__pg_knows(hocket__claims_get(k, text), hocket__sql_int_of(k, 2));
+    return hocket__pg_knows(hocket__claims_get(w, text), hocket__sql_int_of(w, 2));
 }
 
 static int retake(
-    struct hocket__keeper *k, struct hocket__store_call *call, struct hocket__str numbers)
+    struct hocket__writer *w, struct hocket__store_call *call, struct hocket__str numbers)
 {
-    hocket__sql_new(k, PG_RETAKE);
-    hocket__sql_text(k, numbers);
-    add_self(k);
-    return give_all(k, call);
+    hocket__sql_new(w, PG_RETAKE);
+    hocket__sql_text(w, numbers);
+    add_self(w);
+    return give_all(w, call);
 }
 
 /* The numbers of those of the answer that this store does not know; the first ones have been lost before, and come alone. */
 static int unknown(
-    struct hocket__keeper *k, const struct hocket__store_call *call, struct hocket__buf *numbers)
+    struct hocket__writer *w, const struct hocket__store_call *call, struct hocket__buf *numbers)
 {
     bool alone = false;
     size_t n = 0;
     int rc = 0;
-    while (n < call->q.take_next.most && !alone && (rc = hocket__sql_step(k)) == 1) {
-        if (is_known(k))
+    while (n < call->q.take_next.most && !alone && (rc = hocket__sql_step(w)) == 1) {
+        if (is_known(w))
             continue;
-        alone = hocket__sql_int_of(k, 3) > 0;
+        alone = hocket__sql_int_of(w, 3) > 0;
         hocket__buf_addf(
-            numbers, "%s%lld", n++ > 0 ? "," : "", (long long) hocket__sql_int_of(k, 1));
+            numbers, "%s%lld", n++ > 0 ? "," : "", (long long) hocket__sql_int_of(w, 1));
     }
-    return rc < 0 ? rc : numbers->status < 0 ? hocket__error_nomem(k->error) : 0;
+    return rc < 0 ? rc : numbers->status < 0 ? hocket__error_nomem(w->error) : 0;
 }
 
 /* Runs that are ours by their rows, by claims of which this store knows nothing, are of an answer that was lost. */
-static int lost_ones(struct hocket__keeper *k, struct hocket__store_call *call)
+static int lost_ones(struct hocket__writer *w, struct hocket__store_call *call)
 {
     struct hocket__buf numbers;
     hocket__buf_init(&numbers, &hocket__malloc, 0);
-    hocket__sql_new(k, PG_LOST);
-    hocket__sql_int(k, k->self.pid);
-    hocket__sql_int(k, k->self.store);
-    hocket__sql_text(k, call->q.take_next.pools);
-    int rc = unknown(k, call, &numbers);
-    hocket__pg_of(k)->unsure &= rc != 0 || numbers.len > 0;
+    hocket__sql_new(w, PG_LOST);
+    hocket__sql_int(w, w->self.pid);
+    hocket__sql_int(w, w->self.store);
+    hocket__sql_text(w, call->q.take_next.pools);
+    int rc = unknown(w, call, &numbers);
+    hocket__pg_of(w)->unsure &= rc != 0 || numbers.len > 0;
     if (rc == 0 && numbers.len > 0)
-        rc = retake(k, call, hocket__buf_str(&numbers));
+        rc = retake(w, call, hocket__buf_str(&numbers));
     hocket__buf_deinit(&numbers);
     return rc;
 }
@@ -153,19 +153,19 @@ static int lost_ones(struct hocket__keeper *k, struct hocket__store_call *call)
 
 enum { MOST_OWNERS = 32 };
 
-static int find_gone(struct hocket__keeper *k, struct hocket__str pools, int64_t gone[][2], int *n)
+static int find_gone(struct hocket__writer *w, struct hocket__str pools, int64_t gone[][2], int *n)
 {
-    struct hocket__str place = hocket__cstr(k->self.place);
-    int64_t reach = hocket__leases_reach(k);
+    struct hocket__str place = hocket__cstr(w->self.place);
+    int64_t reach = hocket__leases_reach(w);
     int rc;
-    hocket__sql_new(k, PG_OWNERS);
-    hocket__sql_text(k, pools);
-    hocket__sql_text(k, place);
-    hocket__sql_int(k, reach);
-    add_now(k);
-    while ((rc = hocket__sql_step(k)) == 1 && *n < MOST_OWNERS) {
-        int64_t pid = hocket__sql_int_of(k, 0), start = hocket__sql_int_of(k, 1);
-        if (!hocket__self_sees_end(&k->self, place, pid, start))
+    hocket__sql_new(w, PG_OWNERS);
+    hocket__sql_text(w, pools);
+    hocket__sql_text(w, place);
+    hocket__sql_int(w, reach);
+    add_now(w);
+    while ((rc = hocket__sql_step(w)) == 1 && *n < MOST_OWNERS) {
+        int64_t pid = hocket__sql_int_of(w, 0), start = hocket__sql_int_of(w, 1);
+        if (!hocket__self_sees_end(&w->self, place, pid, start))
             continue;
         gone[*n][0] = pid;
         gone[(*n)++][1] = start;
@@ -173,71 +173,71 @@ static int find_gone(struct hocket__keeper *k, struct hocket__str pools, int64_t
     return rc < 0 ? rc : 0;
 }
 
-static int bury(struct hocket__keeper *k, const int64_t owner[2])
+static int bury(struct hocket__writer *w, const int64_t owner[2])
 {
-    hocket__sql_new(k, PG_BURY);
-    hocket__sql_int(k, owner[0]);
-    hocket__sql_int(k, owner[1]);
-    hocket__sql_text(k, hocket__cstr(k->self.place));
-    hocket__sql_int(k, HOCKET__QUEUE_BURIED);
-    return hocket__sql_run(k);
+    hocket__sql_new(w, PG_BURY);
+    hocket__sql_int(w, owner[0]);
+    hocket__sql_int(w, owner[1]);
+    hocket__sql_text(w, hocket__cstr(w->self.place));
+    hocket__sql_int(w, HOCKET__QUEUE_BURIED);
+    return hocket__sql_run(w);
 }
 
 /* Processes of this machine that have ended: their leases are over. Whether there were any: 1, 0. */
-static int bury_all(struct hocket__keeper *k, struct hocket__str pools)
+static int bury_all(struct hocket__writer *w, struct hocket__str pools)
 {
     int64_t gone[MOST_OWNERS][2];
-    int n = 0, rc = find_gone(k, pools, gone, &n);
+    int n = 0, rc = find_gone(w, pools, gone, &n);
     for (int i = 0; rc == 0 && i < n; i++)
-        rc = bury(k, gone[i]);
+        rc = bury(w, gone[i]);
     return rc < 0 ? rc : n > 0;
 }
 
 /* ---- Answers ---------------------------------------------------------------------------------------------- */
 
-static int take(struct hocket__keeper *k, struct hocket__store_call *call)
+static int take(struct hocket__writer *w, struct hocket__store_call *call)
 {
-    int rc = hocket__leases_renew(k);
-    if (rc == 0 && hocket__pg_of(k)->unsure)
-        rc = lost_ones(k, call);
+    int rc = hocket__leases_renew(w);
+    if (rc == 0 && hocket__pg_of(w)->unsure)
+        rc = lost_ones(w, call);
     if (rc == 0 && call->rows.len == 0)
-        rc = take_next(k, call);
-    if (rc == 0 && call->rows.len == 0 && (rc = bury_all(k, call->q.take_next.pools)) == 1)
-        rc = take_next(k, call);
+        rc = take_next(w, call);
+    if (rc == 0 && call->rows.len == 0 && (rc = bury_all(w, call->q.take_next.pools)) == 1)
+        rc = take_next(w, call);
     return rc;
 }
 
-int hocket__pg_take_next(struct hocket__keeper *base, struct hocket__store_call *call)
+int hocket__pg_take_next(struct hocket__writer *base, struct hocket__store_call *call)
 {
-    struct hocket__pg_keeper *k = hocket__pg_of(base);
-    k->unsure |= base->again;
+    struct hocket__pg_writer *w = hocket__pg_of(base);
+    w->unsure |= base->again;
     int rc = take(base, call);
-    k->unsure |= rc < 0;
+    w->unsure |= rc < 0;
     return rc;
 }
 
-static void give_spoken(struct hocket__keeper *k, struct hocket__store_call *call)
+static void give_spoken(struct hocket__writer *w, struct hocket__store_call *call)
 {
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
-    struct hocket__str id = hocket__sql_text_of(k, 0);
-    row.run.fence = (uint64_t) hocket__sql_int_of(k, 1);
+    struct hocket__str id = hocket__sql_text_of(w, 0);
+    row.run.fence = (uint64_t) hocket__sql_int_of(w, 1);
     if (id.n != HOCKET__STORE_ID)
         return;
     memcpy(row.run.id, id.p, id.n);
-    struct hocket__claimed *c = hocket__claims_get(k, row.run.id);
+    struct hocket__claimed *c = hocket__claims_get(w, row.run.id);
     if (c && c->fence == row.run.fence)
         hocket__store_pack(&call->rows, &row);
 }
 
-int hocket__pg_spoken(struct hocket__keeper *k, struct hocket__store_call *call)
+int hocket__pg_spoken(struct hocket__writer *w, struct hocket__store_call *call)
 {
     struct hocket__buf ids;
     hocket__buf_init(&ids, &hocket__malloc, 0);
-    int rc = hocket__claims_ids(k, &ids);
-    hocket__sql_new(k, PG_SPOKEN);
-    hocket__sql_text(k, hocket__buf_str(&ids));
-    while (rc >= 0 && (rc = hocket__sql_step(k)) == 1)
-        give_spoken(k, call);
+    int rc = hocket__claims_ids(w, &ids);
+    hocket__sql_new(w, PG_SPOKEN);
+    hocket__sql_text(w, hocket__buf_str(&ids));
+    while (rc >= 0 && (rc = hocket__sql_step(w)) == 1)
+        give_spoken(w, call);
     hocket__buf_deinit(&ids);
     return rc;
 }

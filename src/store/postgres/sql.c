@@ -52,141 +52,141 @@ static bool is_once(unsigned statement)
 }
 
 /* Its slot, and its text where that is still to be prepared. */
-static int prepare(struct hocket__pg_keeper *k, unsigned *slot, const char **text)
+static int prepare(struct hocket__pg_writer *w, unsigned *slot, const char **text)
 {
-    struct hocket__pg *d = &k->db;
-    *slot = is_once(k->statement) ? 0 : k->statement + 1;
+    struct hocket__pg *d = &w->db;
+    *slot = is_once(w->statement) ? 0 : w->statement + 1;
     *text = "";
     if (*slot > 0 && d->prepared[*slot])
         return 0;
-    hocket__buf_reset(&k->text);
-    hocket__sql_write(&k->text, texts[k->statement], '$');
-    *text = k->text.data;
-    return k->text.status < 0 ? hocket__error_nomem(&d->error) : 0;
+    hocket__buf_reset(&w->text);
+    hocket__sql_write(&w->text, texts[w->statement], '$');
+    *text = w->text.data;
+    return w->text.status < 0 ? hocket__error_nomem(&d->error) : 0;
 }
 
 /* ---- Statements ------------------------------------------------------------------------------- */
 
-static void new_statement(struct hocket__keeper *base, unsigned statement)
+static void new_statement(struct hocket__writer *base, unsigned statement)
 {
-    struct hocket__pg_keeper *k = hocket__pg_of(base);
-    hocket__pg_new(&k->db);
-    k->statement = statement;
-    k->row = -1;
+    struct hocket__pg_writer *w = hocket__pg_of(base);
+    hocket__pg_new(&w->db);
+    w->statement = statement;
+    w->row = -1;
 }
 
-static void put_int(struct hocket__keeper *k, int64_t v)
+static void put_int(struct hocket__writer *w, int64_t v)
 {
-    hocket__pg_int(&hocket__pg_of(k)->db, v);
+    hocket__pg_int(&hocket__pg_of(w)->db, v);
 }
 
-static void put_null(struct hocket__keeper *k, bool is_number)
+static void put_null(struct hocket__writer *w, bool is_number)
 {
     if (is_number)
-        hocket__pg_count(&hocket__pg_of(k)->db, -1);
+        hocket__pg_count(&hocket__pg_of(w)->db, -1);
     else
-        hocket__pg_text_or_null(&hocket__pg_of(k)->db, HOCKET__STR(""));
+        hocket__pg_text_or_null(&hocket__pg_of(w)->db, HOCKET__STR(""));
 }
 
-static void put_text(struct hocket__keeper *k, struct hocket__str s)
+static void put_text(struct hocket__writer *w, struct hocket__str s)
 {
-    hocket__pg_text(&hocket__pg_of(k)->db, s);
+    hocket__pg_text(&hocket__pg_of(w)->db, s);
 }
 
-static void put_bytes(struct hocket__keeper *k, struct hocket__str s)
+static void put_bytes(struct hocket__writer *w, struct hocket__str s)
 {
-    hocket__pg_bytes(&hocket__pg_of(k)->db, s);
+    hocket__pg_bytes(&hocket__pg_of(w)->db, s);
 }
 
-static int send_statement(struct hocket__keeper *base)
+static int send_statement(struct hocket__writer *base)
 {
-    struct hocket__pg_keeper *k = hocket__pg_of(base);
+    struct hocket__pg_writer *w = hocket__pg_of(base);
     const char *text;
     unsigned slot;
-    int rc = prepare(k, &slot, &text);
-    return rc < 0 ? rc : hocket__pg_send(&k->db, slot, text);
+    int rc = prepare(w, &slot, &text);
+    return rc < 0 ? rc : hocket__pg_send(&w->db, slot, text);
 }
 
-static int ask(struct hocket__pg_keeper *k)
+static int ask(struct hocket__pg_writer *w)
 {
     const char *text;
     unsigned slot;
-    int rc = prepare(k, &slot, &text);
-    return rc < 0 ? rc : hocket__pg_query(&k->db, slot, text);
+    int rc = prepare(w, &slot, &text);
+    return rc < 0 ? rc : hocket__pg_query(&w->db, slot, text);
 }
 
-static int step(struct hocket__keeper *base)
+static int step(struct hocket__writer *base)
 {
-    struct hocket__pg_keeper *k = hocket__pg_of(base);
-    int rc = k->row < 0 ? ask(k) : 0;
+    struct hocket__pg_writer *w = hocket__pg_of(base);
+    int rc = w->row < 0 ? ask(w) : 0;
     if (rc < 0)
         return rc;
-    if (++k->row >= hocket__pg_rows(&k->db))
+    if (++w->row >= hocket__pg_rows(&w->db))
         return 0;
-    hocket__pg_begin_row(&k->db, k->row);
+    hocket__pg_begin_row(&w->db, w->row);
     return 1;
 }
 
-static void done(struct hocket__keeper *k)
+static void done(struct hocket__writer *w)
 {
-    (void) k; /* the answer is here as a whole */
+    (void) w; /* the answer is here as a whole */
 }
 
-static int flush(struct hocket__keeper *k)
+static int flush(struct hocket__writer *w)
 {
-    struct hocket__pg *d = &hocket__pg_of(k)->db;
+    struct hocket__pg *d = &hocket__pg_of(w)->db;
     int rc = hocket__pg_sync(d);
     return rc < 0 ? hocket__pg_give_up(d) : hocket__pg_end(d);
 }
 
-static int64_t changed(struct hocket__keeper *k)
+static int64_t changed(struct hocket__writer *w)
 {
-    return hocket__pg_changed(&hocket__pg_of(k)->db);
+    return hocket__pg_changed(&hocket__pg_of(w)->db);
 }
 
-static bool is_null(struct hocket__keeper *k, int column)
+static bool is_null(struct hocket__writer *w, int column)
 {
-    return hocket__pg_is_null(&hocket__pg_of(k)->db, hocket__pg_of(k)->row, column);
+    return hocket__pg_is_null(&hocket__pg_of(w)->db, hocket__pg_of(w)->row, column);
 }
 
-static int64_t int_of(struct hocket__keeper *k, int column)
+static int64_t int_of(struct hocket__writer *w, int column)
 {
-    return hocket__pg_int_of(&hocket__pg_of(k)->db, hocket__pg_of(k)->row, column);
+    return hocket__pg_int_of(&hocket__pg_of(w)->db, hocket__pg_of(w)->row, column);
 }
 
-static struct hocket__str text_of(struct hocket__keeper *k, int column)
+static struct hocket__str text_of(struct hocket__writer *w, int column)
 {
-    return hocket__pg_text_of(&hocket__pg_of(k)->db, hocket__pg_of(k)->row, column);
+    return hocket__pg_text_of(&hocket__pg_of(w)->db, hocket__pg_of(w)->row, column);
 }
 
-static struct hocket__str bytes_of(struct hocket__keeper *k, int column)
+static struct hocket__str bytes_of(struct hocket__writer *w, int column)
 {
-    return hocket__pg_bytes_of(&hocket__pg_of(k)->db, hocket__pg_of(k)->row, column);
+    return hocket__pg_bytes_of(&hocket__pg_of(w)->db, hocket__pg_of(w)->row, column);
 }
 
 /* ---- Transactions ----------------------------------------------------------------------------- */
 
-static int begin(struct hocket__keeper *k)
+static int begin(struct hocket__writer *w)
 {
-    hocket__sql_new(k, PG_BEGIN);
-    return hocket__sql_run(k);
+    hocket__sql_new(w, PG_BEGIN);
+    return hocket__sql_run(w);
 }
 
-static int end(struct hocket__keeper *k, int status)
+static int end(struct hocket__writer *w, int status)
 {
-    return hocket__pg_finish(&hocket__pg_of(k)->db, status);
+    return hocket__pg_finish(&hocket__pg_of(w)->db, status);
 }
 
 /* On a standby who may only look would be taken for a server that is about to be replaced, and waited for. */
 static int change(
-    struct hocket__keeper *k, struct hocket__store_call *c, hocket__sql_answer_cb body)
+    struct hocket__writer *w, struct hocket__store_call *c, hocket__sql_answer_cb body)
 {
-    if (hocket__pg_of(k)->db.looks_only)
-        return hocket__error(k->error, HOCKET_EDENIED, "this role may only look at the store");
-    int rc = begin(k);
+    if (hocket__pg_of(w)->db.looks_only)
+        return hocket__error(w->error, HOCKET_EDENIED, "this role may only look at the store");
+    int rc = begin(w);
     if (rc == 0)
-        rc = body(k, c);
-    int ended = end(k, rc == 0 ? c->status : rc);
+        rc = body(w, c);
+    int ended = end(w, rc == 0 ? c->status : rc);
     return rc == 0 && c->status < 0 ? 0 : ended;
 }
 
@@ -194,114 +194,114 @@ static int change(
 
 /* Asked of the server, where nothing of the run was. */
 static int number_alone(
-    struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_run *r)
+    struct hocket__writer *w, struct hocket__claimed *c, const struct hocket__store_run *r)
 {
     int rc;
-    int64_t there = hocket__sql_run_no(k, hocket__cstr(r->id), &rc);
-    hocket__sql_new(k, PG_NUMBER);
-    hocket__sql_text(k, HOCKET__STR(""));
+    int64_t there = hocket__sql_run_no(w, hocket__cstr(r->id), &rc);
+    hocket__sql_new(w, PG_NUMBER);
+    hocket__sql_text(w, HOCKET__STR(""));
     c->no = there;
     if (rc == 0 && !there)
-        c->no = -hocket__sql_number(k, &rc);
+        c->no = -hocket__sql_number(w, &rc);
     return rc;
 }
 
 /* A parent may have been put a moment ago, by the same transaction. */
-static int number(struct hocket__keeper *k, struct hocket__claimed *c,
+static int number(struct hocket__writer *w, struct hocket__claimed *c,
     const struct hocket__store_run *r, bool alone, int64_t *parent)
 {
     if (alone)
-        return number_alone(k, c, r);
-    struct hocket__claimed *p = r->parent[0] ? hocket__claims_get(k, r->parent) : NULL;
-    bool is_put = p && p->transaction == k->transaction && p->no > 0;
+        return number_alone(w, c, r);
+    struct hocket__claimed *p = r->parent[0] ? hocket__claims_get(w, r->parent) : NULL;
+    bool is_put = p && p->transaction == w->transaction && p->no > 0;
     *parent = is_put ? p->no : r->parent[0] ? c->parent : 0;
     return 0;
 }
 
-static int64_t inserted(struct hocket__keeper *k, const struct hocket__claimed *c)
+static int64_t inserted(struct hocket__writer *w, const struct hocket__claimed *c)
 {
-    (void) k;
+    (void) w;
     return -c->no;
 }
 
 /* Held to the transaction's end, by all who put files of this generation at once: whoever drops them waits for the runs that come with
  * them. What is there already is found by the statement itself. */
-static int begin_file(struct hocket__keeper *k, const struct hocket__store_file *f)
+static int begin_file(struct hocket__writer *w, const struct hocket__store_file *f)
 {
-    hocket__sql_new(k, PG_FILE_SHARE);
-    hocket__sql_text(k, f->generation);
-    return hocket__sql_send(k);
+    hocket__sql_new(w, PG_FILE_SHARE);
+    hocket__sql_text(w, f->generation);
+    return hocket__sql_send(w);
 }
 
 /* Nobody puts any of them meanwhile: he would find them there, and the statement that looks for runs would not see his. */
-static int begin_drop(struct hocket__keeper *k, struct hocket__str generation)
+static int begin_drop(struct hocket__writer *w, struct hocket__str generation)
 {
-    hocket__sql_new(k, PG_FILE_LOCK);
-    hocket__sql_text(k, generation);
-    return hocket__sql_run(k);
+    hocket__sql_new(w, PG_FILE_LOCK);
+    hocket__sql_text(w, generation);
+    return hocket__sql_run(w);
 }
 
 /* Goes with what reads the limit. */
-static int begin_draw(struct hocket__keeper *k)
+static int begin_draw(struct hocket__writer *w)
 {
-    hocket__sql_new(k, PG_BEGIN);
-    int rc = hocket__sql_send(k);
-    hocket__sql_new(k, PG_NO_SYNC);
-    return rc < 0 ? rc : hocket__sql_send(k);
+    hocket__sql_new(w, PG_BEGIN);
+    int rc = hocket__sql_send(w);
+    hocket__sql_new(w, PG_NO_SYNC);
+    return rc < 0 ? rc : hocket__sql_send(w);
 }
 
 /* Without a lock, and without a row where there is none: a reader's role may do it. */
-static int look_at_limit(struct hocket__keeper *k, const struct hocket__store_draw *draw,
+static int look_at_limit(struct hocket__writer *w, const struct hocket__store_draw *draw,
     int64_t now_ms, struct hocket__store_level *level, struct hocket__store_others *others)
 {
-    hocket__sql_new(k, PG_LIMIT_LOOK);
-    hocket__sql_text(k, draw->name);
-    hocket__sql_int(k, now_ms);
-    int rc = hocket__sql_step(k);
+    hocket__sql_new(w, PG_LIMIT_LOOK);
+    hocket__sql_text(w, draw->name);
+    hocket__sql_int(w, now_ms);
+    int rc = hocket__sql_step(w);
     if (rc < 0)
         return rc;
-    hocket__sql_read_level(k, level);
-    others->n = hocket__sql_int_of(k, 3);
+    hocket__sql_read_level(w, level);
+    others->n = hocket__sql_int_of(w, 3);
     return 0;
 }
 
-static int next_row(struct hocket__keeper *base)
+static int next_row(struct hocket__writer *base)
 {
-    struct hocket__pg_keeper *k = hocket__pg_of(base);
-    k->row = 0;
-    return hocket__pg_next(&k->db);
+    struct hocket__pg_writer *w = hocket__pg_of(base);
+    w->row = 0;
+    return hocket__pg_next(&w->db);
 }
 
 /* The row is locked while what it gives is decided. What others have is seen after that, which all who write leases of this name do before:
  * by a statement of its own, whose view of the table is newer than that of the one before. */
-static int read_limit(struct hocket__keeper *k, const struct hocket__store_draw *draw,
+static int read_limit(struct hocket__writer *w, const struct hocket__store_draw *draw,
     int64_t now_ms, struct hocket__store_level *level, struct hocket__store_others *others)
 {
-    struct hocket__pg *d = &hocket__pg_of(k)->db;
+    struct hocket__pg *d = &hocket__pg_of(w)->db;
     if (hocket__store_draw_looks(draw))
-        return look_at_limit(k, draw, now_ms, level, others);
-    hocket__sql_new(k, PG_LIMIT_MAKE);
-    hocket__sql_text(k, draw->name);
-    int rc = hocket__sql_send(k);
+        return look_at_limit(w, draw, now_ms, level, others);
+    hocket__sql_new(w, PG_LIMIT_MAKE);
+    hocket__sql_text(w, draw->name);
+    int rc = hocket__sql_send(w);
     if (rc == 0 && draw->holder.n > 0) {
-        hocket__sql_ask_others(k, draw, now_ms);
-        rc = hocket__sql_send(k);
+        hocket__sql_ask_others(w, draw, now_ms);
+        rc = hocket__sql_send(w);
     }
     if (rc == 0)
         rc = hocket__pg_sync(d);
     for (int i = 0; rc == 0 && i < 3; i++)
-        rc = next_row(k);
+        rc = next_row(w);
     if (rc == 0)
-        hocket__sql_read_level(k, level);
-    if (rc == 0 && draw->holder.n > 0 && (rc = next_row(k)) == 0)
-        hocket__sql_read_others(k, others);
+        hocket__sql_read_level(w, level);
+    if (rc == 0 && draw->holder.n > 0 && (rc = next_row(w)) == 0)
+        hocket__sql_read_others(w, others);
     return rc < 0 ? hocket__pg_give_up(d) : hocket__pg_end(d);
 }
 
-static bool is_for_others(struct hocket__keeper *k, struct hocket__store_call *c)
+static bool is_for_others(struct hocket__writer *w, struct hocket__store_call *c)
 {
-    struct hocket__pg *d = &hocket__pg_of(k)->db;
-    if (!c->q.items.due_only || d->looks_only || !hocket__sql_int_of(k, 6))
+    struct hocket__pg *d = &hocket__pg_of(w)->db;
+    if (!c->q.items.due_only || d->looks_only || !hocket__sql_int_of(w, 6))
         return false;
     c->status = hocket__error(&c->error, HOCKET_EDENIED,
         "%s is read-only, as a standby is: what is due is for those who can write", d->shown.data);

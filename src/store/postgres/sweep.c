@@ -17,103 +17,103 @@ enum { STEP_NUMBERS = 10000 };
 /* ---- Steps -------------------------------------------------------------------------------------- */
 
 /* Where the next pass begins and ends. */
-static int begin_pass(struct hocket__pg_keeper *k)
+static int begin_pass(struct hocket__pg_writer *w)
 {
-    hocket__sql_new(&k->base, PG_NUMBERS);
-    int rc = hocket__sql_step(&k->base);
+    hocket__sql_new(&w->base, PG_NUMBERS);
+    int rc = hocket__sql_step(&w->base);
     if (rc < 0)
         return rc;
-    k->pass.lowest = hocket__sql_int_of(&k->base, 0);
-    k->pass.below = hocket__sql_int_of(&k->base, 1);
+    w->pass.lowest = hocket__sql_int_of(&w->base, 0);
+    w->pass.below = hocket__sql_int_of(&w->base, 1);
     return 0;
 }
 
 /* As in a file (sqlite/sweep.c), but that how much there is plays no part: a database is others' as well, and gives
  * room back in its own time. Nor is there an index of times: rows are changed in place. So all numbers are passed through, some in
  * each step, the highest first: forks come before what they read from. */
-static int64_t old_run(struct hocket__pg_keeper *k, int *rc)
+static int64_t old_run(struct hocket__pg_writer *w, int *rc)
 {
     *rc = 0;
-    if (k->base.o.max_age_ms == 0 || (k->pass.below == 0 && (*rc = begin_pass(k)) < 0))
+    if (w->base.o.max_age_ms == 0 || (w->pass.below == 0 && (*rc = begin_pass(w)) < 0))
         return 0;
-    int64_t now = hocket__pg_now(k);
-    hocket__sql_new(&k->base, PG_OLD);
-    hocket__sql_int(&k->base, now - HOCKET__SLEEP_MS);
-    hocket__sql_int(&k->base, now - k->base.o.max_age_ms);
-    hocket__sql_int(&k->base, k->pass.below - STEP_NUMBERS);
-    hocket__sql_int(&k->base, k->pass.below);
-    int64_t no = hocket__sql_number(&k->base, rc);
+    int64_t now = hocket__pg_now(w);
+    hocket__sql_new(&w->base, PG_OLD);
+    hocket__sql_int(&w->base, now - HOCKET__SLEEP_MS);
+    hocket__sql_int(&w->base, now - w->base.o.max_age_ms);
+    hocket__sql_int(&w->base, w->pass.below - STEP_NUMBERS);
+    hocket__sql_int(&w->base, w->pass.below);
+    int64_t no = hocket__sql_number(&w->base, rc);
     if (*rc == 0)
-        k->pass.below = no ? no : k->pass.below - STEP_NUMBERS;
-    if (k->pass.below <= k->pass.lowest)
-        k->pass.below = 0;
+        w->pass.below = no ? no : w->pass.below - STEP_NUMBERS;
+    if (w->pass.below <= w->pass.lowest)
+        w->pass.below = 0;
     return no;
 }
 
 /* Some of those that are old enough: 1: there may be more. */
-static int drop_traces(struct hocket__pg_keeper *k)
+static int drop_traces(struct hocket__pg_writer *w)
 {
-    hocket__sql_new(&k->base, PG_TRACES);
-    hocket__sql_int(&k->base, hocket__pg_now(k) - TRACE_MS);
-    int rc = hocket__sql_run(&k->base);
-    bool more = rc == 0 && hocket__pg_changed(&k->db) > 0;
+    hocket__sql_new(&w->base, PG_TRACES);
+    hocket__sql_int(&w->base, hocket__pg_now(w) - TRACE_MS);
+    int rc = hocket__sql_run(&w->base);
+    bool more = rc == 0 && hocket__pg_changed(&w->db) > 0;
     if (rc == 0 && !more)
-        k->next_traces_ms = hocket__monotonic_ms() + TRACES_GAP_MS;
+        w->next_traces_ms = hocket__monotonic_ms() + TRACES_GAP_MS;
     return rc < 0 ? rc : more;
 }
 
-int hocket__pg_sweep(struct hocket__keeper *base)
+int hocket__pg_sweep(struct hocket__writer *base)
 {
-    struct hocket__pg_keeper *k = hocket__pg_of(base);
+    struct hocket__pg_writer *w = hocket__pg_of(base);
     int64_t removed = 0, old = 0;
-    int rc = hocket__pg_connect(&k->db);
+    int rc = hocket__pg_connect(&w->db);
     if (rc == 0)
         rc = base->sql->begin(base);
     if (rc == 0)
         removed = hocket__sql_removed(base, &rc);
     if (rc == 0 && !removed)
-        old = old_run(k, &rc);
+        old = old_run(w, &rc);
     if (rc == 0 && removed)
         rc = hocket__sql_purge(base, removed);
     else if (rc == 0 && old)
-        rc = hocket__sql_remove_run(base, old, !k->keeps_shared);
-    else if (rc == 0 && hocket__monotonic_ms() >= k->next_traces_ms)
-        rc = drop_traces(k);
-    base->more_to_sweep = removed || old || k->pass.below > 0 || rc == 1;
-    return k->db.conn ? hocket__pg_finish(&k->db, rc < 0 ? rc : 0) : rc;
+        rc = hocket__sql_remove_run(base, old, !w->keeps_shared);
+    else if (rc == 0 && hocket__monotonic_ms() >= w->next_traces_ms)
+        rc = drop_traces(w);
+    base->more_to_sweep = removed || old || w->pass.below > 0 || rc == 1;
+    return w->db.conn ? hocket__pg_finish(&w->db, rc < 0 ? rc : 0) : rc;
 }
 
 /* ---- All at once --------------------------------------------------------------------------------- */
 
 /* Those of all names that are no id of a run: each is looked for once. */
-static int drop_shared_files(struct hocket__keeper *k)
+static int drop_shared_files(struct hocket__writer *w)
 {
     struct hocket__buf names;
     hocket__buf_init(&names, &hocket__malloc, 0);
-    hocket__sql_new(k, PG_SHARED_FILES);
-    int rc = hocket__sql_step(k);
+    hocket__sql_new(w, PG_SHARED_FILES);
+    int rc = hocket__sql_step(w);
     if (rc == 1)
-        rc = hocket__buf_addstr(&names, hocket__sql_text_of(k, 0)) < 0
-                 ? hocket__error_nomem(k->error)
-                 : k->sql->begin(k);
+        rc = hocket__buf_addstr(&names, hocket__sql_text_of(w, 0)) < 0
+                 ? hocket__error_nomem(w->error)
+                 : w->sql->begin(w);
     if (rc == 0)
-        rc = k->sql->end(k, hocket__sql_drop_files(k, hocket__buf_str(&names), true));
+        rc = w->sql->end(w, hocket__sql_drop_files(w, hocket__buf_str(&names), true));
     hocket__buf_deinit(&names);
     return rc;
 }
 
-int hocket__pg_sweep_all(struct hocket__pg_keeper *k, int64_t max_age_ms)
+int hocket__pg_sweep_all(struct hocket__pg_writer *w, int64_t max_age_ms)
 {
-    struct hocket__store_options before = k->base.o;
+    struct hocket__store_options before = w->base.o;
     int rc;
-    k->base.o.max_age_ms = max_age_ms;
-    k->pass.below = 0;
-    k->keeps_shared = true;
+    w->base.o.max_age_ms = max_age_ms;
+    w->pass.below = 0;
+    w->keeps_shared = true;
     do
-        rc = hocket__pg_sweep(&k->base);
-    while (rc == 0 && k->base.more_to_sweep);
-    k->base.o = before;
-    k->pass.below = 0;
-    k->keeps_shared = false;
-    return rc == 0 ? drop_shared_files(&k->base) : rc;
+        rc = hocket__pg_sweep(&w->base);
+    while (rc == 0 && w->base.more_to_sweep);
+    w->base.o = before;
+    w->pass.below = 0;
+    w->keeps_shared = false;
+    return rc == 0 ? drop_shared_files(&w->base) : rc;
 }

@@ -1,35 +1,35 @@
 /* Questions, each to whom it is for; what the store as a whole is asked. */
 #include "store/sql/sql.h"
 
-static int stats(struct hocket__keeper *k, struct hocket__store_call *c)
+static int stats(struct hocket__writer *w, struct hocket__store_call *c)
 {
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_STATS };
     int rc;
-    row.stats.runs = (uint64_t) hocket__sql_count_runs(k, &rc);
-    hocket__sql_new(k, HOCKET__SQL_BYTES);
+    row.stats.runs = (uint64_t) hocket__sql_count_runs(w, &rc);
+    hocket__sql_new(w, HOCKET__SQL_BYTES);
     if (rc == 0)
-        row.stats.bytes = (uint64_t) hocket__sql_number(k, &rc);
-    row.stats.commits = k->commits;
-    row.stats.syncs = k->syncs;
-    row.stats.pending = k->pending;
+        row.stats.bytes = (uint64_t) hocket__sql_number(w, &rc);
+    row.stats.commits = w->commits;
+    row.stats.syncs = w->syncs;
+    row.stats.pending = w->pending;
     hocket__store_pack(&c->rows, &row);
     return rc;
 }
 
 int hocket__sql_check(
-    struct hocket__keeper *k, struct hocket__store_call *c, const char *name, unsigned statement)
+    struct hocket__writer *w, struct hocket__store_call *c, const char *name, unsigned statement)
 {
     int rc;
-    hocket__sql_new(k, statement);
-    while ((rc = hocket__sql_step(k)) == 1) {
-        struct hocket__str text = hocket__sql_text_of(k, 0);
+    hocket__sql_new(w, statement);
+    while ((rc = hocket__sql_step(w)) == 1) {
+        struct hocket__str text = hocket__sql_text_of(w, 0);
         if (!hocket__str_is(text, "ok"))
             hocket__store_say(c, name, "%.*s", (int) text.n, text.p);
     }
     return rc;
 }
 
-int hocket__sql_answer(struct hocket__keeper *k, struct hocket__store_call *c)
+int hocket__sql_answer(struct hocket__writer *w, struct hocket__store_call *c)
 {
     static const hocket__sql_answer_cb answers[HOCKET__STORE_CALLS] = {
         [HOCKET__STORE_FIND] = hocket__sql_find,
@@ -51,5 +51,5 @@ int hocket__sql_answer(struct hocket__keeper *k, struct hocket__store_call *c)
         [HOCKET__STORE_NOTES] = hocket__sql_notes,
         [HOCKET__STORE_DRAW] = hocket__sql_draw,
     };
-    return (answers[c->q.kind] ? answers[c->q.kind] : k->sql->answers[c->q.kind])(k, c);
+    return (answers[c->q.kind] ? answers[c->q.kind] : w->sql->answers[c->q.kind])(w, c);
 }

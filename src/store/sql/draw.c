@@ -4,90 +4,90 @@
 #include "store/sql/sql.h"
 
 static int send_level(
-    struct hocket__keeper *k, struct hocket__str name, const struct hocket__store_level *l)
+    struct hocket__writer *w, struct hocket__str name, const struct hocket__store_level *l)
 {
-    hocket__sql_new(k, HOCKET__SQL_LIMIT_PUT);
-    hocket__sql_text(k, name);
-    hocket__sql_int(k, hocket__store_draw_parts(l));
-    hocket__sql_int(k, l->at_ms);
-    hocket__sql_int(k, l->blocked_ms);
-    return hocket__sql_send(k);
+    hocket__sql_new(w, HOCKET__SQL_LIMIT_PUT);
+    hocket__sql_text(w, name);
+    hocket__sql_int(w, hocket__store_draw_parts(l));
+    hocket__sql_int(w, l->at_ms);
+    hocket__sql_int(w, l->blocked_ms);
+    return hocket__sql_send(w);
 }
 
 /* One that has nothing is put where others are to hear of it; what is over of others goes as well. */
 static int send_lease(
-    struct hocket__keeper *k, const struct hocket__store_draw *draw, int64_t n, int64_t now_ms)
+    struct hocket__writer *w, const struct hocket__store_draw *draw, int64_t n, int64_t now_ms)
 {
-    hocket__sql_new(k, HOCKET__SQL_LEASE_DEL);
-    hocket__sql_text(k, draw->name);
-    hocket__sql_text(k, draw->holder);
-    hocket__sql_int(k, now_ms);
-    int rc = hocket__sql_send(k);
+    hocket__sql_new(w, HOCKET__SQL_LEASE_DEL);
+    hocket__sql_text(w, draw->name);
+    hocket__sql_text(w, draw->holder);
+    hocket__sql_int(w, now_ms);
+    int rc = hocket__sql_send(w);
     if (rc < 0 || !hocket__store_draw_stays(draw, n))
         return rc;
-    hocket__sql_new(k, HOCKET__SQL_LEASE_PUT);
-    hocket__sql_text(k, draw->name);
-    hocket__sql_text(k, draw->holder);
-    hocket__sql_int(k, n);
-    hocket__sql_int(k, draw->want);
-    hocket__sql_int(k, now_ms + draw->lease_ms);
-    return hocket__sql_send(k);
+    hocket__sql_new(w, HOCKET__SQL_LEASE_PUT);
+    hocket__sql_text(w, draw->name);
+    hocket__sql_text(w, draw->holder);
+    hocket__sql_int(w, n);
+    hocket__sql_int(w, draw->want);
+    hocket__sql_int(w, now_ms + draw->lease_ms);
+    return hocket__sql_send(w);
 }
 
-static int send_sweep(struct hocket__keeper *k, int64_t now_ms)
+static int send_sweep(struct hocket__writer *w, int64_t now_ms)
 {
-    hocket__sql_new(k, HOCKET__SQL_LIMIT_SWEEP);
-    hocket__sql_int(k, now_ms - HOCKET__STORE_DRAW_OLD_MS);
-    return hocket__sql_send(k);
+    hocket__sql_new(w, HOCKET__SQL_LIMIT_SWEEP);
+    hocket__sql_int(w, now_ms - HOCKET__STORE_DRAW_OLD_MS);
+    return hocket__sql_send(w);
 }
 
-static int write_all(struct hocket__keeper *k, const struct hocket__store_draw *draw,
+static int write_all(struct hocket__writer *w, const struct hocket__store_draw *draw,
     const struct hocket__store_level *level, bool is_new, int64_t n, int64_t now_ms)
 {
-    int rc = send_level(k, draw->name, level);
+    int rc = send_level(w, draw->name, level);
     if (rc == 0 && draw->holder.n > 0)
-        rc = send_lease(k, draw, n, now_ms);
+        rc = send_lease(w, draw, n, now_ms);
     if (rc == 0 && is_new)
-        rc = send_sweep(k, now_ms);
-    return rc < 0 ? rc : k->sql->flush(k);
+        rc = send_sweep(w, now_ms);
+    return rc < 0 ? rc : w->sql->flush(w);
 }
 
-void hocket__sql_read_level(struct hocket__keeper *k, struct hocket__store_level *level)
+void hocket__sql_read_level(struct hocket__writer *w, struct hocket__store_level *level)
 {
     *level =
-        (struct hocket__store_level){ (double) hocket__sql_int_of(k, 0) / HOCKET__STORE_DRAW_UNIT,
-            hocket__sql_int_of(k, 1), hocket__sql_int_of(k, 2) };
+        (struct hocket__store_level){ (double) hocket__sql_int_of(w, 0) / HOCKET__STORE_DRAW_UNIT,
+            hocket__sql_int_of(w, 1), hocket__sql_int_of(w, 2) };
 }
 
-void hocket__sql_read_others(struct hocket__keeper *k, struct hocket__store_others *others)
+void hocket__sql_read_others(struct hocket__writer *w, struct hocket__store_others *others)
 {
-    *others = (struct hocket__store_others){ hocket__sql_int_of(k, 0), hocket__sql_int_of(k, 1),
-        hocket__sql_int_of(k, 2), hocket__sql_int_of(k, 3) != 0 };
+    *others = (struct hocket__store_others){ hocket__sql_int_of(w, 0), hocket__sql_int_of(w, 1),
+        hocket__sql_int_of(w, 2), hocket__sql_int_of(w, 3) != 0 };
 }
 
 void hocket__sql_ask_others(
-    struct hocket__keeper *k, const struct hocket__store_draw *draw, int64_t now_ms)
+    struct hocket__writer *w, const struct hocket__store_draw *draw, int64_t now_ms)
 {
-    hocket__sql_new(k, HOCKET__SQL_LEASES);
-    hocket__sql_text(k, draw->name);
-    hocket__sql_text(k, draw->holder);
-    hocket__sql_int(k, now_ms);
+    hocket__sql_new(w, HOCKET__SQL_LEASES);
+    hocket__sql_text(w, draw->name);
+    hocket__sql_text(w, draw->holder);
+    hocket__sql_int(w, now_ms);
 }
 
 /* An answer that was lost on its way was drawn all the same: what is drawn twice leaks, or its lease runs out; what a holder
  * spends is spent once. */
-int hocket__sql_draw(struct hocket__keeper *k, struct hocket__store_call *c)
+int hocket__sql_draw(struct hocket__writer *w, struct hocket__store_call *c)
 {
     struct hocket__store_draw draw = c->q.draw;
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_DRAWN };
     struct hocket__store_level level = { 0 };
     struct hocket__store_others others = { 0 };
-    int64_t now = k->ops->now(k);
-    draw.again |= k->again;
+    int64_t now = w->ops->now(w);
+    draw.again |= w->again;
     bool looks = hocket__store_draw_looks(&draw);
-    int rc = looks ? 0 : k->sql->begin_draw(k);
+    int rc = looks ? 0 : w->sql->begin_draw(w);
     if (rc == 0)
-        rc = k->sql->read_limit(k, &draw, now, &level, &others);
+        rc = w->sql->read_limit(w, &draw, now, &level, &others);
     bool is_new = level.at_ms == 0;
     if (rc == 0) {
         hocket__store_draw_decide(&draw, now, &others, &level, &row.drawn);
@@ -96,6 +96,6 @@ int hocket__sql_draw(struct hocket__keeper *k, struct hocket__store_call *c)
     if (looks)
         return rc;
     if (rc == 0)
-        rc = write_all(k, &draw, &level, is_new, row.drawn.granted, now);
-    return k->sql->end(k, rc);
+        rc = write_all(w, &draw, &level, is_new, row.drawn.granted, now);
+    return w->sql->end(w, rc);
 }

@@ -33,75 +33,75 @@ static enum hocket__store_state state_of(struct hocket__str word)
 
 /* What the row says of an owner counts where there is one. */
 #define READ(KIND, member, column, ...) READ_##KIND(r->member, HOCKET__COLUMN_##column);
-#define READ_ID(v, i)                   copy_id(hocket__sql_text_of(k, i), v)
+#define READ_ID(v, i)                   copy_id(hocket__sql_text_of(w, i), v)
 #define READ_ID_OR_NULL(v, i)           READ_ID(v, i)
-#define READ_PARENT(v, i)               copy_parent(hocket__sql_text_of(k, i), v)
-#define READ_NUM(v, i)                  v = (uint64_t) hocket__sql_int_of(k, i)
-#define READ_INT(v, i)                  v = hocket__sql_int_of(k, i)
-#define READ_COUNT(v, i)                v = hocket__sql_count_of(k, i)
-#define READ_SMALL(v, i)                v = (uint32_t) hocket__sql_int_of(k, i)
-#define READ_FLAG(v, i)                 v = hocket__sql_int_of(k, i) != 0
-#define READ_TEXT(v, i)                 v = hocket__sql_text_of(k, i)
+#define READ_PARENT(v, i)               copy_parent(hocket__sql_text_of(w, i), v)
+#define READ_NUM(v, i)                  v = (uint64_t) hocket__sql_int_of(w, i)
+#define READ_INT(v, i)                  v = hocket__sql_int_of(w, i)
+#define READ_COUNT(v, i)                v = hocket__sql_count_of(w, i)
+#define READ_SMALL(v, i)                v = (uint32_t) hocket__sql_int_of(w, i)
+#define READ_FLAG(v, i)                 v = hocket__sql_int_of(w, i) != 0
+#define READ_TEXT(v, i)                 v = hocket__sql_text_of(w, i)
 #define READ_LONG(v, i)                 READ_TEXT(v, i)
 #define READ_TEXT_OR_NULL(v, i)         READ_TEXT(v, i)
-#define READ_SEED(v, i)                 copy_seed(hocket__sql_bytes_of(k, i), v)
-#define READ_STATE(v, i)                v = state_of(hocket__sql_text_of(k, i))
-#define READ_OWNER_INT(v, i)            v = r->owner.pid ? hocket__sql_int_of(k, i) : 0
-#define READ_OWNER_TEXT(v, i)           v = r->owner.pid ? hocket__sql_text_of(k, i) : HOCKET__STR("")
+#define READ_SEED(v, i)                 copy_seed(hocket__sql_bytes_of(w, i), v)
+#define READ_STATE(v, i)                v = state_of(hocket__sql_text_of(w, i))
+#define READ_OWNER_INT(v, i)            v = r->owner.pid ? hocket__sql_int_of(w, i) : 0
+#define READ_OWNER_TEXT(v, i)           v = r->owner.pid ? hocket__sql_text_of(w, i) : HOCKET__STR("")
 
-void hocket__sql_read_run(struct hocket__keeper *k, struct hocket__store_run *r)
+void hocket__sql_read_run(struct hocket__writer *w, struct hocket__store_run *r)
 {
     HOCKET__RUN_COLUMNS(HOCKET__RUN_MEMBER, READ)
 }
 
 /* Packs the run of this row; HOCKET_ENOMEM where it does not fit. */
-static void give_run(struct hocket__keeper *k, struct hocket__store_call *c)
+static void give_run(struct hocket__writer *w, struct hocket__store_call *c)
 {
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
-    hocket__sql_read_run(k, &row.run);
+    hocket__sql_read_run(w, &row.run);
     hocket__store_pack(&c->rows, &row);
 }
 
 /* Whether whoever has the run of this row has it still. */
-static bool is_held(struct hocket__keeper *k)
+static bool is_held(struct hocket__writer *w)
 {
-    int64_t pid = hocket__sql_int_of(k, HOCKET__COLUMN_owner_pid);
-    return pid != 0 && hocket__sql_int_of(k, HOCKET__COLUMN_lease_ms) >= k->ops->now(k)
-           && !hocket__self_sees_end(&k->self, hocket__sql_text_of(k, HOCKET__COLUMN_owner_place),
-               pid, hocket__sql_int_of(k, HOCKET__COLUMN_owner_start));
+    int64_t pid = hocket__sql_int_of(w, HOCKET__COLUMN_owner_pid);
+    return pid != 0 && hocket__sql_int_of(w, HOCKET__COLUMN_lease_ms) >= w->ops->now(w)
+           && !hocket__self_sees_end(&w->self, hocket__sql_text_of(w, HOCKET__COLUMN_owner_place),
+               pid, hocket__sql_int_of(w, HOCKET__COLUMN_owner_start));
 }
 
-int64_t hocket__sql_run_no(struct hocket__keeper *k, struct hocket__str id, int *rc)
+int64_t hocket__sql_run_no(struct hocket__writer *w, struct hocket__str id, int *rc)
 {
-    hocket__sql_new(k, HOCKET__SQL_RUN_NO);
-    hocket__sql_text(k, id);
-    return hocket__sql_number(k, rc);
+    hocket__sql_new(w, HOCKET__SQL_RUN_NO);
+    hocket__sql_text(w, id);
+    return hocket__sql_number(w, rc);
 }
 
 /* ---- Lists ------------------------------------------------------------------------------------ */
 
 /* Who had it and has ended has it no more, whatever the row says. */
-static void give_known(struct hocket__keeper *k, struct hocket__store_call *c)
+static void give_known(struct hocket__writer *w, struct hocket__store_call *c)
 {
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
-    hocket__sql_read_run(k, &row.run);
-    if (row.run.owner.pid != 0 && !is_held(k))
+    hocket__sql_read_run(w, &row.run);
+    if (row.run.owner.pid != 0 && !is_held(w))
         row.run.owner = (struct hocket__store_owner){ 0 };
     hocket__store_pack(&c->rows, &row);
     copy_id(hocket__cstr(row.run.id), c->place.before);
 }
 
 /* Ids are of digits and capitals: what begins with a prefix lies before the prefix and a tilde. */
-int hocket__sql_find(struct hocket__keeper *k, struct hocket__store_call *c)
+int hocket__sql_find(struct hocket__writer *w, struct hocket__store_call *c)
 {
     char ids[2][HOCKET__STORE_ID + 1] = { "", "" };
     int n = 0, rc;
-    hocket__sql_new(k, HOCKET__SQL_FIND);
-    hocket__sql_text(k, c->q.find.prefix);
-    for (; (rc = hocket__sql_step(k)) == 1; n++) {
+    hocket__sql_new(w, HOCKET__SQL_FIND);
+    hocket__sql_text(w, c->q.find.prefix);
+    for (; (rc = hocket__sql_step(w)) == 1; n++) {
         if (n == 0)
-            give_known(k, c);
-        copy_id(hocket__sql_text_of(k, HOCKET__COLUMN_id), ids[n]);
+            give_known(w, c);
+        copy_id(hocket__sql_text_of(w, HOCKET__COLUMN_id), ids[n]);
     }
     if (rc == 0 && n == 0)
         c->status = hocket__store_not_found(c, c->q.find.prefix);
@@ -113,193 +113,193 @@ int hocket__sql_find(struct hocket__keeper *k, struct hocket__store_call *c)
 }
 
 /* The states as a text in which their words are found. */
-static void add_states(struct hocket__keeper *k, unsigned states, char *words)
+static void add_states(struct hocket__writer *w, unsigned states, char *words)
 {
     words[0] = 0;
     for (int s = 0; s < HOCKET__STORE_STATE_COUNT; s++)
         if (states == 0 || (states >> s & 1))
             strcat(strcat(words, " "), hocket__store_state_word((enum hocket__store_state) s));
     strcat(words, " ");
-    hocket__sql_text(k, hocket__cstr(words));
+    hocket__sql_text(w, hocket__cstr(words));
 }
 
 enum { RUNS_AT_ONCE = 100 };
 
-int hocket__sql_list_runs(struct hocket__keeper *k, struct hocket__store_call *c)
+int hocket__sql_list_runs(struct hocket__writer *w, struct hocket__store_call *c)
 {
     const struct hocket__store_filter *f = &c->q.runs;
     char words[128];
-    int64_t most = hocket__sql_most(k, c, RUNS_AT_ONCE);
-    hocket__sql_new(k, f->caller.n > 0 ? HOCKET__SQL_RUNS_CALLED : HOCKET__SQL_RUNS);
+    int64_t most = hocket__sql_most(w, c, RUNS_AT_ONCE);
+    hocket__sql_new(w, f->caller.n > 0 ? HOCKET__SQL_RUNS_CALLED : HOCKET__SQL_RUNS);
     hocket__sql_text(
-        k, c->place.before[0] ? hocket__cstr(c->place.before) : HOCKET__STR(HOCKET__REMOVED));
-    add_states(k, f->states, words);
-    hocket__sql_int(k, f->updated_before_ms);
-    hocket__sql_text(k, f->parent);
-    hocket__sql_text(k, f->pool);
-    hocket__sql_text(k, f->project);
-    hocket__sql_int(k, most);
+        w, c->place.before[0] ? hocket__cstr(c->place.before) : HOCKET__STR(HOCKET__REMOVED));
+    add_states(w, f->states, words);
+    hocket__sql_int(w, f->updated_before_ms);
+    hocket__sql_text(w, f->parent);
+    hocket__sql_text(w, f->pool);
+    hocket__sql_text(w, f->project);
+    hocket__sql_int(w, most);
     if (f->caller.n > 0)
-        hocket__sql_text(k, f->caller);
-    return hocket__sql_give(k, c, give_known, most, HOCKET__COLUMNS);
+        hocket__sql_text(w, f->caller);
+    return hocket__sql_give(w, c, give_known, most, HOCKET__COLUMNS);
 }
 
-int hocket__sql_blocked(struct hocket__keeper *k, struct hocket__store_call *c)
+int hocket__sql_blocked(struct hocket__writer *w, struct hocket__store_call *c)
 {
-    hocket__sql_new(k, HOCKET__SQL_BLOCKED);
-    hocket__sql_int(k, (int64_t) c->q.blocked.limit);
+    hocket__sql_new(w, HOCKET__SQL_BLOCKED);
+    hocket__sql_int(w, (int64_t) c->q.blocked.limit);
     int rc;
-    while ((rc = hocket__sql_step(k)) == 1)
-        give_run(k, c);
+    while ((rc = hocket__sql_step(w)) == 1)
+        give_run(w, c);
     return rc;
 }
 
-int hocket__sql_pools(struct hocket__keeper *k, struct hocket__store_call *c)
+int hocket__sql_pools(struct hocket__writer *w, struct hocket__store_call *c)
 {
     int rc;
-    hocket__sql_new(k, HOCKET__SQL_POOLS);
-    hocket__sql_int(k, k->ops->now(k));
-    while ((rc = hocket__sql_step(k)) == 1) {
+    hocket__sql_new(w, HOCKET__SQL_POOLS);
+    hocket__sql_int(w, w->ops->now(w));
+    while ((rc = hocket__sql_step(w)) == 1) {
         struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_POOL };
-        row.pool = (struct hocket__store_pool){ .pool = hocket__sql_text_of(k, 0),
-            .what = hocket__sql_text_of(k, 1),
-            .host = hocket__sql_text_of(k, 2),
-            .pid = hocket__sql_int_of(k, 3),
-            .n = hocket__sql_int_of(k, 4),
-            .since_ms = hocket__sql_int_of(k, 5) };
+        row.pool = (struct hocket__store_pool){ .pool = hocket__sql_text_of(w, 0),
+            .what = hocket__sql_text_of(w, 1),
+            .host = hocket__sql_text_of(w, 2),
+            .pid = hocket__sql_int_of(w, 3),
+            .n = hocket__sql_int_of(w, 4),
+            .since_ms = hocket__sql_int_of(w, 5) };
         hocket__store_pack(&c->rows, &row);
     }
     return rc;
 }
 
-int64_t hocket__sql_count_runs(struct hocket__keeper *k, int *rc)
+int64_t hocket__sql_count_runs(struct hocket__writer *w, int *rc)
 {
-    hocket__sql_new(k, HOCKET__SQL_COUNT);
-    return hocket__sql_number(k, rc);
+    hocket__sql_new(w, HOCKET__SQL_COUNT);
+    return hocket__sql_number(w, rc);
 }
 
 /* ---- Taking one ------------------------------------------------------------------------------- */
 
-void hocket__sql_owner(struct hocket__keeper *k)
+void hocket__sql_owner(struct hocket__writer *w)
 {
-    int64_t now = k->ops->now(k);
-    hocket__sql_int(k, k->self.pid);
-    hocket__sql_text(k, hocket__cstr(k->self.host));
-    hocket__sql_text(k, hocket__cstr(k->self.place));
-    hocket__sql_int(k, k->self.start);
-    hocket__sql_int(k, k->self.store);
-    hocket__sql_int(k, now);
-    hocket__sql_int(k, now + k->o.lease_ms);
+    int64_t now = w->ops->now(w);
+    hocket__sql_int(w, w->self.pid);
+    hocket__sql_text(w, hocket__cstr(w->self.host));
+    hocket__sql_text(w, hocket__cstr(w->self.place));
+    hocket__sql_int(w, w->self.start);
+    hocket__sql_int(w, w->self.store);
+    hocket__sql_int(w, now);
+    hocket__sql_int(w, now + w->o.lease_ms);
 }
 
-static int claim(struct hocket__keeper *k, int64_t no)
+static int claim(struct hocket__writer *w, int64_t no)
 {
-    hocket__sql_new(k, HOCKET__SQL_TAKE);
-    hocket__sql_int(k, no);
-    hocket__sql_owner(k);
-    return hocket__sql_run(k);
+    hocket__sql_new(w, HOCKET__SQL_TAKE);
+    hocket__sql_int(w, no);
+    hocket__sql_owner(w);
+    return hocket__sql_run(w);
 }
 
 /* As it is now. */
-static int give_taken(struct hocket__keeper *k, struct hocket__store_call *c, int64_t no, bool held)
+static int give_taken(struct hocket__writer *w, struct hocket__store_call *c, int64_t no, bool held)
 {
-    hocket__sql_new(k, HOCKET__SQL_TAKEN);
-    hocket__sql_int(k, no);
-    int rc = hocket__sql_step(k);
+    hocket__sql_new(w, HOCKET__SQL_TAKEN);
+    hocket__sql_int(w, no);
+    int rc = hocket__sql_step(w);
     if (rc != 1)
         return rc;
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
-    hocket__sql_read_run(k, &row.run);
+    hocket__sql_read_run(w, &row.run);
     hocket__store_pack(&c->rows, &row);
     if (held)
         c->status = hocket__store_has_it(c, &row.run.owner);
-    hocket__sql_done(k);
+    hocket__sql_done(w);
     return 0;
 }
 
 /* What is found, and locked: its number; 0: it is not there, and that is said. */
-static int64_t find_one(struct hocket__keeper *k, struct hocket__store_call *c, int *rc)
+static int64_t find_one(struct hocket__writer *w, struct hocket__store_call *c, int *rc)
 {
-    hocket__sql_new(k, HOCKET__SQL_RUN_OF);
-    hocket__sql_text(k, c->q.run.id);
-    *rc = hocket__sql_step(k);
+    hocket__sql_new(w, HOCKET__SQL_RUN_OF);
+    hocket__sql_text(w, c->q.run.id);
+    *rc = hocket__sql_step(w);
     if (*rc == 0)
         c->status = hocket__store_not_found(c, c->q.run.id);
-    return *rc == 1 ? hocket__sql_int_of(k, HOCKET__COLUMN_no) : 0;
+    return *rc == 1 ? hocket__sql_int_of(w, HOCKET__COLUMN_no) : 0;
 }
 
 static int take(
-    struct hocket__keeper *k, struct hocket__store_call *call, const struct hocket__claimed *c)
+    struct hocket__writer *w, struct hocket__store_call *call, const struct hocket__claimed *c)
 {
     int rc;
-    int64_t no = find_one(k, call, &rc);
+    int64_t no = find_one(w, call, &rc);
     if (!no)
         return rc;
-    bool held = hocket__claims_is_ours(c) || is_held(k);
-    bool owned = hocket__sql_int_of(k, HOCKET__COLUMN_owner_pid) != 0;
-    if (k->sql->is_lost && k->sql->is_lost(k, c))
+    bool held = hocket__claims_is_ours(c) || is_held(w);
+    bool owned = hocket__sql_int_of(w, HOCKET__COLUMN_owner_pid) != 0;
+    if (w->sql->is_lost && w->sql->is_lost(w, c))
         held = false;
-    hocket__sql_done(k);
-    rc = !held && owned && k->sql->recover ? k->sql->recover(k, c->id) : 0;
+    hocket__sql_done(w);
+    rc = !held && owned && w->sql->recover ? w->sql->recover(w, c->id) : 0;
     if (!held && rc >= 0)
-        rc = claim(k, no);
-    return rc < 0 ? rc : give_taken(k, call, no, held);
+        rc = claim(w, no);
+    return rc < 0 ? rc : give_taken(w, call, no, held);
 }
 
-int hocket__sql_take(struct hocket__keeper *k, struct hocket__store_call *call)
+int hocket__sql_take(struct hocket__writer *w, struct hocket__store_call *call)
 {
     char id[HOCKET__STORE_ID + 1] = "";
     copy_id(call->q.run.id, id);
-    int rc = hocket__leases_renew(k);
+    int rc = hocket__leases_renew(w);
     if (rc < 0)
         return rc;
-    struct hocket__claimed *c = hocket__claims_need(k, id);
+    struct hocket__claimed *c = hocket__claims_need(w, id);
     if (!c)
-        return hocket__error_nomem(k->error);
-    rc = k->sql->begin(k);
+        return hocket__error_nomem(w->error);
+    rc = w->sql->begin(w);
     if (rc == 0)
-        rc = take(k, call, c);
-    rc = k->sql->end(k, rc);
-    hocket__claims_taken(k, c, rc < 0 ? 0 : hocket__claims_fence_of(call));
+        rc = take(w, call, c);
+    rc = w->sql->end(w, rc);
+    hocket__claims_taken(w, c, rc < 0 ? 0 : hocket__claims_fence_of(call));
     return rc;
 }
 
 /* ---- Removing one ----------------------------------------------------------------------------- */
 
-static int check_calls(struct hocket__keeper *k, struct hocket__store_call *c, int64_t no)
+static int check_calls(struct hocket__writer *w, struct hocket__store_call *c, int64_t no)
 {
-    hocket__sql_new(k, HOCKET__SQL_CALLS);
-    hocket__sql_int(k, no);
-    int rc = hocket__sql_step(k);
+    hocket__sql_new(w, HOCKET__SQL_CALLS);
+    hocket__sql_int(w, no);
+    int rc = hocket__sql_step(w);
     if (rc != 1)
         return rc;
-    c->status = hocket__store_has_calls(c, hocket__sql_text_of(k, 0), hocket__sql_text_of(k, 1));
-    hocket__sql_done(k);
+    c->status = hocket__store_has_calls(c, hocket__sql_text_of(w, 0), hocket__sql_text_of(w, 1));
+    hocket__sql_done(w);
     return 0;
 }
 
 /* Asked again it may be gone by what was asked first. */
-static int remove_one(struct hocket__keeper *k, struct hocket__store_call *c)
+static int remove_one(struct hocket__writer *w, struct hocket__store_call *c)
 {
     int rc;
-    int64_t no = find_one(k, c, &rc);
+    int64_t no = find_one(w, c, &rc);
     if (!no) {
-        c->status = k->again ? 0 : c->status;
+        c->status = w->again ? 0 : c->status;
         return rc;
     }
     struct hocket__store_run run = { .seed = { 0 } };
-    hocket__sql_read_run(k, &run);
-    if (is_held(k))
+    hocket__sql_read_run(w, &run);
+    if (is_held(w))
         c->status = hocket__store_has_it(c, &run.owner);
-    hocket__sql_done(k);
-    rc = c->status == 0 ? check_calls(k, c, no) : 0;
-    return rc < 0 || c->status < 0 ? rc : hocket__sql_remove_run(k, no, true);
+    hocket__sql_done(w);
+    rc = c->status == 0 ? check_calls(w, c, no) : 0;
+    return rc < 0 || c->status < 0 ? rc : hocket__sql_remove_run(w, no, true);
 }
 
-int hocket__sql_remove(struct hocket__keeper *k, struct hocket__store_call *c)
+int hocket__sql_remove(struct hocket__writer *w, struct hocket__store_call *c)
 {
-    int rc = k->sql->begin(k);
+    int rc = w->sql->begin(w);
     if (rc == 0)
-        rc = remove_one(k, c);
-    return k->sql->end(k, rc);
+        rc = remove_one(w, c);
+    return w->sql->end(w, rc);
 }

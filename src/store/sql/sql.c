@@ -3,50 +3,50 @@
 
 #include <stdlib.h>
 
-int hocket__sql_run(struct hocket__keeper *k)
+int hocket__sql_run(struct hocket__writer *w)
 {
     int rc;
-    while ((rc = hocket__sql_step(k)) == 1)
+    while ((rc = hocket__sql_step(w)) == 1)
         ;
     return rc;
 }
 
-int64_t hocket__sql_number(struct hocket__keeper *k, int *rc)
+int64_t hocket__sql_number(struct hocket__writer *w, int *rc)
 {
-    *rc = hocket__sql_step(k);
-    int64_t v = *rc == 1 ? hocket__sql_int_of(k, 0) : 0;
+    *rc = hocket__sql_step(w);
+    int64_t v = *rc == 1 ? hocket__sql_int_of(w, 0) : 0;
     if (*rc == 1)
-        hocket__sql_done(k);
+        hocket__sql_done(w);
     *rc = *rc < 0 ? *rc : 0;
     return v;
 }
 
 /* The last row may fill a piece to the byte: then the next one is empty. */
-int hocket__sql_give(struct hocket__keeper *k, struct hocket__store_call *c,
-    void (*give)(struct hocket__keeper *k, struct hocket__store_call *c), int64_t most, int all)
+int hocket__sql_give(struct hocket__writer *w, struct hocket__store_call *c,
+    void (*give)(struct hocket__writer *w, struct hocket__store_call *c), int64_t most, int all)
 {
     int64_t rows = 0, there = 0;
     int rc;
-    while ((rc = hocket__sql_step(k)) == 1) {
+    while ((rc = hocket__sql_step(w)) == 1) {
         rows++;
-        there = !k->sql->streams && all >= 0 ? hocket__sql_int_of(k, all) : 0;
-        give(k, c);
+        there = !w->sql->streams && all >= 0 ? hocket__sql_int_of(w, all) : 0;
+        give(w, c);
         bool is_last = c->place.left > 0 && --c->place.left == 0;
         c->more = !is_last && c->rows.len >= HOCKET__STORE_PIECE;
         if (is_last || c->more) {
-            hocket__sql_done(k);
+            hocket__sql_done(w);
             return 0;
         }
     }
-    if (rc == 0 && !k->sql->streams)
+    if (rc == 0 && !w->sql->streams)
         c->more = rows > 0 && (there > rows || rows == most);
     return rc;
 }
 
 int64_t hocket__sql_most(
-    const struct hocket__keeper *k, const struct hocket__store_call *c, int64_t at_once)
+    const struct hocket__writer *w, const struct hocket__store_call *c, int64_t at_once)
 {
-    if (k->sql->streams)
+    if (w->sql->streams)
         return c->place.left > 0 ? (int64_t) c->place.left : -1;
     return c->place.left > 0 && c->place.left < (size_t) at_once ? (int64_t) c->place.left
                                                                  : at_once;

@@ -8,12 +8,12 @@
  * One statement at a time. SQLite does it when it is sent, and gives its rows one by one. PostgreSQL gathers what is sent into a
  * pipeline, and has an answer as a whole. The texts stand in statements.h, the columns of `runs` in columns.h.
  *
- * Functions give 0 or a status, which is negative, with *k->error. */
+ * Functions give 0 or a status, which is negative, with *w->error. */
 #pragma once
 
 #include "store/columns.h"
 #include "store/draw.h"
-#include "store/keeper/keeper.h"
+#include "store/writer/writer.h"
 
 enum hocket__sql_statement {
 #define S(NAME, ...) HOCKET__SQL_##NAME,
@@ -26,156 +26,156 @@ enum hocket__sql_statement {
 
 /* ---- What a driver does ----------------------------------------------------------------------- */
 
-typedef int (*hocket__sql_answer_cb)(struct hocket__keeper *k, struct hocket__store_call *c);
+typedef int (*hocket__sql_answer_cb)(struct hocket__writer *w, struct hocket__store_call *c);
 
 struct hocket__sql_ops {
     /* A statement is done when it is sent, and its rows come one by one; else an answer comes as a whole, and its statement cuts it. */
     bool streams;
-    void (*new_statement)(struct hocket__keeper *k, unsigned statement);
-    void (*put_int)(struct hocket__keeper *k, int64_t v);
-    void (*put_null)(struct hocket__keeper *k, bool is_number);
-    void (*put_text)(struct hocket__keeper *k, struct hocket__str s);
-    void (*put_bytes)(struct hocket__keeper *k, struct hocket__str s);
-    int (*step)(struct hocket__keeper *k);
-    void (*done)(struct hocket__keeper *k);
-    int (*send)(struct hocket__keeper *k);
-    int (*flush)(struct hocket__keeper *k); /* all that was sent is done, or some of it failed */
-    int64_t (*changed)(struct hocket__keeper *k); /* rows, by the last statement that was run */
-    bool (*is_null)(struct hocket__keeper *k, int column);
-    int64_t (*int_of)(struct hocket__keeper *k, int column); /* NULL: 0 */
-    struct hocket__str (*text_of)(struct hocket__keeper *k, int column);
-    struct hocket__str (*bytes_of)(struct hocket__keeper *k, int column);
+    void (*new_statement)(struct hocket__writer *w, unsigned statement);
+    void (*put_int)(struct hocket__writer *w, int64_t v);
+    void (*put_null)(struct hocket__writer *w, bool is_number);
+    void (*put_text)(struct hocket__writer *w, struct hocket__str s);
+    void (*put_bytes)(struct hocket__writer *w, struct hocket__str s);
+    int (*step)(struct hocket__writer *w);
+    void (*done)(struct hocket__writer *w);
+    int (*send)(struct hocket__writer *w);
+    int (*flush)(struct hocket__writer *w); /* all that was sent is done, or some of it failed */
+    int64_t (*changed)(struct hocket__writer *w); /* rows, by the last statement that was run */
+    bool (*is_null)(struct hocket__writer *w, int column);
+    int64_t (*int_of)(struct hocket__writer *w, int column); /* NULL: 0 */
+    struct hocket__str (*text_of)(struct hocket__writer *w, int column);
+    struct hocket__str (*bytes_of)(struct hocket__writer *w, int column);
 
     /* Does what a question says as a transaction that is on the disk when it is there. What fails, or is refused (c->status), is not
      * there. */
     int (*change)(
-        struct hocket__keeper *k, struct hocket__store_call *c, hocket__sql_answer_cb body);
+        struct hocket__writer *w, struct hocket__store_call *c, hocket__sql_answer_cb body);
     /* The same of what need not be on the disk yet. */
-    int (*begin)(struct hocket__keeper *k);
-    int (*end)(struct hocket__keeper *k, int status);
+    int (*begin)(struct hocket__writer *w);
+    int (*end)(struct hocket__writer *w, int status);
 
     /* Finds the numbers of a run that is to be put and of its parent (0: none), in the transaction that there is. c->no is above 0 where
      * there is such a run. `alone`: nothing of it was looked up before. */
-    int (*number)(struct hocket__keeper *k, struct hocket__claimed *c,
+    int (*number)(struct hocket__writer *w, struct hocket__claimed *c,
         const struct hocket__store_run *r, bool alone, int64_t *parent);
-    int64_t (*inserted)(struct hocket__keeper *k, const struct hocket__claimed *c); /* its number */
+    int64_t (*inserted)(struct hocket__writer *w, const struct hocket__claimed *c); /* its number */
     /* Before a file is put: 1: it is there already. */
-    int (*begin_file)(struct hocket__keeper *k, const struct hocket__store_file *f);
+    int (*begin_file)(struct hocket__writer *w, const struct hocket__store_file *f);
     /* Begins a transaction that draws; and reads what there is of a limit, and what others have of it where the draw has a holder, or
      * looks only: then without a transaction. */
-    int (*begin_draw)(struct hocket__keeper *k);
-    int (*read_limit)(struct hocket__keeper *k, const struct hocket__store_draw *draw,
+    int (*begin_draw)(struct hocket__writer *w);
+    int (*read_limit)(struct hocket__writer *w, const struct hocket__store_draw *draw,
         int64_t now_ms, struct hocket__store_level *level, struct hocket__store_others *others);
     /* Before files of a generation are dropped. */
-    int (*begin_drop)(struct hocket__keeper *k, struct hocket__str generation);
+    int (*begin_drop)(struct hocket__writer *w, struct hocket__str generation);
     /* NULL, or: whether this store does not know of its own claim, by which run `row` is had. */
-    bool (*is_lost)(struct hocket__keeper *k, const struct hocket__claimed *c);
+    bool (*is_lost)(struct hocket__writer *w, const struct hocket__claimed *c);
     /* NULL, or: writes what the one who had the run handed over, before it is taken. */
-    int (*recover)(struct hocket__keeper *k, const char *id);
+    int (*recover)(struct hocket__writer *w, const char *id);
     /* Whether this very call, whose answer was lost, has put the run: 1, 0. */
-    int (*is_put)(struct hocket__keeper *k, const struct hocket__store_run *r);
+    int (*is_put)(struct hocket__writer *w, const struct hocket__store_run *r);
     /* NULL, or: whether notes can be there at all: 1, 0. */
-    int (*has_notes)(struct hocket__keeper *k);
+    int (*has_notes)(struct hocket__writer *w);
     /* Appends a query's words as the database's search takes them. */
     void (*add_query)(struct hocket__buf *out, struct hocket__str query);
     /* Of the questions that are answered in a way of its own; by their kinds. */
     const hocket__sql_answer_cb *answers;
     /* NULL, or: what is due is for others, as nothing can be written here: then c->status is set. */
-    bool (*is_for_others)(struct hocket__keeper *k, struct hocket__store_call *c);
+    bool (*is_for_others)(struct hocket__writer *w, struct hocket__store_call *c);
 };
 
-static inline void hocket__sql_new(struct hocket__keeper *k, unsigned statement)
+static inline void hocket__sql_new(struct hocket__writer *w, unsigned statement)
 {
-    k->sql->new_statement(k, statement);
+    w->sql->new_statement(w, statement);
 }
 
-static inline void hocket__sql_int(struct hocket__keeper *k, int64_t v)
+static inline void hocket__sql_int(struct hocket__writer *w, int64_t v)
 {
-    k->sql->put_int(k, v);
+    w->sql->put_int(w, v);
 }
 
 /* Below 0: NULL. */
-static inline void hocket__sql_count(struct hocket__keeper *k, int64_t v)
+static inline void hocket__sql_count(struct hocket__writer *w, int64_t v)
 {
     if (v >= 0)
-        k->sql->put_int(k, v);
+        w->sql->put_int(w, v);
     else
-        k->sql->put_null(k, true);
+        w->sql->put_null(w, true);
 }
 
-static inline void hocket__sql_text(struct hocket__keeper *k, struct hocket__str s)
+static inline void hocket__sql_text(struct hocket__writer *w, struct hocket__str s)
 {
-    k->sql->put_text(k, s);
+    w->sql->put_text(w, s);
 }
 
 /* Empty: NULL. */
-static inline void hocket__sql_text_or_null(struct hocket__keeper *k, struct hocket__str s)
+static inline void hocket__sql_text_or_null(struct hocket__writer *w, struct hocket__str s)
 {
     if (s.n > 0)
-        k->sql->put_text(k, s);
+        w->sql->put_text(w, s);
     else
-        k->sql->put_null(k, false);
+        w->sql->put_null(w, false);
 }
 
-static inline void hocket__sql_bytes(struct hocket__keeper *k, struct hocket__str s)
+static inline void hocket__sql_bytes(struct hocket__writer *w, struct hocket__str s)
 {
-    k->sql->put_bytes(k, s);
+    w->sql->put_bytes(w, s);
 }
 
-static inline int hocket__sql_step(struct hocket__keeper *k)
+static inline int hocket__sql_step(struct hocket__writer *w)
 {
-    return k->sql->step(k);
+    return w->sql->step(w);
 }
 
-static inline void hocket__sql_done(struct hocket__keeper *k)
+static inline void hocket__sql_done(struct hocket__writer *w)
 {
-    k->sql->done(k);
+    w->sql->done(w);
 }
 
-static inline int hocket__sql_send(struct hocket__keeper *k)
+static inline int hocket__sql_send(struct hocket__writer *w)
 {
-    return k->sql->send(k);
+    return w->sql->send(w);
 }
 
-static inline int64_t hocket__sql_int_of(struct hocket__keeper *k, int column)
+static inline int64_t hocket__sql_int_of(struct hocket__writer *w, int column)
 {
-    return k->sql->int_of(k, column);
+    return w->sql->int_of(w, column);
 }
 
 /* NULL: -1. */
-static inline int64_t hocket__sql_count_of(struct hocket__keeper *k, int column)
+static inline int64_t hocket__sql_count_of(struct hocket__writer *w, int column)
 {
-    return k->sql->is_null(k, column) ? -1 : k->sql->int_of(k, column);
+    return w->sql->is_null(w, column) ? -1 : w->sql->int_of(w, column);
 }
 
-static inline struct hocket__str hocket__sql_text_of(struct hocket__keeper *k, int column)
+static inline struct hocket__str hocket__sql_text_of(struct hocket__writer *w, int column)
 {
-    return k->sql->text_of(k, column);
+    return w->sql->text_of(w, column);
 }
 
-static inline struct hocket__str hocket__sql_bytes_of(struct hocket__keeper *k, int column)
+static inline struct hocket__str hocket__sql_bytes_of(struct hocket__writer *w, int column)
 {
-    return k->sql->bytes_of(k, column);
+    return w->sql->bytes_of(w, column);
 }
 
 /* Answers a question; a status of the database alone: the question's own is in the call. */
-int hocket__sql_answer(struct hocket__keeper *k, struct hocket__store_call *c);
+int hocket__sql_answer(struct hocket__writer *w, struct hocket__store_call *c);
 /* Says each text that the statement gives, but "ok". */
 int hocket__sql_check(
-    struct hocket__keeper *k, struct hocket__store_call *c, const char *name, unsigned statement);
+    struct hocket__writer *w, struct hocket__store_call *c, const char *name, unsigned statement);
 
 /* Steps to the end, and looks at no row. */
-int hocket__sql_run(struct hocket__keeper *k);
+int hocket__sql_run(struct hocket__writer *w);
 /* The number that the first row begins with; 0: there is none, or *rc says why nobody knows. */
-int64_t hocket__sql_number(struct hocket__keeper *k, int *rc);
+int64_t hocket__sql_number(struct hocket__writer *w, int *rc);
 
 /* Reads rows until the answer is full: `give` packs one, and moves the question behind it. Of an answer that came as a whole: `most` rows
  * were asked for, and column `all` says how many there would be (-1: none does). */
-int hocket__sql_give(struct hocket__keeper *k, struct hocket__store_call *c,
-    void (*give)(struct hocket__keeper *k, struct hocket__store_call *c), int64_t most, int all);
+int hocket__sql_give(struct hocket__writer *w, struct hocket__store_call *c,
+    void (*give)(struct hocket__writer *w, struct hocket__store_call *c), int64_t most, int all);
 /* How many rows to ask for. */
 int64_t hocket__sql_most(
-    const struct hocket__keeper *k, const struct hocket__store_call *c, int64_t at_once);
+    const struct hocket__writer *w, const struct hocket__store_call *c, int64_t at_once);
 
 /* A statement as the driver's database takes it, with `mark` before the numbers of its parameters. */
 void hocket__sql_write(struct hocket__buf *out, const char *text, char mark);
@@ -195,67 +195,67 @@ enum hocket__run_column {
         HOCKET__COLUMNS
 };
 
-void hocket__sql_read_run(struct hocket__keeper *k, struct hocket__store_run *run);
+void hocket__sql_read_run(struct hocket__writer *w, struct hocket__store_run *run);
 /* 0 without an error: there is none. */
-int64_t hocket__sql_run_no(struct hocket__keeper *k, struct hocket__str id, int *rc);
+int64_t hocket__sql_run_no(struct hocket__writer *w, struct hocket__str id, int *rc);
 
 /* These answer questions, as the others that take a call. */
-int hocket__sql_find(struct hocket__keeper *k, struct hocket__store_call *c);
-int hocket__sql_list_runs(struct hocket__keeper *k, struct hocket__store_call *c);
-int hocket__sql_take(struct hocket__keeper *k, struct hocket__store_call *c);
-int hocket__sql_remove(struct hocket__keeper *k, struct hocket__store_call *c);
-int hocket__sql_pools(struct hocket__keeper *k, struct hocket__store_call *c);
-int hocket__sql_blocked(struct hocket__keeper *k, struct hocket__store_call *c);
+int hocket__sql_find(struct hocket__writer *w, struct hocket__store_call *c);
+int hocket__sql_list_runs(struct hocket__writer *w, struct hocket__store_call *c);
+int hocket__sql_take(struct hocket__writer *w, struct hocket__store_call *c);
+int hocket__sql_remove(struct hocket__writer *w, struct hocket__store_call *c);
+int hocket__sql_pools(struct hocket__writer *w, struct hocket__store_call *c);
+int hocket__sql_blocked(struct hocket__writer *w, struct hocket__store_call *c);
 /* How many there are that were not removed. */
-int64_t hocket__sql_count_runs(struct hocket__keeper *k, int *rc);
+int64_t hocket__sql_count_runs(struct hocket__writer *w, int *rc);
 
 /* ---- log.c ------------------------------------------------------------------------------------ */
 
-int hocket__sql_log(struct hocket__keeper *k, struct hocket__store_call *c);
-int hocket__sql_files(struct hocket__keeper *k, struct hocket__store_call *c);
-int hocket__sql_messages(struct hocket__keeper *k, struct hocket__store_call *c);
-int hocket__sql_message(struct hocket__keeper *k, struct hocket__store_call *c);
+int hocket__sql_log(struct hocket__writer *w, struct hocket__store_call *c);
+int hocket__sql_files(struct hocket__writer *w, struct hocket__store_call *c);
+int hocket__sql_messages(struct hocket__writer *w, struct hocket__store_call *c);
+int hocket__sql_message(struct hocket__writer *w, struct hocket__store_call *c);
 
 /* ---- apply.c: commands, in a transaction that there is ---------------------------------------- */
 
 /* Does one command, of a run whose row is known (c; NULL: of a file); then what is said of the rows of the runs themselves. */
 int hocket__sql_apply(
-    struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_command *cmd);
-int hocket__sql_apply_rows(struct hocket__keeper *k);
-int hocket__sql_put_file(struct hocket__keeper *k, const struct hocket__store_file *f);
+    struct hocket__writer *w, struct hocket__claimed *c, const struct hocket__store_command *cmd);
+int hocket__sql_apply_rows(struct hocket__writer *w);
+int hocket__sql_put_file(struct hocket__writer *w, const struct hocket__store_file *f);
 /* Adds the seven owner columns. */
-void hocket__sql_owner(struct hocket__keeper *k);
+void hocket__sql_owner(struct hocket__writer *w);
 /* Puts what comes along with a question; *status: why its run cannot be put. */
 int hocket__sql_put_along(
-    struct hocket__keeper *k, const struct hocket__store_call *c, int *status);
-int hocket__sql_submit(struct hocket__keeper *k, struct hocket__store_call *c);
+    struct hocket__writer *w, const struct hocket__store_call *c, int *status);
+int hocket__sql_submit(struct hocket__writer *w, struct hocket__store_call *c);
 
 /* ---- items.c, notes.c ------------------------------------------------------------------------- */
 
-int hocket__sql_change_item(struct hocket__keeper *k, struct hocket__store_call *c);
-int hocket__sql_items(struct hocket__keeper *k, struct hocket__store_call *c);
-int hocket__sql_notes(struct hocket__keeper *k, struct hocket__store_call *c);
+int hocket__sql_change_item(struct hocket__writer *w, struct hocket__store_call *c);
+int hocket__sql_items(struct hocket__writer *w, struct hocket__store_call *c);
+int hocket__sql_notes(struct hocket__writer *w, struct hocket__store_call *c);
 /* Whether the memory has room for the note beside the others: then c->status is 0. */
-int hocket__sql_note_room(struct hocket__keeper *k, struct hocket__store_call *c);
+int hocket__sql_note_room(struct hocket__writer *w, struct hocket__store_call *c);
 /* Puts the values of a note, which both databases have in this order: memory, id, text, meta, labels, updated, bytes. */
-void hocket__sql_note(struct hocket__keeper *k, const struct hocket__store_note *n);
+void hocket__sql_note(struct hocket__writer *w, const struct hocket__store_note *n);
 
 /* ---- draw.c ----------------------------------------------------------------------------------- */
 
-int hocket__sql_draw(struct hocket__keeper *k, struct hocket__store_call *c);
+int hocket__sql_draw(struct hocket__writer *w, struct hocket__store_call *c);
 /* The row of a limit, and of what others have of it; and asks for that. */
-void hocket__sql_read_level(struct hocket__keeper *k, struct hocket__store_level *level);
-void hocket__sql_read_others(struct hocket__keeper *k, struct hocket__store_others *others);
+void hocket__sql_read_level(struct hocket__writer *w, struct hocket__store_level *level);
+void hocket__sql_read_others(struct hocket__writer *w, struct hocket__store_others *others);
 void hocket__sql_ask_others(
-    struct hocket__keeper *k, const struct hocket__store_draw *draw, int64_t now_ms);
+    struct hocket__writer *w, const struct hocket__store_draw *draw, int64_t now_ms);
 
 /* ---- sweep.c ---------------------------------------------------------------------------------- */
 
 /* Marks a run as removed, with what nobody else needs of it; its rows go in steps. `shared`: also files that many runs may have. */
-int hocket__sql_remove_run(struct hocket__keeper *k, int64_t no, bool shared);
+int hocket__sql_remove_run(struct hocket__writer *w, int64_t no, bool shared);
 /* The number of a run that was removed and is to be purged, or 0. */
-int64_t hocket__sql_removed(struct hocket__keeper *k, int *rc);
+int64_t hocket__sql_removed(struct hocket__writer *w, int *rc);
 /* One step of it. */
-int hocket__sql_purge(struct hocket__keeper *k, int64_t no);
+int hocket__sql_purge(struct hocket__writer *w, int64_t no);
 /* Drops the files of those of these generations that no run has, and no item. */
-int hocket__sql_drop_files(struct hocket__keeper *k, struct hocket__str generations, bool shared);
+int hocket__sql_drop_files(struct hocket__writer *w, struct hocket__str generations, bool shared);

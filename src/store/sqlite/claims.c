@@ -13,80 +13,79 @@
 
 #include "os/fs.h"
 
-int hocket__sqlite_owner(
-    struct hocket__sqlite_keeper *k, const char *id, struct hocket__ahead_of *of)
+int hocket__sqlite_owner(struct hocket__sqlite_writer *w, const char *id, struct hocket__wal_of *of)
 {
-    hocket__sql_new(&k->base, HOCKET__SQL_RUN_OF);
-    hocket__sql_text(&k->base, hocket__cstr(id));
-    int rc = hocket__sql_step(&k->base);
+    hocket__sql_new(&w->base, HOCKET__SQL_RUN_OF);
+    hocket__sql_text(&w->base, hocket__cstr(id));
+    int rc = hocket__sql_step(&w->base);
     if (rc != 1)
         return rc;
     memset(of, 0, sizeof(*of));
-    struct hocket__str place = hocket__sql_text_of(&k->base, HOCKET__COLUMN_owner_place);
-    of->pid = hocket__sql_int_of(&k->base, HOCKET__COLUMN_owner_pid);
-    of->start = hocket__sql_int_of(&k->base, HOCKET__COLUMN_owner_start);
-    of->store = hocket__sql_int_of(&k->base, HOCKET__COLUMN_owner_store);
+    struct hocket__str place = hocket__sql_text_of(&w->base, HOCKET__COLUMN_owner_place);
+    of->pid = hocket__sql_int_of(&w->base, HOCKET__COLUMN_owner_pid);
+    of->start = hocket__sql_int_of(&w->base, HOCKET__COLUMN_owner_start);
+    of->store = hocket__sql_int_of(&w->base, HOCKET__COLUMN_owner_store);
     snprintf(of->place, sizeof(of->place), "%.*s", (int) place.n, place.p);
-    hocket__sql_done(&k->base);
+    hocket__sql_done(&w->base);
     return of->pid != 0;
 }
 
 /* ---- Keeping, letting go ------------------------------------------------------------------------------ */
 
-static int renew(struct hocket__sqlite_keeper *k, struct hocket__claimed *c)
+static int renew(struct hocket__sqlite_writer *w, struct hocket__claimed *c)
 {
-    hocket__sql_new(&k->base, ST_RENEW);
-    hocket__sql_int(&k->base, hocket__sqlite_now(k) + k->base.o.lease_ms);
-    hocket__sql_text(&k->base, hocket__cstr(c->id));
-    hocket__sql_int(&k->base, (int64_t) c->fence);
-    hocket__sql_int(&k->base, k->base.self.store);
-    int rc = hocket__sql_run(&k->base);
-    if (rc == 0 && k->base.sql->changed(&k->base) == 0 && !k->base.leases.writing)
-        hocket__keeper_refuse(&k->base, c, HOCKET__STORE_APPEND, HOCKET_ESTATE);
+    hocket__sql_new(&w->base, ST_RENEW);
+    hocket__sql_int(&w->base, hocket__sqlite_now(w) + w->base.o.lease_ms);
+    hocket__sql_text(&w->base, hocket__cstr(c->id));
+    hocket__sql_int(&w->base, (int64_t) c->fence);
+    hocket__sql_int(&w->base, w->base.self.store);
+    int rc = hocket__sql_run(&w->base);
+    if (rc == 0 && w->base.sql->changed(&w->base) == 0 && !w->base.leases.writing)
+        hocket__writer_refuse(&w->base, c, HOCKET__STORE_APPEND, HOCKET_ESTATE);
     return rc;
 }
 
-int hocket__sqlite_renew(struct hocket__keeper *base)
+int hocket__sqlite_renew(struct hocket__writer *base)
 {
-    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
-    if (hocket__list_empty(&k->base.claims) || k->looks)
+    struct hocket__sqlite_writer *w = hocket__sqlite_of(base);
+    if (hocket__list_empty(&w->base.claims) || w->looks)
         return 0;
-    int rc = hocket__sqlite_begin(k);
-    for (struct hocket__list *l = k->base.claims.next; rc == 0 && l != &k->base.claims;
+    int rc = hocket__sqlite_begin(w);
+    for (struct hocket__list *l = w->base.claims.next; rc == 0 && l != &w->base.claims;
          l = l->next) {
         struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);
         if (hocket__claims_is_ours(c))
-            rc = renew(k, c);
+            rc = renew(w, c);
     }
-    return hocket__sqlite_end(k, rc);
+    return hocket__sqlite_end(w, rc);
 }
 
-static int let_go(struct hocket__sqlite_keeper *k, const char *id)
+static int let_go(struct hocket__sqlite_writer *w, const char *id)
 {
-    hocket__sql_new(&k->base, ST_RELEASE);
-    hocket__sql_text(&k->base, hocket__cstr(id));
-    hocket__sql_int(&k->base, k->base.self.pid);
-    hocket__sql_int(&k->base, k->base.self.store);
-    return hocket__sql_run(&k->base);
+    hocket__sql_new(&w->base, ST_RELEASE);
+    hocket__sql_text(&w->base, hocket__cstr(id));
+    hocket__sql_int(&w->base, w->base.self.pid);
+    hocket__sql_int(&w->base, w->base.self.store);
+    return hocket__sql_run(&w->base);
 }
 
-int hocket__sqlite_release(struct hocket__keeper *base)
+int hocket__sqlite_release(struct hocket__writer *base)
 {
-    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
-    if (k->looks)
+    struct hocket__sqlite_writer *w = hocket__sqlite_of(base);
+    if (w->looks)
         return 0;
-    bool nothing = hocket__list_empty(&k->base.claims) && !k->has_noted;
-    if (nothing || hocket__sqlite_there(k) < 0) {
-        hocket__fs_unlink(hocket__ahead_file(base)); /* another may have made it */
+    bool nothing = hocket__list_empty(&w->base.claims) && !w->has_noted;
+    if (nothing || hocket__sqlite_there(w) < 0) {
+        hocket__fs_unlink(hocket__wal_file(base)); /* another may have made it */
         return 0;
     }
-    int rc = hocket__sqlite_begin(k);
-    for (struct hocket__list *l = k->base.claims.next; rc == 0 && l != &k->base.claims; l = l->next)
-        rc = let_go(k, hocket__container_of(l, struct hocket__claimed, link)->id);
+    int rc = hocket__sqlite_begin(w);
+    for (struct hocket__list *l = w->base.claims.next; rc == 0 && l != &w->base.claims; l = l->next)
+        rc = let_go(w, hocket__container_of(l, struct hocket__claimed, link)->id);
     if (rc == 0)
-        rc = hocket__ahead_forget(k);
-    rc = hocket__sqlite_end(k, rc);
+        rc = hocket__wal_forget(w);
+    rc = hocket__sqlite_end(w, rc);
     if (rc == 0)
-        hocket__fs_unlink(hocket__ahead_file(base));
+        hocket__fs_unlink(hocket__wal_file(base));
     return rc;
 }

@@ -28,126 +28,126 @@ static const char tables[] =
 
 /* 1: they are there. Another process may have made them, or a transaction that failed taken them
  * back. */
-int hocket__sqlite_has_notes(struct hocket__keeper *base)
+int hocket__sqlite_has_notes(struct hocket__writer *base)
 {
-    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
+    struct hocket__sqlite_writer *w = hocket__sqlite_of(base);
     int rc = 0;
-    if (!k->has_notes)
-        k->has_notes = hocket__db_ask(&k->db,
+    if (!w->has_notes)
+        w->has_notes = hocket__db_ask(&w->db,
                            "SELECT count(*) FROM sqlite_schema WHERE name IN ('notes', "
                            "'notes_text', 'notes_vectors')",
                            &rc)
                        == 3;
-    return rc < 0 ? rc : k->has_notes;
+    return rc < 0 ? rc : w->has_notes;
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
 /* Its number; 0: it is not there, or *rc says why nobody knows. */
 static int64_t number_of(
-    struct hocket__keeper *k, struct hocket__str memory, struct hocket__str id, int *rc)
+    struct hocket__writer *w, struct hocket__str memory, struct hocket__str id, int *rc)
 {
-    hocket__sql_new(k, ST_NOTE_FIND);
-    hocket__sql_text(k, memory);
-    hocket__sql_text(k, id);
-    return hocket__sql_number(k, rc);
+    hocket__sql_new(w, ST_NOTE_FIND);
+    hocket__sql_text(w, memory);
+    hocket__sql_text(w, id);
+    return hocket__sql_number(w, rc);
 }
 
-static int put_row(struct hocket__keeper *k, const struct hocket__store_note *n)
+static int put_row(struct hocket__writer *w, const struct hocket__store_note *n)
 {
-    hocket__sql_new(k, ST_NOTE_PUT);
-    hocket__sql_note(k, n);
-    return hocket__sql_run(k);
+    hocket__sql_new(w, ST_NOTE_PUT);
+    hocket__sql_note(w, n);
+    return hocket__sql_run(w);
 }
 
-static int drop_text(struct hocket__keeper *k, int64_t no)
+static int drop_text(struct hocket__writer *w, int64_t no)
 {
-    hocket__sql_new(k, ST_NOTE_NO_TEXT);
-    hocket__sql_int(k, no);
-    return hocket__sql_run(k);
+    hocket__sql_new(w, ST_NOTE_NO_TEXT);
+    hocket__sql_int(w, no);
+    return hocket__sql_run(w);
 }
 
-static int put_text(struct hocket__keeper *k, const struct hocket__store_note *n, int64_t no)
+static int put_text(struct hocket__writer *w, const struct hocket__store_note *n, int64_t no)
 {
-    hocket__sql_new(k, ST_NOTE_TEXT);
-    hocket__sql_int(k, no);
-    hocket__sql_text(k, n->text);
-    return hocket__sql_run(k);
+    hocket__sql_new(w, ST_NOTE_TEXT);
+    hocket__sql_int(w, no);
+    hocket__sql_text(w, n->text);
+    return hocket__sql_run(w);
 }
 
-static int drop_vector(struct hocket__keeper *k, int64_t no)
+static int drop_vector(struct hocket__writer *w, int64_t no)
 {
-    hocket__sql_new(k, ST_NOTE_NO_VECTOR);
-    hocket__sql_int(k, no);
-    return hocket__sql_run(k);
+    hocket__sql_new(w, ST_NOTE_NO_VECTOR);
+    hocket__sql_int(w, no);
+    return hocket__sql_run(w);
 }
 
 /* In place of the one that there was. */
-static int put_vector(struct hocket__keeper *k, const struct hocket__store_note *n, int64_t no)
+static int put_vector(struct hocket__writer *w, const struct hocket__store_note *n, int64_t no)
 {
-    int rc = drop_vector(k, no);
+    int rc = drop_vector(w, no);
     if (rc < 0 || n->vector.n == 0)
         return rc;
-    hocket__sql_new(k, ST_NOTE_VECTOR);
-    hocket__sql_int(k, no);
-    hocket__sql_text(k, n->memory);
-    hocket__sql_bytes(k, n->vector);
-    return hocket__sql_run(k);
+    hocket__sql_new(w, ST_NOTE_VECTOR);
+    hocket__sql_int(w, no);
+    hocket__sql_text(w, n->memory);
+    hocket__sql_bytes(w, n->vector);
+    return hocket__sql_run(w);
 }
 
-static int put(struct hocket__keeper *k, struct hocket__store_call *c)
+static int put(struct hocket__writer *w, struct hocket__store_call *c)
 {
     const struct hocket__store_note *n = &c->q.note_put.note;
-    int rc = hocket__sqlite_has_notes(k);
+    int rc = hocket__sqlite_has_notes(w);
     if (rc == 0)
-        rc = hocket__db_exec(&hocket__sqlite_of(k)->db, tables);
+        rc = hocket__db_exec(&hocket__sqlite_of(w)->db, tables);
     if (rc >= 0)
-        rc = hocket__sql_note_room(k, c);
+        rc = hocket__sql_note_room(w, c);
     if (rc == 0 && c->status == 0)
-        rc = put_row(k, n);
+        rc = put_row(w, n);
     if (rc < 0 || c->status < 0)
         return rc;
-    int64_t no = number_of(k, n->memory, n->id, &rc);
+    int64_t no = number_of(w, n->memory, n->id, &rc);
     if (rc == 0)
-        rc = drop_text(k, no);
+        rc = drop_text(w, no);
     if (rc == 0)
-        rc = put_text(k, n, no);
-    return rc == 0 ? put_vector(k, n, no) : rc;
+        rc = put_text(w, n, no);
+    return rc == 0 ? put_vector(w, n, no) : rc;
 }
 
-static int del(struct hocket__keeper *k, struct hocket__store_call *c)
+static int del(struct hocket__writer *w, struct hocket__store_call *c)
 {
-    int rc = hocket__sqlite_has_notes(k);
-    int64_t no = rc == 1 ? number_of(k, c->q.notes.memory, c->q.notes.id, &rc) : 0;
+    int rc = hocket__sqlite_has_notes(w);
+    int64_t no = rc == 1 ? number_of(w, c->q.notes.memory, c->q.notes.id, &rc) : 0;
     if (rc >= 0 && no == 0)
         c->status = hocket__store_note_missing(c);
     if (rc < 0 || no == 0)
         return rc < 0 ? rc : 0;
-    hocket__sql_new(k, ST_NOTE_DEL);
-    hocket__sql_int(k, no);
-    rc = hocket__sql_run(k);
+    hocket__sql_new(w, ST_NOTE_DEL);
+    hocket__sql_int(w, no);
+    rc = hocket__sql_run(w);
     if (rc == 0)
-        rc = drop_vector(k, no);
-    return rc == 0 ? drop_text(k, no) : rc;
+        rc = drop_vector(w, no);
+    return rc == 0 ? drop_text(w, no) : rc;
 }
 
 static int written(
-    struct hocket__keeper *k, struct hocket__store_call *c, hocket__sql_answer_cb body)
+    struct hocket__writer *w, struct hocket__store_call *c, hocket__sql_answer_cb body)
 {
-    int rc = hocket__sqlite_change(k, c, body);
+    int rc = hocket__sqlite_change(w, c, body);
     if (rc < 0)
-        hocket__sqlite_of(k)->has_notes = false;
+        hocket__sqlite_of(w)->has_notes = false;
     return rc;
 }
 
-int hocket__sqlite_note_put(struct hocket__keeper *k, struct hocket__store_call *c)
+int hocket__sqlite_note_put(struct hocket__writer *w, struct hocket__store_call *c)
 {
-    return written(k, c, put);
+    return written(w, c, put);
 }
 
-int hocket__sqlite_note_del(struct hocket__keeper *k, struct hocket__store_call *c)
+int hocket__sqlite_note_del(struct hocket__writer *w, struct hocket__store_call *c)
 {
-    return written(k, c, del);
+    return written(w, c, del);
 }
 
 /* "one"* OR "two"*: short words are meant whole. */

@@ -1,161 +1,161 @@
 /* SQLite as the statements that are shared see it (sql/sql.h): prepared once, and done when they are stepped. */
 #include "store/sqlite/sqlite_impl.h"
 
-static struct hocket__db *db_of(struct hocket__keeper *k)
+static struct hocket__db *db_of(struct hocket__writer *w)
 {
-    return &hocket__sqlite_of(k)->db;
+    return &hocket__sqlite_of(w)->db;
 }
 
-static void new_statement(struct hocket__keeper *k, unsigned statement)
+static void new_statement(struct hocket__writer *w, unsigned statement)
 {
-    hocket__db_new(db_of(k), statement);
+    hocket__db_new(db_of(w), statement);
 }
 
 /* Binding fails out of memory alone, or for a text past SQLite's limit; a parameter that is not bound is
  * NULL, which the schema refuses where it matters. */
-static void put_int(struct hocket__keeper *k, int64_t v)
+static void put_int(struct hocket__writer *w, int64_t v)
 {
-    struct hocket__db *d = db_of(k);
+    struct hocket__db *d = db_of(w);
     if (d->st)
         d->lib->bind_int64(d->st, ++d->bound, v);
 }
 
-static void put_null(struct hocket__keeper *k, bool is_number)
+static void put_null(struct hocket__writer *w, bool is_number)
 {
-    struct hocket__db *d = db_of(k);
+    struct hocket__db *d = db_of(w);
     (void) is_number;
     if (d->st)
         d->lib->bind_null(d->st, ++d->bound);
 }
 
-static void put_text(struct hocket__keeper *k, struct hocket__str s)
+static void put_text(struct hocket__writer *w, struct hocket__str s)
 {
-    struct hocket__db *d = db_of(k);
+    struct hocket__db *d = db_of(w);
     if (d->st)
         d->lib->bind_text64(d->st, ++d->bound, s.n > 0 ? s.p : "", s.n, SQLITE_STATIC, SQLITE_UTF8);
 }
 
-static void put_bytes(struct hocket__keeper *k, struct hocket__str s)
+static void put_bytes(struct hocket__writer *w, struct hocket__str s)
 {
-    struct hocket__db *d = db_of(k);
+    struct hocket__db *d = db_of(w);
     if (d->st)
         d->lib->bind_blob64(d->st, ++d->bound, s.n > 0 ? s.p : "", s.n, SQLITE_STATIC);
 }
 
-static int step(struct hocket__keeper *k)
+static int step(struct hocket__writer *w)
 {
-    return hocket__db_step(db_of(k));
+    return hocket__db_step(db_of(w));
 }
 
-static void done(struct hocket__keeper *k)
+static void done(struct hocket__writer *w)
 {
-    struct hocket__db *d = db_of(k);
+    struct hocket__db *d = db_of(w);
     d->lib->reset(d->st);
 }
 
-static int flush(struct hocket__keeper *k)
+static int flush(struct hocket__writer *w)
 {
-    (void) k;
+    (void) w;
     return 0;
 }
 
-static int64_t changed(struct hocket__keeper *k)
+static int64_t changed(struct hocket__writer *w)
 {
-    return db_of(k)->lib->changes(db_of(k)->db);
+    return db_of(w)->lib->changes(db_of(w)->db);
 }
 
-static bool is_null(struct hocket__keeper *k, int column)
+static bool is_null(struct hocket__writer *w, int column)
 {
-    return db_of(k)->lib->column_type(db_of(k)->st, column) == SQLITE_NULL;
+    return db_of(w)->lib->column_type(db_of(w)->st, column) == SQLITE_NULL;
 }
 
-static int64_t int_of(struct hocket__keeper *k, int column)
+static int64_t int_of(struct hocket__writer *w, int column)
 {
-    return db_of(k)->lib->column_int64(db_of(k)->st, column);
+    return db_of(w)->lib->column_int64(db_of(w)->st, column);
 }
 
-static struct hocket__str bytes_of(struct hocket__keeper *k, int column)
+static struct hocket__str bytes_of(struct hocket__writer *w, int column)
 {
-    struct hocket__db *d = db_of(k);
+    struct hocket__db *d = db_of(w);
     const char *p = d->lib->column_blob(d->st, column);
     return hocket__str(p ? p : "", p ? (size_t) d->lib->column_bytes(d->st, column) : 0);
 }
 
-static int begin(struct hocket__keeper *k)
+static int begin(struct hocket__writer *w)
 {
-    return hocket__sqlite_begin(hocket__sqlite_of(k));
+    return hocket__sqlite_begin(hocket__sqlite_of(w));
 }
 
-static int end(struct hocket__keeper *k, int status)
+static int end(struct hocket__writer *w, int status)
 {
-    return hocket__sqlite_end(hocket__sqlite_of(k), status);
+    return hocket__sqlite_end(hocket__sqlite_of(w), status);
 }
 
 /* ---- What is special -------------------------------------------------------------------------- */
 
-static int number(struct hocket__keeper *k, struct hocket__claimed *c,
+static int number(struct hocket__writer *w, struct hocket__claimed *c,
     const struct hocket__store_run *r, bool alone, int64_t *parent)
 {
     int rc;
     (void) alone;
-    c->no = hocket__sql_run_no(k, hocket__cstr(r->id), &rc);
+    c->no = hocket__sql_run_no(w, hocket__cstr(r->id), &rc);
     if (rc == 0 && r->parent[0])
-        *parent = hocket__sql_run_no(k, hocket__cstr(r->parent), &rc);
+        *parent = hocket__sql_run_no(w, hocket__cstr(r->parent), &rc);
     return rc;
 }
 
-static int64_t inserted(struct hocket__keeper *k, const struct hocket__claimed *c)
+static int64_t inserted(struct hocket__writer *w, const struct hocket__claimed *c)
 {
     (void) c;
-    return db_of(k)->lib->last_insert_rowid(db_of(k)->db);
+    return db_of(w)->lib->last_insert_rowid(db_of(w)->db);
 }
 
 /* A text that the file has would be counted once more. */
-static int begin_file(struct hocket__keeper *k, const struct hocket__store_file *f)
+static int begin_file(struct hocket__writer *w, const struct hocket__store_file *f)
 {
     int rc;
-    hocket__sql_new(k, ST_FILE_FIND);
-    hocket__sql_text(k, f->generation);
-    hocket__sql_text(k, f->path);
-    int64_t there = hocket__sql_number(k, &rc);
+    hocket__sql_new(w, ST_FILE_FIND);
+    hocket__sql_text(w, f->generation);
+    hocket__sql_text(w, f->path);
+    int64_t there = hocket__sql_number(w, &rc);
     return rc < 0 ? rc : there != 0;
 }
 
-static int begin_drop(struct hocket__keeper *k, struct hocket__str generation)
+static int begin_drop(struct hocket__writer *w, struct hocket__str generation)
 {
-    (void) k, (void) generation;
+    (void) w, (void) generation;
     return 0;
 }
 
-static int read_limit(struct hocket__keeper *k, const struct hocket__store_draw *draw,
+static int read_limit(struct hocket__writer *w, const struct hocket__store_draw *draw,
     int64_t now_ms, struct hocket__store_level *level, struct hocket__store_others *others)
 {
-    hocket__sql_new(k, ST_LIMIT_FIND);
-    hocket__sql_text(k, draw->name);
-    int rc = hocket__sql_step(k);
+    hocket__sql_new(w, ST_LIMIT_FIND);
+    hocket__sql_text(w, draw->name);
+    int rc = hocket__sql_step(w);
     if (rc == 1)
-        hocket__sql_read_level(k, level);
-    hocket__sql_done(k);
+        hocket__sql_read_level(w, level);
+    hocket__sql_done(w);
     if (rc < 0 || (draw->holder.n == 0 && !hocket__store_draw_looks(draw)))
         return rc < 0 ? rc : 0;
-    hocket__sql_ask_others(k, draw, now_ms);
-    rc = hocket__sql_step(k);
+    hocket__sql_ask_others(w, draw, now_ms);
+    rc = hocket__sql_step(w);
     if (rc == 1)
-        hocket__sql_read_others(k, others);
-    hocket__sql_done(k);
+        hocket__sql_read_others(w, others);
+    hocket__sql_done(w);
     return rc < 0 ? rc : 0;
 }
 
-static int recover(struct hocket__keeper *k, const char *id)
+static int recover(struct hocket__writer *w, const char *id)
 {
-    struct hocket__ahead_of of;
-    int rc = hocket__sqlite_owner(hocket__sqlite_of(k), id, &of);
-    return rc == 1 ? hocket__ahead_recover_run(hocket__sqlite_of(k), &of, id, NULL) : rc;
+    struct hocket__wal_of of;
+    int rc = hocket__sqlite_owner(hocket__sqlite_of(w), id, &of);
+    return rc == 1 ? hocket__wal_recover_run(hocket__sqlite_of(w), &of, id, NULL) : rc;
 }
 
-static int is_put(struct hocket__keeper *k, const struct hocket__store_run *r)
+static int is_put(struct hocket__writer *w, const struct hocket__store_run *r)
 {
-    (void) k, (void) r; /* no answer is lost */
+    (void) w, (void) r; /* no answer is lost */
     return 0;
 }
 

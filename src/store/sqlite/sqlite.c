@@ -17,19 +17,19 @@ static bool is_busy(const struct hocket__db *d)
 
 /* Another process may be making the file just now. Whoever opens it to keep something hears at once that it may only be read;
  * later that is said of each run. */
-static int open_database(struct hocket__sqlite_keeper *k)
+static int open_database(struct hocket__sqlite_writer *w)
 {
-    int rc = hocket__store_place(k->base.o.path, &k->path, &k->looks, &k->db.error);
-    if (rc >= 0 && k->looks && hocket__keeper_has_work(&k->base))
-        return hocket__sqlite_deny(k);
+    int rc = hocket__store_place(w->base.o.path, &w->path, &w->looks, &w->db.error);
+    if (rc >= 0 && w->looks && hocket__writer_has_work(&w->base))
+        return hocket__sqlite_deny(w);
     for (int i = 0; rc >= 0 && i < OPEN_TRIES; i++) {
-        rc = k->looks ? hocket__schema_look(&k->db, k->path.data)
-                      : hocket__schema_open(&k->db, k->path.data);
+        rc = w->looks ? hocket__schema_look(&w->db, w->path.data)
+                      : hocket__schema_open(&w->db, w->path.data);
         if (rc == 0)
-            k->data_version = hocket__db_ask(&k->db, "PRAGMA data_version", &rc);
+            w->data_version = hocket__db_ask(&w->db, "PRAGMA data_version", &rc);
         if (rc < 0)
-            hocket__db_close(&k->db, true); /* it is opened anew */
-        if (rc != HOCKET_EIO || !is_busy(&k->db))
+            hocket__db_close(&w->db, true); /* it is opened anew */
+        if (rc != HOCKET_EIO || !is_busy(&w->db))
             return rc;
         uv_sleep(OPEN_GAP_MS);
         rc = i + 1 < OPEN_TRIES ? 0 : rc;
@@ -37,28 +37,28 @@ static int open_database(struct hocket__sqlite_keeper *k)
     return rc;
 }
 
-static int open_file(struct hocket__keeper *base)
+static int open_file(struct hocket__writer *base)
 {
-    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
-    int rc = open_database(k);
-    if (rc == 0 && k->looks) {
-        hocket__sqlite_deny(k);
-        snprintf(k->denied, sizeof(k->denied), "%s", k->db.error.message);
-        k->base.denied = k->denied;
+    struct hocket__sqlite_writer *w = hocket__sqlite_of(base);
+    int rc = open_database(w);
+    if (rc == 0 && w->looks) {
+        hocket__sqlite_deny(w);
+        snprintf(w->denied, sizeof(w->denied), "%s", w->db.error.message);
+        w->base.denied = w->denied;
     } else if (rc == 0) {
-        hocket__ahead_recover(k);
+        hocket__wal_recover(w);
     }
     return rc;
 }
 
-int hocket__sqlite_there(struct hocket__sqlite_keeper *k)
+int hocket__sqlite_there(struct hocket__sqlite_writer *w)
 {
-    struct hocket__db *d = &k->db;
+    struct hocket__db *d = &w->db;
     int moved = 0;
-    if (!k->base.gone)
+    if (!w->base.gone)
         d->lib->file_control(d->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-    k->base.gone |= moved != 0;
-    if (!k->base.gone)
+    w->base.gone |= moved != 0;
+    if (!w->base.gone)
         return 0;
     return hocket__error(&d->error, HOCKET_EIO,
         "%s: the file was removed or moved, or another one is in its place: what goes on in it is "
@@ -69,51 +69,51 @@ int hocket__sqlite_there(struct hocket__sqlite_keeper *k)
 
 /* data_version changes when another connection has written, which is asked without touching the
  * file's pages. */
-static int look(struct hocket__keeper *base)
+static int look(struct hocket__writer *base)
 {
-    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
-    int rc = hocket__sqlite_there(k);
+    struct hocket__sqlite_writer *w = hocket__sqlite_of(base);
+    int rc = hocket__sqlite_there(w);
     if (rc < 0)
         return rc;
-    int64_t version = hocket__db_ask(&k->db, "PRAGMA data_version", &rc);
-    if (rc < 0 || version == k->data_version)
+    int64_t version = hocket__db_ask(&w->db, "PRAGMA data_version", &rc);
+    if (rc < 0 || version == w->data_version)
         return rc;
-    k->data_version = version;
+    w->data_version = version;
     return 1;
 }
 
-static int write_work(struct hocket__keeper *base, struct hocket__str work, bool sync)
+static int write_work(struct hocket__writer *base, struct hocket__str work, bool sync)
 {
-    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
-    return k->looks ? hocket__keeper_deny(base, work) : hocket__sqlite_write(k, work, sync);
+    struct hocket__sqlite_writer *w = hocket__sqlite_of(base);
+    return w->looks ? hocket__writer_deny(base, work) : hocket__sqlite_write(w, work, sync);
 }
 
-static int64_t now(const struct hocket__keeper *base)
+static int64_t now(const struct hocket__writer *base)
 {
     return hocket__store_wall_ms(&base->o);
 }
 
-static int answer(struct hocket__keeper *base, struct hocket__store_call *c)
+static int answer(struct hocket__writer *base, struct hocket__store_call *c)
 {
     int rc = hocket__sqlite_there(hocket__sqlite_of(base));
     return rc < 0 ? rc : hocket__sql_answer(base, c);
 }
 
-static void close_file(struct hocket__keeper *base)
+static void close_file(struct hocket__writer *base)
 {
-    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
-    hocket__db_close(&k->db, k->looks || k->db.error.status == HOCKET_EPARSE);
+    struct hocket__sqlite_writer *w = hocket__sqlite_of(base);
+    hocket__db_close(&w->db, w->looks || w->db.error.status == HOCKET_EPARSE);
 }
 
-static void free_keeper(struct hocket__keeper *base)
+static void free_writer(struct hocket__writer *base)
 {
-    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
-    hocket__buf_deinit(&k->path);
-    hocket__buf_deinit(&k->ahead);
-    hocket__free(&hocket__malloc, k, sizeof(*k));
+    struct hocket__sqlite_writer *w = hocket__sqlite_of(base);
+    hocket__buf_deinit(&w->path);
+    hocket__buf_deinit(&w->wal);
+    hocket__free(&hocket__malloc, w, sizeof(*w));
 }
 
-static const struct hocket__keeper_ops ops = {
+static const struct hocket__writer_ops ops = {
     .name = "sqlite",
     .open = open_file,
     .write = write_work,
@@ -124,8 +124,8 @@ static const struct hocket__keeper_ops ops = {
     .sweep = hocket__sweep_step,
     .look = look,
     .close = close_file,
-    .free = free_keeper,
-    .ahead = hocket__ahead_file,
+    .free = free_writer,
+    .wal = hocket__wal_file,
 };
 
 int hocket__store_sqlite_open(
@@ -133,13 +133,13 @@ int hocket__store_sqlite_open(
 {
     if (!o->path || !*o->path)
         return hocket__error(err, HOCKET_EINVAL, "no file to keep runs in was named");
-    struct hocket__sqlite_keeper *k = hocket__zero(&hocket__malloc, sizeof(*k));
-    if (!k)
+    struct hocket__sqlite_writer *w = hocket__zero(&hocket__malloc, sizeof(*w));
+    if (!w)
         return hocket__error_nomem(err);
-    k->base.ops = &ops;
-    k->base.sql = &hocket__sqlite_sql;
-    k->base.error = &k->db.error;
-    hocket__buf_init(&k->path, &hocket__malloc, 0);
-    hocket__buf_init(&k->ahead, &hocket__malloc, 0);
-    return hocket__keeper_start(&k->base, o, out, err);
+    w->base.ops = &ops;
+    w->base.sql = &hocket__sqlite_sql;
+    w->base.error = &w->db.error;
+    hocket__buf_init(&w->path, &hocket__malloc, 0);
+    hocket__buf_init(&w->wal, &hocket__malloc, 0);
+    return hocket__writer_start(&w->base, o, out, err);
 }

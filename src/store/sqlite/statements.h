@@ -63,7 +63,7 @@ S(NOTE_NO_VECTOR, "DELETE FROM notes_vectors WHERE no = $1")
 
 S(LIMIT_FIND, "SELECT used, at_ms, blocked_ms FROM limits WHERE name = $1")
 
-/* ---- What is ahead of the database ------------------------------------------------------------ */
+/* ---- The write-ahead file ------------------------------------------------------------ */
 
 S(AHEAD_PUT, "INSERT INTO meta(name, value) VALUES($1, $2)"
              " ON CONFLICT(name) DO UPDATE SET value = excluded.value")

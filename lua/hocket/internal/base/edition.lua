@@ -1,5 +1,5 @@
 --- Which edition of the built-in prompts and tool sets a run works with. A run's log holds what models were asked, so a run that goes on,
---- or is replayed, asks as it did before: the edition that it began with stands in its options (`edition`, host/run/stored_begin.c).
+--- or is replayed, asks as it did before: the edition that it began with stands in its options (`edition`, host/run/start.c).
 ---
 --- Whoever changes what a built-in pattern sends raises HOCKET__EDITION (core/run_state.h), and keeps the former words for older runs:
 ---

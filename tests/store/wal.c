@@ -1,4 +1,4 @@
-#include "store/ahead.h"
+#include "store/wal.h"
 
 #include "store/sqlite/sqlite.h"
 
@@ -23,7 +23,7 @@ struct fixture *ahead_begin(void)
 }
 
 /* The file beside the database; "": there is none. */
-const char *ahead_of(const struct fixture *f)
+const char *wal_of(const struct fixture *f)
 {
     static char path[TEST_TEMP_PATH + 300];
     char dir[TEST_TEMP_PATH + 16];
@@ -42,7 +42,7 @@ void ahead_end(struct fixture *f)
 {
     if (f->s)
         fixture_close(f);
-    assert_string_equal(ahead_of(f), "");
+    assert_string_equal(wal_of(f), "");
     fixture_deinit(f);
     free(f);
 }

@@ -1,12 +1,12 @@
 /* The two sides of a store with a thread: loop.c on the loop's thread, thread.c on its own. */
 #pragma once
 
-#include "store/keeper/ahead.h"
+#include "store/writer/wal.h"
 
 #include <uv.h>
 
 /* What is told of a run. */
-struct hocket__keeper_refusal {
+struct hocket__writer_refusal {
     struct hocket__list link;
     char id[HOCKET__STORE_ID + 1];
     struct hocket__store_refused *refused;
@@ -14,7 +14,7 @@ struct hocket__keeper_refusal {
     uint64_t written, synced, answered; /* what was told before it */
 };
 
-struct hocket__keeper_store {
+struct hocket__writer_store {
     struct hocket__store_backend base;
     uv_pid_t pid;
     uv_thread_t thread;
@@ -27,7 +27,7 @@ struct hocket__keeper_store {
     int64_t incoming_ms; /* when the oldest of it came */
     uint64_t wanted[2];
     struct hocket__list questions;
-    bool closing, watching, ahead_on;
+    bool closing, watching, wal_on;
     bool again; /* it could not be opened, and is to be */
     bool
         asleep; /* the thread's: it looks at nothing before somebody wakes it, or its own time comes */
@@ -41,29 +41,29 @@ struct hocket__keeper_store {
 
     /* The loop's. */
     uv_async_t out;
-    struct hocket__ahead ahead;
+    struct hocket__wal wal;
     uint64_t told_written, told_synced, told_answers;
     bool told_paused, told_broken;
 
-    struct hocket__keeper *k; /* the thread's */
+    struct hocket__writer *w; /* the thread's */
 };
 
-static inline void hocket__keeper_lock(struct hocket__keeper_store *q)
+static inline void hocket__writer_lock(struct hocket__writer_store *q)
 {
     uv_mutex_lock(&q->lock);
 }
 
-static inline void hocket__keeper_unlock(struct hocket__keeper_store *q)
+static inline void hocket__writer_unlock(struct hocket__writer_store *q)
 {
     uv_mutex_unlock(&q->lock);
 }
 
 /* What the thread does, from the opening of the database to its close. */
-void *hocket__keeper_work(void *q);
+void *hocket__writer_work(void *q);
 
 /* Tells what is refused now: before the commits that it spoils. ENOMEM. */
-int hocket__keeper_tell_refusals(struct hocket__keeper_store *q);
+int hocket__writer_tell_refusals(struct hocket__writer_store *q);
 
 /* Answers all of them with why not. */
-void hocket__keeper_fail_all(
-    struct hocket__keeper_store *q, struct hocket__list *questions, const struct hocket_error *err);
+void hocket__writer_fail_all(
+    struct hocket__writer_store *q, struct hocket__list *questions, const struct hocket_error *err);

@@ -1,4 +1,4 @@
-/* Short words for tests of what is ahead of a database: stores that write nothing to it by themselves, and processes that are
+/* Short words for tests of the write-ahead file: stores that write nothing to it by themselves, and processes that are
  * killed meanwhile. */
 #pragma once
 
@@ -24,7 +24,7 @@ void ahead_end(struct fixture *f);
 void ahead_end_later(struct fixture *f);
 
 /* The file beside the database; "": there is none. */
-const char *ahead_of(const struct fixture *f);
+const char *wal_of(const struct fixture *f);
 off_t ahead_size_of(const char *path);
 /* n = 0: cuts it off there. */
 void ahead_change_file(const char *path, off_t at, const char *text, size_t n);

@@ -8,7 +8,7 @@
  *                                          └─> broken: everything ends with the reason, until it is closed
  *
  * One that cannot be opened is broken, too, until somebody needs it again: then it is opened anew. */
-#include "store/keeper/thread.h"
+#include "store/writer/thread.h"
 
 #include <stdlib.h>
 
@@ -27,33 +27,33 @@
 
 /* ---- The thread: what it tells ------------------------------------------------------------------ */
 
-static void tell_broken(struct hocket__keeper_store *q, const struct hocket_error *err)
+static void tell_broken(struct hocket__writer_store *q, const struct hocket_error *err)
 {
-    hocket__keeper_lock(q);
+    hocket__writer_lock(q);
     if (!q->broken)
         q->error = *err;
     q->broken = true;
-    hocket__keeper_unlock(q);
+    hocket__writer_unlock(q);
     uv_async_send(&q->out);
 }
 
 /* Told when it changes: a disk that is full for an hour is two events and not one for each attempt. */
-static void tell_paused(struct hocket__keeper_store *q, bool paused)
+static void tell_paused(struct hocket__writer_store *q, bool paused)
 {
-    hocket__keeper_lock(q);
+    hocket__writer_lock(q);
     bool news = q->paused != paused;
     q->paused = paused;
     if (paused)
-        q->error = *q->k->error;
-    hocket__keeper_unlock(q);
+        q->error = *q->w->error;
+    hocket__writer_unlock(q);
     if (news)
         uv_async_send(&q->out);
 }
 
-static struct hocket__keeper_refusal *refusal_of(
-    const struct hocket__keeper *k, const struct hocket__claimed *c)
+static struct hocket__writer_refusal *refusal_of(
+    const struct hocket__writer *w, const struct hocket__claimed *c)
 {
-    struct hocket__keeper_refusal *r = hocket__zero(&hocket__malloc, sizeof(*r));
+    struct hocket__writer_refusal *r = hocket__zero(&hocket__malloc, sizeof(*r));
     struct hocket__store_refused *refused =
         r ? hocket__store_refused_new(&hocket__malloc, c->id) : NULL;
     if (!refused) {
@@ -63,68 +63,68 @@ static struct hocket__keeper_refusal *refusal_of(
     r->refused = refused;
     memcpy(r->id, c->id, sizeof(r->id));
     hocket__store_refusal(c->refused_kind, c->id, c->refusal, &refused->error);
-    if (c->refusal == HOCKET_EDENIED && k->denied)
-        hocket__error(&refused->error, HOCKET_EDENIED, "%s cannot be kept: %s", c->id, k->denied);
-    r->over = c->released && c->transaction == k->transaction;
+    if (c->refusal == HOCKET_EDENIED && w->denied)
+        hocket__error(&refused->error, HOCKET_EDENIED, "%s cannot be kept: %s", c->id, w->denied);
+    r->over = c->released && c->transaction == w->transaction;
     return r;
 }
 
-static void tell_refusal(struct hocket__keeper_store *q, struct hocket__keeper_refusal *r)
+static void tell_refusal(struct hocket__writer_store *q, struct hocket__writer_refusal *r)
 {
-    hocket__keeper_lock(q);
+    hocket__writer_lock(q);
     r->written = q->written;
     r->synced = q->synced;
     r->answered = q->answered;
     hocket__list_add(&q->refusals, &r->link);
-    hocket__keeper_unlock(q);
+    hocket__writer_unlock(q);
     uv_async_send(&q->out);
 }
 
-int hocket__keeper_tell_refusals(struct hocket__keeper_store *q)
+int hocket__writer_tell_refusals(struct hocket__writer_store *q)
 {
-    struct hocket__keeper *k = q->k;
-    if (!k->has_refusals)
+    struct hocket__writer *w = q->w;
+    if (!w->has_refusals)
         return 0;
-    for (struct hocket__list *l = k->claims.next; l != &k->claims; l = l->next) {
+    for (struct hocket__list *l = w->claims.next; l != &w->claims; l = l->next) {
         struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);
-        struct hocket__keeper_refusal *r = c->refusal && !c->told ? refusal_of(k, c) : NULL;
+        struct hocket__writer_refusal *r = c->refusal && !c->told ? refusal_of(w, c) : NULL;
         if (c->refusal && !c->told && !r)
-            return hocket__error_nomem(k->error);
+            return hocket__error_nomem(w->error);
         c->told |= r != NULL;
         if (r)
             tell_refusal(q, r);
     }
-    k->has_refusals = false; /* all are told: where memory was short it is tried again */
+    w->has_refusals = false; /* all are told: where memory was short it is tried again */
     return 0;
 }
 
-bool hocket__keeper_has_work(struct hocket__keeper *k)
+bool hocket__writer_has_work(struct hocket__writer *w)
 {
-    struct hocket__keeper_store *q = k->store;
-    hocket__keeper_lock(q);
+    struct hocket__writer_store *q = w->store;
+    hocket__writer_lock(q);
     bool has = q->incoming.len > 0;
-    hocket__keeper_unlock(q);
+    hocket__writer_unlock(q);
     return has;
 }
 
-static void tell_written(struct hocket__keeper_store *q, uint64_t seq, bool sync)
+static void tell_written(struct hocket__writer_store *q, uint64_t seq, bool sync)
 {
-    hocket__keeper_lock(q);
+    hocket__writer_lock(q);
     q->written = seq;
-    if (q->k->ahead_to)
+    if (q->w->wal_to)
         q->noted = seq;
     if (sync)
         q->synced = seq;
-    hocket__keeper_unlock(q);
+    hocket__writer_unlock(q);
     uv_async_send(&q->out);
 }
 
-static void tell_answer(struct hocket__keeper_store *q, struct hocket__store_call *c)
+static void tell_answer(struct hocket__writer_store *q, struct hocket__store_call *c)
 {
-    hocket__keeper_lock(q);
+    hocket__writer_lock(q);
     hocket__list_add(&q->answers, &c->backend_link);
     q->answered++;
-    hocket__keeper_unlock(q);
+    hocket__writer_unlock(q);
     uv_async_send(&q->out);
 }
 
@@ -137,74 +137,74 @@ static bool is_fatal(const struct hocket_error *err)
 /* ---- The thread: waiting ------------------------------------------------------------------------- */
 
 /* Under the lock, which is let go meanwhile. */
-static void wait_until(struct hocket__keeper_store *q, int64_t ms)
+static void wait_until(struct hocket__writer_store *q, int64_t ms)
 {
     int64_t from = hocket__monotonic_ms();
-    if (q->k->ops->wait) {
-        hocket__keeper_unlock(q);
-        q->k->ops->wait(q->k, ms);
-        hocket__keeper_lock(q);
+    if (q->w->ops->wait) {
+        hocket__writer_unlock(q);
+        q->w->ops->wait(q->w, ms);
+        hocket__writer_lock(q);
     } else {
         uv_cond_timedwait(&q->cond, &q->lock, ms > from ? (uint64_t) (ms - from) * 1000000 : 0);
     }
-    hocket__leases_slept(q->k, from, ms);
+    hocket__leases_slept(q->w, from, ms);
 }
 
 /* Somebody waits for what is not there yet. What nobody waits for may linger, and share a
  * transaction. */
-static bool is_wanted(const struct hocket__keeper_store *q)
+static bool is_wanted(const struct hocket__writer_store *q)
 {
     return q->wanted[HOCKET__STORE_WRITTEN] > q->written
            || q->wanted[HOCKET__STORE_SYNCED] > q->synced;
 }
 
 /* When there is something to do: 0 for now. */
-static int64_t due_ms(const struct hocket__keeper_store *q)
+static int64_t due_ms(const struct hocket__writer_store *q)
 {
-    const struct hocket__keeper *k = q->k;
+    const struct hocket__writer *w = q->w;
     if (q->closing || is_wanted(q) || !hocket__list_empty(&q->questions))
         return 0;
-    int64_t due = k->next_sweep_ms;
-    if (q->incoming.len > 0 && q->incoming_ms + k->o.linger_ms < due)
-        due = q->incoming_ms + k->o.linger_ms;
-    if (!hocket__list_empty(&k->claims) && k->next_renewal_ms < due)
-        due = k->next_renewal_ms;
-    if (q->watching && k->next_watch_ms < due)
-        due = k->next_watch_ms;
+    int64_t due = w->next_sweep_ms;
+    if (q->incoming.len > 0 && q->incoming_ms + w->o.linger_ms < due)
+        due = q->incoming_ms + w->o.linger_ms;
+    if (!hocket__list_empty(&w->claims) && w->next_renewal_ms < due)
+        due = w->next_renewal_ms;
+    if (q->watching && w->next_watch_ms < due)
+        due = w->next_watch_ms;
     return due;
 }
 
 /* ---- The thread: work ------------------------------------------------------------------------------ */
 
 /* Many that wait for the same server do not come all at once when it is back. */
-static int with_jitter(const struct hocket__keeper_store *q, int gap)
+static int with_jitter(const struct hocket__writer_store *q, int gap)
 {
-    uint64_t n = (uint64_t) q->k->self.store + (uint64_t) hocket__monotonic_ms();
+    uint64_t n = (uint64_t) q->w->self.store + (uint64_t) hocket__monotonic_ms();
     return gap / 2 + (int) (n % (uint64_t) (gap / 2 + 1));
 }
 
 /* Unless it is being closed. */
-static void pause_for(struct hocket__keeper_store *q, int ms)
+static void pause_for(struct hocket__writer_store *q, int ms)
 {
-    hocket__keeper_lock(q);
+    hocket__writer_lock(q);
     if (!q->closing)
         wait_until(q, hocket__monotonic_ms() + ms);
-    hocket__keeper_unlock(q);
+    hocket__writer_unlock(q);
 }
 
-static int write_once(struct hocket__keeper *k, struct hocket__str work, bool sync)
+static int write_once(struct hocket__writer *w, struct hocket__str work, bool sync)
 {
-    int rc = k->ops->write(k, work, sync);
+    int rc = w->ops->write(w, work, sync);
     if (work.n > 0) /* else it may have had nothing to ask */
-        hocket__leases_heard(k, rc);
+        hocket__leases_heard(w, rc);
     return rc;
 }
 
 /* What was refused is told before the commits that it spoils, which wait for the memory to do so. */
-static int tell_refusals(struct hocket__keeper_store *q)
+static int tell_refusals(struct hocket__writer_store *q)
 {
     int rc;
-    while ((rc = hocket__keeper_tell_refusals(q)) < 0 && !atomic_load(&q->k->closing)) {
+    while ((rc = hocket__writer_tell_refusals(q)) < 0 && !atomic_load(&q->w->closing)) {
         tell_paused(q, true);
         pause_for(q, RETRY_MIN_MS);
     }
@@ -215,20 +215,20 @@ static int tell_refusals(struct hocket__keeper_store *q)
  * The work is written again as a whole, since nothing of a transaction that failed is there.
  * Meanwhile questions wait, too: an answer could show a run without what was said about it before. Leases do not: what fails
  * may be one run's, whose row somebody has locked. */
-static int write_all(struct hocket__keeper_store *q, struct hocket__str work, bool sync)
+static int write_all(struct hocket__writer_store *q, struct hocket__str work, bool sync)
 {
     int gap = RETRY_MIN_MS, last_tries = CLOSING_TRIES, rc;
     int64_t end = 0;
-    while ((rc = write_once(q->k, work, sync)) < 0 && !is_fatal(q->k->error)) {
-        bool closing = atomic_load(&q->k->closing);
+    while ((rc = write_once(q->w, work, sync)) < 0 && !is_fatal(q->w->error)) {
+        bool closing = atomic_load(&q->w->closing);
         tell_paused(q, true);
         if (closing && end == 0)
             end = hocket__monotonic_ms() + CLOSING_MS;
         if (closing && (--last_tries == 0 || hocket__monotonic_ms() >= end))
             return rc;
-        q->k->leases.writing = true;
-        hocket__leases_look(q->k);
-        q->k->leases.writing = false;
+        q->w->leases.writing = true;
+        hocket__leases_look(q->w);
+        q->w->leases.writing = false;
         pause_for(q, with_jitter(q, gap));
         if (closing)
             uv_sleep(RETRY_MIN_MS);
@@ -238,7 +238,7 @@ static int write_all(struct hocket__keeper_store *q, struct hocket__str work, bo
         rc = tell_refusals(q);
     tell_paused(q, false);
     if (rc == 0)
-        hocket__keeper_forget(q->k);
+        hocket__writer_forget(q->w);
     return rc;
 }
 
@@ -251,15 +251,15 @@ static bool is_given_up(struct hocket__store_call *c)
     return true;
 }
 
-static int answer(struct hocket__keeper *k, struct hocket__store_call *c)
+static int answer(struct hocket__writer *w, struct hocket__store_call *c)
 {
     if (!c->rows.a)
         hocket__buf_init(&c->rows, &hocket__malloc, 0);
     c->status = 0;
     if (is_given_up(c))
         return 0;
-    int rc = k->ops->answer(k, c);
-    hocket__leases_heard(k, rc);
+    int rc = w->ops->answer(w, c);
+    hocket__leases_heard(w, rc);
     if (rc == 0 && c->rows.status < 0 && c->status == 0)
         c->status = hocket__error_nomem(&c->error);
     return rc;
@@ -267,30 +267,30 @@ static int answer(struct hocket__keeper *k, struct hocket__store_call *c)
 
 /* A question that fails is that question's failure; only a file that makes no sense any more breaks
  * the store. */
-static void answer_all(struct hocket__keeper_store *q, struct hocket__list *questions)
+static void answer_all(struct hocket__writer_store *q, struct hocket__list *questions)
 {
     while (!hocket__list_empty(questions)) {
         struct hocket__list *l = questions->next;
         struct hocket__store_call *c =
             hocket__container_of(l, struct hocket__store_call, backend_link);
         hocket__list_del(l);
-        int rc = answer(q->k, c);
+        int rc = answer(q->w, c);
         if (rc < 0) {
             hocket__buf_reset(&c->rows);
             c->status = rc;
-            c->error = *q->k->error;
+            c->error = *q->w->error;
             c->more = false;
         }
         if (rc == HOCKET_EPARSE)
-            tell_broken(q, q->k->error);
+            tell_broken(q, q->w->error);
         tell_answer(q, c);
         hocket__leases_look(
-            q->k); /* each may have waited long for a row that somebody has locked */
+            q->w); /* each may have waited long for a row that somebody has locked */
     }
 }
 
-void hocket__keeper_fail_all(
-    struct hocket__keeper_store *q, struct hocket__list *questions, const struct hocket_error *err)
+void hocket__writer_fail_all(
+    struct hocket__writer_store *q, struct hocket__list *questions, const struct hocket_error *err)
 {
     while (!hocket__list_empty(questions)) {
         struct hocket__list *l = questions->next;
@@ -305,52 +305,52 @@ void hocket__keeper_fail_all(
     }
 }
 
-static void look_for_others(struct hocket__keeper_store *q)
+static void look_for_others(struct hocket__writer_store *q)
 {
-    int rc = q->k->ops->look(q->k);
-    hocket__leases_heard(q->k, rc);
+    int rc = q->w->ops->look(q->w);
+    hocket__leases_heard(q->w, rc);
     if (rc != 1)
         return;
-    hocket__keeper_lock(q);
+    hocket__writer_lock(q);
     q->changed = true;
-    hocket__keeper_unlock(q);
+    hocket__writer_unlock(q);
     uv_async_send(&q->out);
 }
 
 /* After what was written is told: nobody waits for it. Of this store's own, too: who hands a run in may be who works. */
-static void give_hint(struct hocket__keeper_store *q, bool watching)
+static void give_hint(struct hocket__writer_store *q, bool watching)
 {
-    if (!q->k->hint)
+    if (!q->w->hint)
         return;
-    q->k->hint = false;
+    q->w->hint = false;
     if (watching) {
-        hocket__keeper_lock(q);
+        hocket__writer_lock(q);
         q->changed = true;
-        hocket__keeper_unlock(q);
+        hocket__writer_unlock(q);
         uv_async_send(&q->out);
     }
-    if (q->k->ops->hint)
-        q->k->ops->hint(q->k);
+    if (q->w->ops->hint)
+        q->w->ops->hint(q->w);
 }
 
 /* What nobody waits for. Failures are seen again when somebody does. */
-static void do_chores(struct hocket__keeper_store *q, bool watching)
+static void do_chores(struct hocket__writer_store *q, bool watching)
 {
-    struct hocket__keeper *k = q->k;
+    struct hocket__writer *w = q->w;
     int64_t now = hocket__monotonic_ms();
-    if (watching && now >= k->next_watch_ms) {
+    if (watching && now >= w->next_watch_ms) {
         look_for_others(q);
-        k->next_watch_ms = now + WATCH_MS;
+        w->next_watch_ms = now + WATCH_MS;
     }
-    hocket__leases_look(k);
-    if (k->more_to_sweep && k->next_sweep_ms > now + SWEEP_GAP_MS)
-        k->next_sweep_ms = now + SWEEP_GAP_MS;
-    if (now >= k->next_sweep_ms) {
-        int rc = k->ops->sweep(k);
-        hocket__leases_heard(k, rc);
-        k->next_sweep_ms = now + (rc == 0 && k->more_to_sweep ? SWEEP_GAP_MS : SWEEP_MS);
+    hocket__leases_look(w);
+    if (w->more_to_sweep && w->next_sweep_ms > now + SWEEP_GAP_MS)
+        w->next_sweep_ms = now + SWEEP_GAP_MS;
+    if (now >= w->next_sweep_ms) {
+        int rc = w->ops->sweep(w);
+        hocket__leases_heard(w, rc);
+        w->next_sweep_ms = now + (rc == 0 && w->more_to_sweep ? SWEEP_GAP_MS : SWEEP_MS);
         if (rc == HOCKET_EPARSE)
-            tell_broken(q, k->error);
+            tell_broken(q, w->error);
     }
 }
 
@@ -375,9 +375,9 @@ static void move_list(struct hocket__list *from, struct hocket__list *to)
 
 /* Until there is something to do. More is likely to come soon: so it looks by itself as long as that may linger, and nobody
  * has to wake it only to hand something over that nobody waits for. Then it is asleep, and costs nothing. */
-static void wait_for_work(struct hocket__keeper_store *q)
+static void wait_for_work(struct hocket__writer_store *q)
 {
-    int64_t now = hocket__monotonic_ms(), awake = now + q->k->o.linger_ms;
+    int64_t now = hocket__monotonic_ms(), awake = now + q->w->o.linger_ms;
     for (int64_t due; (due = due_ms(q)) > now; now = hocket__monotonic_ms()) {
         q->asleep = now >= awake;
         wait_until(q, q->asleep || due < awake ? due : awake);
@@ -386,24 +386,24 @@ static void wait_for_work(struct hocket__keeper_store *q)
 }
 
 /* What is handed over goes to the thread as a whole: its memory is taken, and given back empty. */
-static void take_round(struct hocket__keeper_store *q, struct round *r)
+static void take_round(struct hocket__writer_store *q, struct round *r)
 {
-    hocket__keeper_lock(q);
+    hocket__writer_lock(q);
     wait_for_work(q);
     struct hocket__buf empty = r->work;
     r->work = q->incoming;
     q->incoming = empty;
     r->seq = q->incoming_seq;
     r->sync = q->wanted[HOCKET__STORE_SYNCED] > q->synced;
-    q->k->ahead_to = q->ahead_on && r->work.len > 0 ? r->seq : 0;
+    q->w->wal_to = q->wal_on && r->work.len > 0 ? r->seq : 0;
     r->closing = q->closing;
     r->watching = q->watching;
-    q->k->pending = q->incoming_seq - q->written;
+    q->w->pending = q->incoming_seq - q->written;
     move_list(&q->questions, &r->questions);
-    hocket__keeper_unlock(q);
+    hocket__writer_unlock(q);
 }
 
-static bool serve(struct hocket__keeper_store *q, struct round *r)
+static bool serve(struct hocket__writer_store *q, struct round *r)
 {
     if (r->work.len > 0 || r->sync) {
         if (write_all(q, hocket__buf_str(&r->work), r->sync) < 0)
@@ -414,13 +414,13 @@ static bool serve(struct hocket__keeper_store *q, struct round *r)
     answer_all(q, &r->questions);
     give_hint(q, r->watching);
     do_chores(q, r->watching);
-    return !q->k->gone;
+    return !q->w->gone;
 }
 
 /* Questions come, or it is to be closed, or opened again. */
-static bool take_broken_round(struct hocket__keeper_store *q, struct round *r)
+static bool take_broken_round(struct hocket__writer_store *q, struct round *r)
 {
-    hocket__keeper_lock(q);
+    hocket__writer_lock(q);
     while (!q->closing && !q->again && hocket__list_empty(&q->questions))
         wait_until(q, hocket__monotonic_ms() + SWEEP_MS);
     r->closing = q->closing;
@@ -430,61 +430,61 @@ static bool take_broken_round(struct hocket__keeper_store *q, struct round *r)
         move_list(&q->questions, &r->questions);
         hocket__buf_reset(&q->incoming);
     }
-    hocket__keeper_unlock(q);
+    hocket__writer_unlock(q);
     return !again;
 }
 
 /* Nothing more is kept: everything ends with the reason, until the store is closed, or somebody needs one that could not be
  * opened. Whether it is that. */
 static bool be_broken(
-    struct hocket__keeper_store *q, struct round *r, const struct hocket_error *err)
+    struct hocket__writer_store *q, struct round *r, const struct hocket_error *err)
 {
     struct hocket_error error = *err;
     error.retryable = false; /* whoever waits for a store that is away would wait for ever */
     tell_broken(q, &error);
-    hocket__keeper_fail_all(q, &r->questions, &error);
+    hocket__writer_fail_all(q, &r->questions, &error);
     while (!r->closing && take_broken_round(q, r))
-        hocket__keeper_fail_all(q, &r->questions, &error);
+        hocket__writer_fail_all(q, &r->questions, &error);
     return !r->closing;
 }
 
-static void keep(struct hocket__keeper_store *q, struct round *r)
+static void keep(struct hocket__writer_store *q, struct round *r)
 {
-    struct hocket__keeper *k = q->k;
+    struct hocket__writer *w = q->w;
     bool ok = true;
     while (ok && !r->closing) {
         take_round(q, r);
         ok = serve(q, r);
     }
     if (!ok) {
-        be_broken(q, r, k->error);
+        be_broken(q, r, w->error);
         return;
     }
     int64_t end = hocket__monotonic_ms() + SWEEP_END_MS;
-    while (k->more_to_sweep && hocket__monotonic_ms() < end && k->ops->sweep(k) == 0)
+    while (w->more_to_sweep && hocket__monotonic_ms() < end && w->ops->sweep(w) == 0)
         ;
-    k->ops->release(k);
+    w->ops->release(w);
 }
 
 /* A run opens its store when it begins and sends its first request right after that: what it takes to open it comes
  * behind the request, unless somebody waits for it. */
-static void wait_to_open(struct hocket__keeper_store *q)
+static void wait_to_open(struct hocket__writer_store *q)
 {
     int64_t end = hocket__monotonic_ms() + OPEN_LATE_MS;
-    hocket__keeper_lock(q);
+    hocket__writer_lock(q);
     while (!q->closing && !is_wanted(q) && hocket__list_empty(&q->questions)
            && hocket__monotonic_ms() < end)
         wait_until(q, end);
-    hocket__keeper_unlock(q);
+    hocket__writer_unlock(q);
 }
 
 /* As a write does, where it is to be patient. */
-static int open_database(struct hocket__keeper_store *q)
+static int open_database(struct hocket__writer_store *q)
 {
-    struct hocket__keeper *k = q->k;
+    struct hocket__writer *w = q->w;
     int gap = OPEN_MIN_MS, rc;
-    while ((rc = k->ops->open(k)) < 0 && k->o.patient && !is_fatal(k->error)
-           && !atomic_load(&k->closing)) {
+    while ((rc = w->ops->open(w)) < 0 && w->o.patient && !is_fatal(w->error)
+           && !atomic_load(&w->closing)) {
         tell_paused(q, true);
         pause_for(q, with_jitter(q, gap));
         gap = gap * 2 < RETRY_MAX_MS ? gap * 2 : RETRY_MAX_MS;
@@ -495,40 +495,40 @@ static int open_database(struct hocket__keeper_store *q)
 }
 
 /* False: it is closed without. */
-static bool open_at_last(struct hocket__keeper_store *q, struct round *r)
+static bool open_at_last(struct hocket__writer_store *q, struct round *r)
 {
     while (open_database(q) < 0)
-        if (!be_broken(q, r, q->k->error))
+        if (!be_broken(q, r, q->w->error))
             return false;
     return true;
 }
 
-void *hocket__keeper_work(void *ud)
+void *hocket__writer_work(void *ud)
 {
-    struct hocket__keeper_store *q = ud;
-    struct hocket__keeper *k = q->k;
+    struct hocket__writer_store *q = ud;
+    struct hocket__writer *w = q->w;
     struct round r = { .closing = false };
     hocket__buf_init(&r.work, &hocket__malloc, 0);
     hocket__list_init(&r.questions);
     wait_to_open(q);
-    hocket__self_init(&k->self);
+    hocket__self_init(&w->self);
     if (open_at_last(q, &r)) {
-        hocket__leases_init(k);
-        k->next_sweep_ms = hocket__monotonic_ms() + WATCH_MS;
-        hocket__keeper_lock(q);
+        hocket__leases_init(w);
+        w->next_sweep_ms = hocket__monotonic_ms() + WATCH_MS;
+        hocket__writer_lock(q);
         q->opened = true;
-        if (k->denied)
-            hocket__error(&q->denied, HOCKET_EDENIED, "%s", k->denied);
-        hocket__keeper_unlock(q);
+        if (w->denied)
+            hocket__error(&q->denied, HOCKET_EDENIED, "%s", w->denied);
+        hocket__writer_unlock(q);
         uv_async_send(&q->out);
         keep(q, &r);
-        k->ops->close(k);
+        w->ops->close(w);
     }
-    hocket__claims_free(k);
+    hocket__claims_free(w);
     hocket__buf_deinit(&r.work);
-    hocket__keeper_lock(q);
+    hocket__writer_lock(q);
     q->ended = true;
-    hocket__keeper_unlock(q);
+    hocket__writer_unlock(q);
     uv_async_send(&q->out);
     return NULL;
 }

@@ -9,23 +9,23 @@
  *     stopped, away, the clock put on     ──> seen_ms stays behind        ──> only what had ended before seen_ms is over
  *
  * An owner that has ended on this machine is seen to have (bury, in the databases), and waited for by nobody. */
-#include "store/keeper/thread.h"
+#include "store/writer/thread.h"
 
 #include "os/clock.h"
 
 #define RETRY_MS 1000 /* until leases that could not be renewed are tried again */
 #define FAR_MS   (INT64_C(1) << 60)
 
-static int64_t third(const struct hocket__keeper *k)
+static int64_t third(const struct hocket__writer *w)
 {
-    return k->o.lease_ms / 3;
+    return w->o.lease_ms / 3;
 }
 
 /* ---- Those of others -------------------------------------------------------------------------- */
 
-static bool is_lapse(const struct hocket__keeper *k, int64_t now)
+static bool is_lapse(const struct hocket__writer *w, int64_t now)
 {
-    return now - k->leases.seen_ms > third(k);
+    return now - w->leases.seen_ms > third(w);
 }
 
 /* One renewal, and half as long again. However often it lapses meanwhile, a lease's time is enough. */
@@ -43,94 +43,94 @@ static void be_patient(struct hocket__leases *l, int64_t lease_ms)
         l->until_ms = l->begun_ms + lease_ms;
 }
 
-static void see(struct hocket__keeper *k)
+static void see(struct hocket__writer *w)
 {
-    int64_t now = k->ops->now(k);
-    if (is_lapse(k, now))
-        be_patient(&k->leases, k->o.lease_ms);
-    k->leases.seen_ms = now;
+    int64_t now = w->ops->now(w);
+    if (is_lapse(w, now))
+        be_patient(&w->leases, w->o.lease_ms);
+    w->leases.seen_ms = now;
 }
 
-void hocket__leases_init(struct hocket__keeper *k)
+void hocket__leases_init(struct hocket__writer *w)
 {
     int64_t now = hocket__monotonic_ms();
-    k->leases = (struct hocket__leases){ .seen_ms = k->ops->now(k),
+    w->leases = (struct hocket__leases){ .seen_ms = w->ops->now(w),
         .since_ms = HOCKET__QUEUE_BURIED,
         .begun_ms = now,
-        .until_ms = now + k->o.lease_ms / 2 };
-    k->leases.renewed_ms = k->leases.seen_ms;
-    k->next_renewal_ms = now + third(k);
+        .until_ms = now + w->o.lease_ms / 2 };
+    w->leases.renewed_ms = w->leases.seen_ms;
+    w->next_renewal_ms = now + third(w);
 }
 
 /* While it is away nothing is seen, however short each sleep between two tries. */
-void hocket__leases_heard(struct hocket__keeper *k, int status)
+void hocket__leases_heard(struct hocket__writer *w, int status)
 {
-    k->leases.away = status < 0;
+    w->leases.away = status < 0;
     if (status >= 0)
-        see(k);
+        see(w);
 }
 
-void hocket__leases_slept(struct hocket__keeper *k, int64_t from_ms, int64_t until_ms)
+void hocket__leases_slept(struct hocket__writer *w, int64_t from_ms, int64_t until_ms)
 {
     int64_t now = hocket__monotonic_ms();
     int64_t ms = (now < until_ms ? now : until_ms) - from_ms;
-    if (!k->leases.away && ms > 0)
-        k->leases.seen_ms += ms;
+    if (!w->leases.away && ms > 0)
+        w->leases.seen_ms += ms;
 }
 
-int64_t hocket__leases_over(const struct hocket__keeper *k)
+int64_t hocket__leases_over(const struct hocket__writer *w)
 {
-    const struct hocket__leases *l = &k->leases;
+    const struct hocket__leases *l = &w->leases;
     int64_t over = hocket__monotonic_ms() < l->until_ms ? l->since_ms : INT64_MAX;
-    return is_lapse(k, k->ops->now(k)) && l->seen_ms < over ? l->seen_ms : over;
+    return is_lapse(w, w->ops->now(w)) && l->seen_ms < over ? l->seen_ms : over;
 }
 
-void hocket__leases_no_farther(struct hocket__keeper *k)
+void hocket__leases_no_farther(struct hocket__writer *w)
 {
-    k->leases.next_far_ms = hocket__monotonic_ms() + k->o.lease_ms;
+    w->leases.next_far_ms = hocket__monotonic_ms() + w->o.lease_ms;
 }
 
-int64_t hocket__leases_reach(struct hocket__keeper *k)
+int64_t hocket__leases_reach(struct hocket__writer *w)
 {
-    if (hocket__monotonic_ms() < k->leases.next_far_ms)
-        return k->o.lease_ms;
-    hocket__leases_no_farther(k);
+    if (hocket__monotonic_ms() < w->leases.next_far_ms)
+        return w->o.lease_ms;
+    hocket__leases_no_farther(w);
     return FAR_MS;
 }
 
 /* ---- Ours --------------------------------------------------------------------------------------- */
 
 /* By the database's clock, which goes on while the machine sleeps. */
-static bool is_due(const struct hocket__keeper *k)
+static bool is_due(const struct hocket__writer *w)
 {
-    int64_t ms = k->ops->now(k) - k->leases.renewed_ms;
-    return !hocket__list_empty(&k->claims) && (ms < 0 || ms >= third(k));
+    int64_t ms = w->ops->now(w) - w->leases.renewed_ms;
+    return !hocket__list_empty(&w->claims) && (ms < 0 || ms >= third(w));
 }
 
 /* What was lost is told before anything else comes of it. */
-static int renew(struct hocket__keeper *k)
+static int renew(struct hocket__writer *w)
 {
-    int64_t now = k->ops->now(k), retry = third(k) < RETRY_MS ? third(k) : RETRY_MS;
-    int rc = k->ops->renew(k);
-    hocket__leases_heard(k, rc);
-    k->leases.failed = rc != 0;
+    int64_t now = w->ops->now(w), retry = third(w) < RETRY_MS ? third(w) : RETRY_MS;
+    int rc = w->ops->renew(w);
+    hocket__leases_heard(w, rc);
+    w->leases.failed = rc != 0;
     if (rc == 0)
-        k->leases.renewed_ms = now;
-    k->next_renewal_ms = hocket__monotonic_ms() + (rc == 0 ? third(k) : retry);
-    return rc < 0 || k->leases.writing ? rc : hocket__keeper_tell_refusals(k->store);
+        w->leases.renewed_ms = now;
+    w->next_renewal_ms = hocket__monotonic_ms() + (rc == 0 ? third(w) : retry);
+    return rc < 0 || w->leases.writing ? rc : hocket__writer_tell_refusals(w->store);
 }
 
-int hocket__leases_renew(struct hocket__keeper *k)
+int hocket__leases_renew(struct hocket__writer *w)
 {
-    int rc = is_due(k) ? renew(k) : 0;
+    int rc = is_due(w) ? renew(w) : 0;
     return rc < 0 ? rc : 0;
 }
 
-void hocket__leases_look(struct hocket__keeper *k)
+void hocket__leases_look(struct hocket__writer *w)
 {
-    if (atomic_load(&k->closing) || (k->leases.away && hocket__list_empty(&k->claims)))
+    if (atomic_load(&w->closing) || (w->leases.away && hocket__list_empty(&w->claims)))
         return;
-    bool woke = !k->leases.failed && is_due(k);
-    if (woke || hocket__monotonic_ms() >= k->next_renewal_ms)
-        renew(k);
+    bool woke = !w->leases.failed && is_due(w);
+    if (woke || hocket__monotonic_ms() >= w->next_renewal_ms)
+        renew(w);
 }

@@ -1,7 +1,7 @@
-/* The file of what is ahead of the database: a byte that others set, a head, records one behind the other. When the
+/* The write-ahead file: a byte that others set, a head, records one behind the other. When the
  * database has caught up the next record is written over the first: what is behind it then has another place, and does not
  * count. So the file is neither cut nor made longer while all goes well, which is what a write costs most by. */
-#include "store/keeper/ahead.h"
+#include "store/writer/wal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -30,9 +30,9 @@ _Static_assert(sizeof(struct head) == HEAD, "it has no holes");
 
 static uint64_t hash_of_head(const struct head *h)
 {
-    uint64_t k[2];
-    memcpy(k, h->key, sizeof(k));
-    return hocket__siphash(k, hocket__str((const char *) h, offsetof(struct head, hash)));
+    uint64_t w[2];
+    memcpy(w, h->key, sizeof(w));
+    return hocket__siphash(w, hocket__str((const char *) h, offsetof(struct head, hash)));
 }
 
 static void describe(struct head *h, const uint8_t key[16])
@@ -46,14 +46,14 @@ static void describe(struct head *h, const uint8_t key[16])
 
 static uint64_t hash_of(const uint8_t key[16], struct hocket__str record)
 {
-    uint64_t k[2];
-    memcpy(k, key, sizeof(k));
-    return hocket__siphash(k, hocket__str(record.p + 8, record.n - 8));
+    uint64_t w[2];
+    memcpy(w, key, sizeof(w));
+    return hocket__siphash(w, hocket__str(record.p + 8, record.n - 8));
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-static void reset(struct hocket__ahead *a, uint64_t place)
+static void reset(struct hocket__wal *a, uint64_t place)
 {
     static const char room[RECORD];
     a->from = place;
@@ -61,13 +61,13 @@ static void reset(struct hocket__ahead *a, uint64_t place)
     a->lost = hocket__buf_add(&a->bytes, room, sizeof(room)) < 0;
 }
 
-void hocket__ahead_init(struct hocket__ahead *a)
+void hocket__wal_init(struct hocket__wal *a)
 {
     memset(a, 0, sizeof(*a));
     hocket__buf_init(&a->bytes, &hocket__malloc, 0);
 }
 
-void hocket__ahead_deinit(struct hocket__ahead *a)
+void hocket__wal_deinit(struct hocket__wal *a)
 {
     hocket__buf_deinit(&a->bytes);
     if (a->fd > 0)
@@ -75,20 +75,20 @@ void hocket__ahead_deinit(struct hocket__ahead *a)
     a->fd = 0;
 }
 
-void hocket__ahead_begin(struct hocket__ahead *a, uint64_t place)
+void hocket__wal_begin(struct hocket__wal *a, uint64_t place)
 {
     a->on = true;
     reset(a, place);
 }
 
-static uint64_t gathered(const struct hocket__ahead *a)
+static uint64_t gathered(const struct hocket__wal *a)
 {
     return a->lost ? 0 : a->bytes.len - RECORD;
 }
 
 /* What cannot be gathered leaves a gap, which is over when the database has passed it. */
-void hocket__ahead_gather(
-    struct hocket__ahead *a, struct hocket__str bytes, uint64_t to, uint64_t written)
+void hocket__wal_gather(
+    struct hocket__wal *a, struct hocket__str bytes, uint64_t to, uint64_t written)
 {
     uint64_t first = to - bytes.n;
     if (!a->on || a->off)
@@ -98,14 +98,14 @@ void hocket__ahead_gather(
     size_t skip = a->from + gathered(a) > first ? (size_t) (a->from + gathered(a) - first) : 0;
     if (skip >= bytes.n)
         return;
-    if (a->lost || a->bytes.len + bytes.n > HOCKET__AHEAD_MOST
+    if (a->lost || a->bytes.len + bytes.n > HOCKET__WAL_MOST
         || hocket__buf_add(&a->bytes, bytes.p + skip, bytes.n - skip) < 0) {
         reset(a, to);
         a->lost = true;
     }
 }
 
-static bool open_file(struct hocket__ahead *a, const char *path)
+static bool open_file(struct hocket__wal *a, const char *path)
 {
     struct hocket_error err;
     struct head h;
@@ -127,14 +127,14 @@ fail:
 }
 
 /* By another process; or somebody has removed it, and nobody would find it. */
-static bool is_closed(const struct hocket__ahead *a)
+static bool is_closed(const struct hocket__wal *a)
 {
     char mark = 1;
     return hocket__own_file_read(a->fd, &mark, MARK, 0) != MARK || mark != 0
            || !hocket__own_file_is_there(a->fd);
 }
 
-static bool write_record(struct hocket__ahead *a)
+static bool write_record(struct hocket__wal *a)
 {
     size_t n = a->bytes.len;
     struct record r = { 0, a->from, n - RECORD };
@@ -145,16 +145,16 @@ static bool write_record(struct hocket__ahead *a)
 }
 
 /* Behind what the file has; or in its place, where the database has all of that, and says how far it has come. */
-static bool has_place(struct hocket__ahead *a, uint64_t noted)
+static bool has_place(struct hocket__wal *a, uint64_t noted)
 {
     if (noted >= a->end && a->from <= noted) {
         a->begin = a->end = a->from;
         a->at = FIRST;
     }
-    return a->end == a->from && a->at + a->bytes.len <= HOCKET__AHEAD_MOST;
+    return a->end == a->from && a->at + a->bytes.len <= HOCKET__WAL_MOST;
 }
 
-bool hocket__ahead_secure(struct hocket__ahead *a, const char *path, uint64_t noted)
+bool hocket__wal_secure(struct hocket__wal *a, const char *path, uint64_t noted)
 {
     if (a->off || a->lost || noted == 0 || !open_file(a, path))
         return false;
@@ -191,7 +191,7 @@ static int read_all(int fd, const char *path, struct hocket__buf *out, struct ho
     char piece[16384];
     int64_t n, at = 0;
     while (
-        (n = hocket__own_file_read(fd, piece, sizeof(piece), at)) > 0 && at <= HOCKET__AHEAD_MOST) {
+        (n = hocket__own_file_read(fd, piece, sizeof(piece), at)) > 0 && at <= HOCKET__WAL_MOST) {
         at += n;
         if (hocket__buf_add(out, piece, (size_t) n) < 0)
             return hocket__error_nomem(err);
@@ -267,7 +267,7 @@ static int take_file(
     return rc;
 }
 
-int hocket__ahead_read(
+int hocket__wal_read(
     const char *path, bool closes, uint64_t from, struct hocket__buf *out, struct hocket_error *err)
 {
     int fd = hocket__own_file_open(path, closes, err), rc = 0;
@@ -283,7 +283,7 @@ int hocket__ahead_read(
     return rc;
 }
 
-int hocket__ahead_path(struct hocket__buf *out, struct hocket__str database, int64_t store)
+int hocket__wal_path(struct hocket__buf *out, struct hocket__str database, int64_t store)
 {
     hocket__buf_reset(out);
     hocket__buf_addstr(out, database);

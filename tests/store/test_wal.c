@@ -1,6 +1,6 @@
 /* What is secured before the database has it: it is there when the process was killed, once, and only where it continues
  * what the database has. */
-#include "store/ahead.h"
+#include "store/wal.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -17,10 +17,10 @@ static void what_was_secured_survives_a_kill(void **state)
     struct fixture *f = ahead_begin();
     (void) state;
     ahead_killed(f, ahead_secure_some);
-    assert_string_not_equal(ahead_of(f), "");
+    assert_string_not_equal(wal_of(f), "");
     fixture_open(f);
     assert_int_equal(ahead_entries(f, RUN_1), 39);
-    assert_string_equal(ahead_of(f), "");
+    assert_string_equal(wal_of(f), "");
     fixture_close(f);
     fixture_open(f);
     assert_int_equal(ahead_entries(f, RUN_1), 39);
@@ -182,7 +182,7 @@ static void a_file_that_cannot_be_written_is_done_without(void **state)
     struct hocket__store_claim c = ahead_start(f, RUN_1, 3);
     fixture_append(f, &c, 4);
     assert_false(secure_below(f, &c, RLIMIT_NOFILE, 0));
-    assert_string_equal(ahead_of(f), "");
+    assert_string_equal(wal_of(f), "");
     assert_int_equal(fixture_commit(f, &c, HOCKET__STORE_WRITTEN), 0);
     for (uint64_t n = 5; n < 9; n++) {
         fixture_append(f, &c, n);
@@ -215,7 +215,7 @@ static void what_is_too_much_is_waited_for(void **state)
         if (!secured)
             assert_int_equal(fixture_commit(f, &c, HOCKET__STORE_WRITTEN), 0);
     }
-    assert_true(ahead_size_of(ahead_of(f)) <= 1 << 20);
+    assert_true(ahead_size_of(wal_of(f)) <= 1 << 20);
     assert_int_equal(ahead_entries(f, RUN_1), 11);
     ahead_end(f);
 }
@@ -301,12 +301,12 @@ static void what_was_lost_meanwhile_is_not_written(void **state)
     (void) state;
     assert_string_equal(ahead_take_next(f, &c), RUN_1);
     assert_int_equal(fixture_commit(f, &c, HOCKET__STORE_WRITTEN), 0);
-    assert_string_not_equal(ahead_of(f), "");
+    assert_string_not_equal(wal_of(f), "");
     strcpy(g->path, f->path);
     fixture_open(g); /* writes all that is left of the file */
     assert_int_equal(ahead_entries(g, RUN_1), 4);
     assert_int_equal(ahead_entries(g, RUN_2), 2);
-    assert_string_equal(ahead_of(f), "");
+    assert_string_equal(wal_of(f), "");
     fixture_append(f, &c, 5);
     assert_int_equal(fixture_commit(f, &c, HOCKET__STORE_WRITTEN), 0);
     assert_int_equal(ahead_entries(g, RUN_1), 5);
@@ -332,7 +332,7 @@ static void nothing_is_secured_before_the_database_knows(void **state)
         assert_false(hocket__store_secure(f->s, &c));
         fixture_append(f, &c, n);
     }
-    assert_string_equal(ahead_of(f), "");
+    assert_string_equal(wal_of(f), "");
     assert_int_equal(fixture_commit(f, &c, HOCKET__STORE_WRITTEN), 0);
     fixture_append(f, &c, 4);
     assert_true(hocket__store_secure(f->s, &c));
@@ -348,7 +348,7 @@ static void a_file_that_is_removed_secures_nothing(void **state)
     struct hocket__store_claim c = ahead_start(f, RUN_1, 3);
     fixture_append(f, &c, 4);
     assert_true(hocket__store_secure(f->s, &c));
-    assert_int_equal(unlink(ahead_of(f)), 0);
+    assert_int_equal(unlink(wal_of(f)), 0);
     fixture_append(f, &c, 5);
     assert_false(hocket__store_secure(f->s, &c));
     assert_int_equal(fixture_commit(f, &c, HOCKET__STORE_WRITTEN), 0);
@@ -366,7 +366,7 @@ static void a_child_writes_nothing(void **state)
     struct hocket__store_claim c = ahead_start(f, RUN_1, 3);
     fixture_append(f, &c, 4);
     assert_true(hocket__store_secure(f->s, &c));
-    off_t size = ahead_size_of(ahead_of(f));
+    off_t size = ahead_size_of(wal_of(f));
     pid_t pid = fork();
     if (pid == 0) {
         fixture_append(f, &c, 5);
@@ -374,7 +374,7 @@ static void a_child_writes_nothing(void **state)
     }
     assert_int_equal(waitpid(pid, &how, 0), pid);
     assert_int_equal(how, 0);
-    assert_int_equal(ahead_size_of(ahead_of(f)), size);
+    assert_int_equal(ahead_size_of(wal_of(f)), size);
     ahead_end(f);
 }
 

@@ -1,4 +1,4 @@
-/* What is ahead of the database (keeper/ahead.h), as the database sees it: how far each store that writes such a file has come,
+/* The write-ahead file of a store (writer/wal.h; not the -wal of SQLite), as the database sees it: how far each store that writes such a file has come,
  * in a row of `meta` that changes with the rest of a transaction, and what becomes of the file of one that has ended.
  *
  * It is written as that store would have written it, under its claims: what one of them lost meanwhile is refused,
@@ -21,52 +21,52 @@ static void name_of(char name[32], int64_t store)
     snprintf(name, 32, ROW, (uint64_t) store);
 }
 
-const char *hocket__ahead_file(struct hocket__keeper *base)
+const char *hocket__wal_file(struct hocket__writer *base)
 {
-    struct hocket__sqlite_keeper *k = hocket__sqlite_of(base);
-    if (k->ahead.len == 0)
-        hocket__ahead_path(&k->ahead, hocket__buf_str(&k->path), k->base.self.store);
-    return k->ahead.status == 0 ? k->ahead.data : "";
+    struct hocket__sqlite_writer *w = hocket__sqlite_of(base);
+    if (w->wal.len == 0)
+        hocket__wal_path(&w->wal, hocket__buf_str(&w->path), w->base.self.store);
+    return w->wal.status == 0 ? w->wal.data : "";
 }
 
-static int put_row(struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of, uint64_t to)
+static int put_row(struct hocket__sqlite_writer *w, const struct hocket__wal_of *of, uint64_t to)
 {
     char name[32], value[512];
-    hocket__sql_new(&k->base, ST_AHEAD_PUT);
+    hocket__sql_new(&w->base, ST_AHEAD_PUT);
     name_of(name, of->store);
     snprintf(value, sizeof(value), "%" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %s", to,
-        hocket__sqlite_now(k), of->pid, of->start, of->place);
-    hocket__sql_text(&k->base, hocket__cstr(name));
-    hocket__sql_text(&k->base, hocket__cstr(value));
-    return hocket__sql_run(&k->base);
+        hocket__sqlite_now(w), of->pid, of->start, of->place);
+    hocket__sql_text(&w->base, hocket__cstr(name));
+    hocket__sql_text(&w->base, hocket__cstr(value));
+    return hocket__sql_run(&w->base);
 }
 
-int hocket__ahead_note(struct hocket__sqlite_keeper *k)
+int hocket__wal_note(struct hocket__sqlite_writer *w)
 {
-    const struct hocket__self *self = &k->base.self;
-    struct hocket__ahead_of of = { self->store, self->pid, self->start, 0, "" };
+    const struct hocket__self *self = &w->base.self;
+    struct hocket__wal_of of = { self->store, self->pid, self->start, 0, "" };
     snprintf(of.place, sizeof(of.place), "%s", self->place);
-    k->has_noted = true;
-    return put_row(k, &of, k->base.ahead_to);
+    w->has_noted = true;
+    return put_row(w, &of, w->base.wal_to);
 }
 
-static int del(struct hocket__sqlite_keeper *k, int64_t store)
+static int del(struct hocket__sqlite_writer *w, int64_t store)
 {
     char name[32];
-    hocket__sql_new(&k->base, ST_AHEAD_DEL);
+    hocket__sql_new(&w->base, ST_AHEAD_DEL);
     name_of(name, store);
-    hocket__sql_text(&k->base, hocket__cstr(name));
-    return hocket__sql_run(&k->base);
+    hocket__sql_text(&w->base, hocket__cstr(name));
+    return hocket__sql_run(&w->base);
 }
 
-int hocket__ahead_forget(struct hocket__sqlite_keeper *k)
+int hocket__wal_forget(struct hocket__sqlite_writer *w)
 {
-    return del(k, k->base.self.store);
+    return del(w, w->base.self.store);
 }
 
 /* ---- Of another store ------------------------------------------------------------------------ */
 
-static bool read_value(struct hocket__str value, uint64_t *to, struct hocket__ahead_of *of)
+static bool read_value(struct hocket__str value, uint64_t *to, struct hocket__wal_of *of)
 {
     char text[512];
     snprintf(text, sizeof(text), "%.*s", (int) value.n, value.p);
@@ -77,45 +77,45 @@ static bool read_value(struct hocket__str value, uint64_t *to, struct hocket__ah
 
 /* 1: it has a row, and *to and *of say what that says; 0: it has none. */
 static int find(
-    struct hocket__sqlite_keeper *k, int64_t store, uint64_t *to, struct hocket__ahead_of *of)
+    struct hocket__sqlite_writer *w, int64_t store, uint64_t *to, struct hocket__wal_of *of)
 {
     char name[32];
-    hocket__sql_new(&k->base, ST_AHEAD_FIND);
+    hocket__sql_new(&w->base, ST_AHEAD_FIND);
     name_of(name, store);
-    hocket__sql_text(&k->base, hocket__cstr(name));
-    int rc = hocket__sql_step(&k->base);
+    hocket__sql_text(&w->base, hocket__cstr(name));
+    int rc = hocket__sql_step(&w->base);
     if (rc == 1)
-        rc = read_value(hocket__sql_text_of(&k->base, 0), to, of);
-    hocket__sql_done(&k->base);
+        rc = read_value(hocket__sql_text_of(&w->base, 0), to, of);
+    hocket__sql_done(&w->base);
     of->store = store;
     return rc;
 }
 
-static bool has_ended(const struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of)
+static bool has_ended(const struct hocket__sqlite_writer *w, const struct hocket__wal_of *of)
 {
-    return hocket__self_sees_end(&k->base.self, hocket__cstr(of->place), of->pid, of->start);
+    return hocket__self_sees_end(&w->base.self, hocket__cstr(of->place), of->pid, of->start);
 }
 
-static bool has_runs(struct hocket__sqlite_keeper *k, int64_t store)
+static bool has_runs(struct hocket__sqlite_writer *w, int64_t store)
 {
-    hocket__sql_new(&k->base, ST_AHEAD_HELD);
-    hocket__sql_int(&k->base, store);
-    hocket__sql_int(&k->base, hocket__sqlite_now(k));
-    int rc = hocket__sql_step(&k->base);
-    hocket__sql_done(&k->base);
+    hocket__sql_new(&w->base, ST_AHEAD_HELD);
+    hocket__sql_int(&w->base, store);
+    hocket__sql_int(&w->base, hocket__sqlite_now(w));
+    int rc = hocket__sql_step(&w->base);
+    hocket__sql_done(&w->base);
     return rc != 0;
 }
 
 /* Where its process number means nothing here, as after a restart of the machine, silence and leases have to say it. If it is
  * alive all the same, it waits for its transactions from then on. */
-static bool is_left(struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of)
+static bool is_left(struct hocket__sqlite_writer *w, const struct hocket__wal_of *of)
 {
-    return has_ended(k, of)
-           || (strcmp(of->place, k->base.self.place) != 0
-               && of->at_ms < hocket__sqlite_now(k) - LEFT_MS && !has_runs(k, of->store));
+    return has_ended(w, of)
+           || (strcmp(of->place, w->base.self.place) != 0
+               && of->at_ms < hocket__sqlite_now(w) - LEFT_MS && !has_runs(w, of->store));
 }
 
-static void be(struct hocket__self *self, const struct hocket__ahead_of *of)
+static void be(struct hocket__self *self, const struct hocket__wal_of *of)
 {
     memset(self, 0, sizeof(*self));
     self->store = of->store;
@@ -125,82 +125,82 @@ static void be(struct hocket__self *self, const struct hocket__ahead_of *of)
     snprintf(self->host, sizeof(self->host), "%.*s", (int) strcspn(of->place, "/"), of->place);
 }
 
-/* By a keeper that stands for the other one, over the same connection. */
-static int apply_as(struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of,
+/* By a writer that stands for the other one, over the same connection. */
+static int apply_as(struct hocket__sqlite_writer *w, const struct hocket__wal_of *of,
     struct hocket__str work, const char *only)
 {
-    struct hocket__sqlite_keeper other = {
-        .base = { .ops = k->base.ops, .sql = k->base.sql, .o = k->base.o }, .db = k->db
+    struct hocket__sqlite_writer other = {
+        .base = { .ops = w->base.ops, .sql = w->base.sql, .o = w->base.o }, .db = w->db
     };
     be(&other.base.self, of);
     other.base.error = &other.db.error;
     hocket__list_init(&other.base.claims);
     hocket__list_init(&other.base.touched);
     hocket__map_init(&other.base.claimed, &hocket__malloc);
-    hocket__keeper_begun(&other.base);
+    hocket__writer_begun(&other.base);
     int rc = hocket__sqlite_apply(&other.base, work, only);
-    k->db = other.db;
+    w->db = other.db;
     hocket__claims_free(&other.base);
     return rc;
 }
 
-static int recover(struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of,
-    uint64_t from, const char *only, bool *unreadable)
+static int recover(struct hocket__sqlite_writer *w, const struct hocket__wal_of *of, uint64_t from,
+    const char *only, bool *unreadable)
 {
     struct hocket__buf path, bytes;
     hocket__buf_init(&path, &hocket__malloc, 0);
     hocket__buf_init(&bytes, &hocket__malloc, 0);
-    int rc = hocket__ahead_path(&path, hocket__buf_str(&k->path), of->store);
+    int rc = hocket__wal_path(&path, hocket__buf_str(&w->path), of->store);
     if (rc < 0)
-        hocket__error_nomem(&k->db.error);
+        hocket__error_nomem(&w->db.error);
     else
-        rc = hocket__ahead_read(path.data, !has_ended(k, of), from, &bytes, &k->db.error);
+        rc = hocket__wal_read(path.data, !has_ended(w, of), from, &bytes, &w->db.error);
     if (unreadable)
         *unreadable = rc < 0 && rc != HOCKET_ENOMEM;
     if (rc == 0)
-        rc = apply_as(k, of, hocket__buf_str(&bytes), only);
+        rc = apply_as(w, of, hocket__buf_str(&bytes), only);
     hocket__buf_deinit(&path);
     hocket__buf_deinit(&bytes);
     return rc;
 }
 
-int hocket__ahead_recover_run(struct hocket__sqlite_keeper *k, const struct hocket__ahead_of *of,
+int hocket__wal_recover_run(struct hocket__sqlite_writer *w, const struct hocket__wal_of *of,
     const char *id, bool *unreadable)
 {
-    struct hocket__ahead_of noted;
+    struct hocket__wal_of noted;
     uint64_t to = 0;
-    if (of->store == k->base.self.store) /* all that it has handed over comes before this */
+    if (of->store == w->base.self.store) /* all that it has handed over comes before this */
         return 0;
-    int rc = find(k, of->store, &to, &noted);
-    if (rc < 0 || (rc == 0 && has_ended(k, of)))
+    int rc = find(w, of->store, &to, &noted);
+    if (rc < 0 || (rc == 0 && has_ended(w, of)))
         return rc;
     if (rc == 0)
-        rc = put_row(k, of, 0); /* for who removes the file that is made now */
-    return rc < 0 ? rc : recover(k, of, to, id, unreadable);
+        rc = put_row(w, of, 0); /* for who removes the file that is made now */
+    return rc < 0 ? rc : recover(w, of, to, id, unreadable);
 }
 
 /* 1 when it is recovered; 0: it is not left after all, or another has done so at the same time and there is no row. */
-static int recover_all(struct hocket__sqlite_keeper *k, int64_t store)
+static int recover_all(struct hocket__sqlite_writer *w, int64_t store)
 {
-    struct hocket__ahead_of of;
+    struct hocket__wal_of of;
     uint64_t to;
-    int rc = find(k, store, &to, &of);
-    if (rc != 1 || !is_left(k, &of))
+    int rc = find(w, store, &to, &of);
+    if (rc != 1 || !is_left(w, &of))
         return rc < 0 ? rc : 0;
-    rc = recover(k, &of, to, NULL, NULL);
+    rc = recover(w, &of, to, NULL, NULL);
     if (rc == 0)
-        rc = del(k, store);
+        rc = del(w, store);
     return rc < 0 ? rc : 1;
 }
 
-static int recover_once(struct hocket__sqlite_keeper *k, int64_t store)
+static int recover_once(struct hocket__sqlite_writer *w, int64_t store)
 {
     struct hocket__buf path;
-    int rc = hocket__sqlite_begin(k);
-    int done = rc == 0 ? recover_all(k, store) : rc;
-    rc = hocket__sqlite_end(k, done < 0 ? done : 0);
+    int rc = hocket__sqlite_begin(w);
+    int done = rc == 0 ? recover_all(w, store) : rc;
+    rc = hocket__sqlite_end(w, done < 0 ? done : 0);
     hocket__buf_init(&path, &hocket__malloc, 0);
-    if (rc == 0 && done == 1 && hocket__ahead_path(&path, hocket__buf_str(&k->path), store) == 0)
+    if (rc == 0 && done == 1 && hocket__wal_path(&path, hocket__buf_str(&w->path), store) == 0)
         hocket__fs_unlink(path.data);
     hocket__buf_deinit(&path);
     return rc;
@@ -218,41 +218,41 @@ static bool is_own_name(struct hocket__str name, int64_t *store)
 
 /* The next store behind this one that has a row: 1, or 0, or a status. */
 static int next_noted(
-    struct hocket__sqlite_keeper *k, char after[32], int64_t *store, struct hocket__ahead_of *of)
+    struct hocket__sqlite_writer *w, char after[32], int64_t *store, struct hocket__wal_of *of)
 {
     uint64_t to;
     int rc;
     bool is_one = false;
-    hocket__sql_new(&k->base, ST_AHEAD_NEXT);
-    hocket__sql_text(&k->base, hocket__cstr(after));
-    while (!is_one && (rc = hocket__sql_step(&k->base)) == 1) {
-        struct hocket__str name = hocket__sql_text_of(&k->base, 0);
+    hocket__sql_new(&w->base, ST_AHEAD_NEXT);
+    hocket__sql_text(&w->base, hocket__cstr(after));
+    while (!is_one && (rc = hocket__sql_step(&w->base)) == 1) {
+        struct hocket__str name = hocket__sql_text_of(&w->base, 0);
         if (!is_own_name(name, store)) /* of a damaged file: others lead nowhere, or in a circle */
             continue;
-        is_one = read_value(hocket__sql_text_of(&k->base, 1), &to, of);
+        is_one = read_value(hocket__sql_text_of(&w->base, 1), &to, of);
         if (is_one)
             snprintf(after, 32, "%.*s", (int) name.n, name.p);
     }
-    hocket__sql_done(&k->base);
+    hocket__sql_done(&w->base);
     return rc;
 }
 
 /* The same of one whose file is left. */
-static int next_left(struct hocket__sqlite_keeper *k, char after[32], int64_t *store)
+static int next_left(struct hocket__sqlite_writer *w, char after[32], int64_t *store)
 {
-    struct hocket__ahead_of of;
+    struct hocket__wal_of of;
     int rc;
-    while ((rc = next_noted(k, after, store, &of)) == 1 && (of.store = *store, !is_left(k, &of)))
+    while ((rc = next_noted(w, after, store, &of)) == 1 && (of.store = *store, !is_left(w, &of)))
         ;
     return rc;
 }
 
-void hocket__ahead_recover(struct hocket__sqlite_keeper *k)
+void hocket__wal_recover(struct hocket__sqlite_writer *w)
 {
     char after[32] = "ahead ";
     int64_t store;
-    while (next_left(k, after, &store) == 1)
-        recover_once(k, store);
+    while (next_left(w, after, &store) == 1)
+        recover_once(w, store);
 }
 
 /* ---- Files that no row leads to ------------------------------------------------------------------ */
@@ -277,7 +277,7 @@ static bool is_old(const char *path)
 }
 
 struct tidied {
-    struct hocket__sqlite_keeper *k;
+    struct hocket__sqlite_writer *w;
     const char *name; /* of the database */
     struct hocket__buf path;
     size_t dir; /* bytes of the path */
@@ -286,24 +286,24 @@ struct tidied {
 static void tidy_one(void *ud, const char *name, bool is_dir)
 {
     struct tidied *t = ud;
-    struct hocket__ahead_of of;
+    struct hocket__wal_of of;
     int64_t store;
     uint64_t to;
-    if (is_dir || !store_of(name, t->name, &store) || store == t->k->base.self.store)
+    if (is_dir || !store_of(name, t->name, &store) || store == t->w->base.self.store)
         return;
     hocket__buf_cut(&t->path, t->dir);
     if (hocket__buf_adds(&t->path, name) == 0 && is_old(t->path.data)
-        && find(t->k, store, &to, &of) == 0)
+        && find(t->w, store, &to, &of) == 0)
         hocket__fs_unlink(t->path.data);
 }
 
 /* Of a database that was removed without them, or gone back to; of who was killed between a transaction's end and this one's. */
-void hocket__ahead_tidy(struct hocket__sqlite_keeper *k)
+void hocket__wal_tidy(struct hocket__sqlite_writer *w)
 {
-    const char *slash = strrchr(k->path.data, '/');
-    struct tidied t = { .k = k, .name = slash + 1, .dir = (size_t) (slash - k->path.data) + 1 };
+    const char *slash = strrchr(w->path.data, '/');
+    struct tidied t = { .w = w, .name = slash + 1, .dir = (size_t) (slash - w->path.data) + 1 };
     hocket__buf_init(&t.path, &hocket__malloc, 0);
-    if (hocket__buf_add(&t.path, k->path.data, t.dir) == 0)
+    if (hocket__buf_add(&t.path, w->path.data, t.dir) == 0)
         hocket__dir_list(t.path.data, tidy_one, &t, NULL);
     hocket__buf_deinit(&t.path);
 }

@@ -15,13 +15,13 @@
  * The mark is a byte that its owner never writes; the rest others never write. */
 #pragma once
 
-#include "store/keeper/keeper.h"
+#include "store/writer/writer.h"
 
 /* Bytes of the file at most, and of what may be gathered. */
-#define HOCKET__AHEAD_MOST (1 << 20)
+#define HOCKET__WAL_MOST (1 << 20)
 
 /* Places count bytes that were handed over to the store since it was opened. */
-struct hocket__ahead {
+struct hocket__wal {
     bool on;   /* gathers */
     bool off;  /* for good: it was closed by another, or cannot be made */
     bool lost; /* more was handed over than is gathered */
@@ -34,13 +34,13 @@ struct hocket__ahead {
 };
 
 /* `a`: of the bytes, the loop's thread's. */
-void hocket__ahead_init(struct hocket__ahead *a);
-void hocket__ahead_deinit(struct hocket__ahead *a);
+void hocket__wal_init(struct hocket__wal *a);
+void hocket__wal_deinit(struct hocket__wal *a);
 /* From this place on everything is gathered. */
-void hocket__ahead_begin(struct hocket__ahead *a, uint64_t place);
+void hocket__wal_begin(struct hocket__wal *a, uint64_t place);
 /* What was handed over, whose end is at `to`; what the file has of it is passed over. `written`: so far the database has it. */
-void hocket__ahead_gather(
-    struct hocket__ahead *a, struct hocket__str bytes, uint64_t to, uint64_t written);
+void hocket__wal_gather(
+    struct hocket__wal *a, struct hocket__str bytes, uint64_t to, uint64_t written);
 /* Whether all that was gathered is in the file now. `noted`: so far the database says that it has it. False is no
  * fault: then it has to be waited for. */
-bool hocket__ahead_secure(struct hocket__ahead *a, const char *path, uint64_t noted);
+bool hocket__wal_secure(struct hocket__wal *a, const char *path, uint64_t noted);

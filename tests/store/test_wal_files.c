@@ -1,6 +1,6 @@
 /* Files beside a database that are not what their process left: cut off, changed, in another form, another's, in another place, or
  * of nobody any more. Nothing of them is believed that does not continue what the database has. */
-#include "store/ahead.h"
+#include "store/wal.h"
 
 #include "base/hash/hash.h"
 #include "store/batch.h"
@@ -22,8 +22,8 @@ static void a_file_that_is_cut_off_counts_as_far_as_it_goes(void **state)
     for (off_t n = 0; n <= size; n += 397) {
         struct fixture *f = ahead_begin();
         ahead_killed(f, ahead_secure_some);
-        size = ahead_size_of(ahead_of(f));
-        ahead_change_file(ahead_of(f), n, NULL, 0);
+        size = ahead_size_of(wal_of(f));
+        ahead_change_file(wal_of(f), n, NULL, 0);
         fixture_open(f);
         size_t count = ahead_entries(f, RUN_1);
         assert_true(count >= before && count <= 39 && count % 3 == 0);
@@ -38,7 +38,7 @@ static void a_record_that_was_changed_ends_it(void **state)
     struct fixture *f = ahead_begin();
     (void) state;
     ahead_killed(f, ahead_secure_some);
-    ahead_change_file(ahead_of(f), ahead_size_of(ahead_of(f)) / 2, "\xff", 1);
+    ahead_change_file(wal_of(f), ahead_size_of(wal_of(f)) / 2, "\xff", 1);
     fixture_open(f);
     size_t count = ahead_entries(f, RUN_1);
     assert_true(count >= 3 && count < 39 && count % 3 == 0);
@@ -96,13 +96,13 @@ static void a_file_of_another_form_is_refused(void **state)
     struct hocket__store_claim c;
     (void) state;
     ahead_killed(f, ahead_secure_some);
-    write_head(ahead_of(f), "ahead 99", "9.8.7\x1b[2J \n");
+    write_head(wal_of(f), "ahead 99", "9.8.7\x1b[2J \n");
     fixture_open(f);
     assert_int_equal(ahead_entries(f, RUN_1), 3); /* it can be looked at */
     assert_int_equal(ahead_take(f, RUN_1, &c), HOCKET_EUNSUPPORTED);
     assert_non_null(strstr(f->error.message, "another hocket (9.8.7, this"));
     fixture_close(f);
-    write_head(ahead_of(f), "ahead 1", "0.0.9"); /* the same form, of another version */
+    write_head(wal_of(f), "ahead 1", "0.0.9"); /* the same form, of another version */
     fixture_open(f);
     assert_int_equal(ahead_entries(f, RUN_1), 39);
     ahead_end(f);
@@ -114,7 +114,7 @@ static void a_file_that_cannot_be_read_stops_no_worker(void **state)
     struct fixture *f = ahead_beside(ahead_work);
     struct hocket__store_claim c;
     (void) state;
-    write_head(ahead_of(f), "ahead 99", "9.8.7");
+    write_head(wal_of(f), "ahead 99", "9.8.7");
     c = ahead_put_job(f, RUN_3, HOCKET__STORE_QUEUED);
     hocket__store_release(f->s, &c);
     assert_int_equal(fixture_commit(f, &c, HOCKET__STORE_WRITTEN), 0);
@@ -123,7 +123,7 @@ static void a_file_that_cannot_be_read_stops_no_worker(void **state)
     assert_string_equal(ahead_take_next(f, &c), "");
     assert_int_equal(f->status, 0); /* those are put off */
     assert_int_equal(ahead_take(f, RUN_1, &c), HOCKET_EUNSUPPORTED);
-    write_head(ahead_of(f), "ahead 1", "0.0.9");
+    write_head(wal_of(f), "ahead 1", "0.0.9");
     assert_int_equal(ahead_take(f, RUN_1, &c), 0);
     assert_int_equal(ahead_entries(f, RUN_1), 4);
     ahead_end_later(f);
@@ -158,13 +158,13 @@ static void why_nothing_is_taken_is_said(void **state)
     struct fixture *f = ahead_beside(ahead_work);
     struct hocket__store_claim c;
     (void) state;
-    write_head(ahead_of(f), "ahead 99", "9.8.7");
+    write_head(wal_of(f), "ahead 99", "9.8.7");
     assert_string_equal(ahead_take_next(f, &c), "");
     assert_int_equal(f->status, HOCKET_EUNSUPPORTED);
     assert_non_null(strstr(f->error.message, "9.8.7"));
     assert_string_equal(ahead_take_next(f, &c), "");
     assert_int_equal(f->status, 0);
-    write_head(ahead_of(f), "ahead 1", "0.0.9");
+    write_head(wal_of(f), "ahead 1", "0.0.9");
     ahead_end_later(f);
 }
 
@@ -177,7 +177,7 @@ static void a_head_that_is_not_whole_counts_for_nothing(void **state)
         struct fixture *f = ahead_begin();
         struct hocket__store_claim c;
         ahead_killed(f, ahead_secure_some);
-        ahead_change_file(ahead_of(f), i < 2 ? HEAD_AT : HEAD_AT + KEY_AT, i == 1 ? waste : zeros,
+        ahead_change_file(wal_of(f), i < 2 ? HEAD_AT : HEAD_AT + KEY_AT, i == 1 ? waste : zeros,
             i == 1   ? sizeof(waste)
             : i == 0 ? HEAD
                      : 1);
@@ -265,7 +265,7 @@ static void what_is_in_its_place_is_left_alone(void **state)
             continue;
         }
         assert_true(test_temp_file(precious, ".txt", "precious"));
-        snprintf(path, sizeof(path), "%s", ahead_of(f));
+        snprintf(path, sizeof(path), "%s", wal_of(f));
         assert_int_equal(unlink(path), 0);
         put_in_place(what, path, precious);
         for (int away = 0; away < 2; away++) { /* of one that may be alive it is closed */
@@ -312,9 +312,9 @@ static void a_copy_has_what_was_copied(void **state)
         char path[TEST_TEMP_PATH + 300];
         ahead_killed(f, ahead_secure_some);
         copy_database(f, g);
-        snprintf(path, sizeof(path), "%s%s", g->path, strstr(ahead_of(f), "-ahead-"));
+        snprintf(path, sizeof(path), "%s%s", g->path, strstr(wal_of(f), "-ahead-"));
         if (with)
-            copy(ahead_of(f), path);
+            copy(wal_of(f), path);
         fixture_open(g);
         assert_int_equal(ahead_entries(g, RUN_1), with ? 39 : 3);
         assert_int_equal(ahead_take(g, RUN_1, &c), 0);
@@ -349,7 +349,7 @@ static void what_a_lost_machine_left_is_found_a_day_later(void **state)
     fixture_open(f);
     assert_int_equal(ahead_entries(f, RUN_1), 3);
     fixture_close(f);
-    assert_string_not_equal(ahead_of(f), "");
+    assert_string_not_equal(wal_of(f), "");
     f->now = now + day + 3600 * 1000;
     fixture_open(f);
     assert_int_equal(ahead_entries(f, RUN_1), 39);
@@ -386,10 +386,10 @@ static void what_no_database_knows_is_swept(void **state)
     (void) state;
     ahead_killed(f, ahead_secure_some);
     write_head(
-        ahead_of(f), "ahead 99", "9.8.7"); /* the database knows this one, and cannot read it */
-    lay(f, strstr(ahead_of(f), "-ahead-"), old);
+        wal_of(f), "ahead 99", "9.8.7"); /* the database knows this one, and cannot read it */
+    lay(f, strstr(wal_of(f), "-ahead-"), old);
     char mine[64];
-    snprintf(mine, sizeof(mine), "%s", strstr(ahead_of(f), "-ahead-"));
+    snprintf(mine, sizeof(mine), "%s", strstr(wal_of(f), "-ahead-"));
     lay(f, "-ahead-0123456789abcdef", old);
     lay(f, "-ahead-fedcba9876543210", 60);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
