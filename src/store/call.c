@@ -20,18 +20,18 @@ static const size_t texts[HOCKET__STORE_CALLS][6] = {
     [HOCKET__STORE_RECORDS] = { TEXT(log.id) },
     [HOCKET__STORE_FILES] = { TEXT(files.generation) },
     [HOCKET__STORE_MESSAGE] = { TEXT(message.run), TEXT(message.said.id), TEXT(message.said.json) },
-    [HOCKET__STORE_SUBMIT] = { TEXT(submit.id), TEXT(submit.along) },
+    [HOCKET__STORE_SUBMIT] = { TEXT(submit.id), TEXT(submit.bundle) },
     [HOCKET__STORE_NOTE_PUT] = { TEXT(note_put.note.memory), TEXT(note_put.note.id),
         TEXT(note_put.note.text), TEXT(note_put.note.meta), TEXT(note_put.note.vector) },
     [HOCKET__STORE_NOTE_DEL] = { TEXT(notes.memory), TEXT(notes.id) },
     [HOCKET__STORE_NOTES] = { TEXT(notes.memory), TEXT(notes.id), TEXT(notes.query),
         TEXT(notes.vector) },
     [HOCKET__STORE_ITEM_PUT] = { TEXT(item.item.kind), TEXT(item.item.id),
-        TEXT(item.item.generation), TEXT(item.item.json), TEXT(item.along) },
+        TEXT(item.item.generation), TEXT(item.item.json), TEXT(item.bundle) },
     [HOCKET__STORE_ITEM_DEL] = { TEXT(item.item.kind), TEXT(item.item.id) },
     [HOCKET__STORE_ITEMS] = { TEXT(items.kind), TEXT(items.id) },
     [HOCKET__STORE_DRAW] = { TEXT(draw.name), TEXT(draw.holder) },
-    [HOCKET__STORE_CARE] = { TEXT(care.worker), TEXT(care.reader) },
+    [HOCKET__STORE_MAINTAIN] = { TEXT(maintenance.worker), TEXT(maintenance.reader) },
 };
 
 static struct hocket__str *text_at(struct hocket__store_question *q, size_t offset)
@@ -235,22 +235,22 @@ int hocket__store_stats(struct hocket__store *s, const struct hocket__store_repl
     return ask(s, &q, reply, call);
 }
 
-int hocket__store_care(struct hocket__store *s, const struct hocket__store_care_of *care,
+int hocket__store_maintain(struct hocket__store *s, const struct hocket__store_maintenance *what,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
-    struct hocket__store_question q = { .kind = HOCKET__STORE_CARE, .care = *care };
+    struct hocket__store_question q = { .kind = HOCKET__STORE_MAINTAIN, .maintenance = *what };
     return ask(s, &q, reply, call);
 }
 
-/* With what comes along, as bytes. */
+/* With a bundle, as bytes. */
 static int ask_along(struct hocket__store *s, struct hocket__store_question *q,
-    struct hocket__str *along, const struct hocket__store_run *run, struct hocket__str files,
+    struct hocket__str *bundle, const struct hocket__store_run *run, struct hocket__str files,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
     struct hocket__buf packed;
     hocket__buf_init(&packed, s->o.alloc, 0);
-    int rc = hocket__store_pack_along(s, run, files, &packed);
-    *along = hocket__buf_str(&packed);
+    int rc = hocket__store_pack_bundle(s, run, files, &packed);
+    *bundle = hocket__buf_str(&packed);
     if (rc == 0)
         rc = ask(s, q, reply, call);
     hocket__buf_deinit(&packed);
@@ -263,7 +263,7 @@ int hocket__store_submit(struct hocket__store *s, const struct hocket__store_run
 {
     struct hocket__store_question q = { .kind = HOCKET__STORE_SUBMIT };
     q.submit.id = hocket__cstr(run->id);
-    return ask_along(s, &q, &q.submit.along, run, files, reply, call);
+    return ask_along(s, &q, &q.submit.bundle, run, files, reply, call);
 }
 
 int hocket__store_item_put(struct hocket__store *s, const struct hocket__store_item *item,
@@ -274,7 +274,7 @@ int hocket__store_item_put(struct hocket__store *s, const struct hocket__store_i
         .item = { .item = *item, .expected = expected } };
     if (item->kind.n == 0 || item->id.n == 0 || item->due_ms < 0 || expected < HOCKET__STORE_ANY)
         return HOCKET_EINVAL;
-    return ask_along(s, &q, &q.item.along, run, files, reply, call);
+    return ask_along(s, &q, &q.item.bundle, run, files, reply, call);
 }
 
 int hocket__store_item_del(struct hocket__store *s, struct hocket__str kind, struct hocket__str id,
@@ -304,7 +304,7 @@ int hocket__store_items_due(struct hocket__store *s, struct hocket__str kind, in
     return kind.n > 0 && ahead_ms >= 0 ? ask_from(s, &q, &place, reply, call) : HOCKET_EINVAL;
 }
 
-int hocket__store_go_on_behind(struct hocket__store_call *c, struct hocket__str last)
+int hocket__store_continue_after(struct hocket__store_call *c, struct hocket__str last)
 {
     if (!c->after.a)
         hocket__buf_init(&c->after, &hocket__malloc, 0);
@@ -312,10 +312,11 @@ int hocket__store_go_on_behind(struct hocket__store_call *c, struct hocket__str 
     return hocket__buf_addstr(&c->after, last);
 }
 
-int hocket__store_item_behind(struct hocket__store_call *c, const struct hocket__store_item *last)
+int hocket__store_item_continue_after(
+    struct hocket__store_call *c, const struct hocket__store_item *last)
 {
     c->place.from = (uint64_t) last->due_ms;
-    return hocket__store_go_on_behind(c, last->id);
+    return hocket__store_continue_after(c, last->id);
 }
 
 int64_t hocket__store_items_until(const struct hocket__store_call *c, int64_t now_ms)

@@ -252,20 +252,20 @@ int hocket__store_stats(struct hocket__store *s, const struct hocket__store_repl
     struct hocket__store_call **call);
 
 /* What people do with a store as a whole. */
-enum hocket__store_care {
+enum hocket__store_maintenance_kind {
     HOCKET__STORE_INFO,  /* what it is */
     HOCKET__STORE_CHECK, /* whether all that is in it holds together */
     HOCKET__STORE_VACUUM, /* removes runs that ended `max_age_ms` ago (0: none), and gives back room */
     HOCKET__STORE_GRANT, /* lets other roles of a database use it: `worker` as hocket does, `reader` look */
 };
-struct hocket__store_care_of {
-    enum hocket__store_care what;
+struct hocket__store_maintenance {
+    enum hocket__store_maintenance_kind what;
     int64_t max_age_ms;
     struct hocket__str worker, reader; /* or empty */
 };
 /* Rows MESSAGE, whose id says what (name, version, bytes, …; problem: what CHECK has found) and json what of it. May take long,
  * and others of this store wait. EUNSUPPORTED: it has nothing of the kind. */
-int hocket__store_care(struct hocket__store *s, const struct hocket__store_care_of *care,
+int hocket__store_maintain(struct hocket__store *s, const struct hocket__store_maintenance *what,
     const struct hocket__store_reply *reply, struct hocket__store_call **call);
 
 /* ---- Notes ------------------------------------------------------------------------------------- */

@@ -45,7 +45,7 @@ enum hocket__store_call_kind {
     HOCKET__STORE_ITEM_DEL,
     HOCKET__STORE_ITEMS,
     HOCKET__STORE_DRAW,
-    HOCKET__STORE_CARE,
+    HOCKET__STORE_MAINTAIN,
     HOCKET__STORE_CALLS
 };
 
@@ -80,7 +80,7 @@ struct hocket__store_question {
             struct hocket__store_message said;
         } message;
         struct {
-            struct hocket__str id, along;
+            struct hocket__str id, bundle;
         } submit;
         struct {
             struct hocket__store_note note;
@@ -90,7 +90,7 @@ struct hocket__store_question {
         struct {
             struct hocket__store_item item;
             int64_t expected;
-            struct hocket__str along;
+            struct hocket__str bundle;
         } item; /* ITEM_PUT; ITEM_DEL: kind, id and `expected` */
         struct {
             struct hocket__str kind, id; /* id empty: all */
@@ -98,7 +98,7 @@ struct hocket__store_question {
             int64_t ahead_ms;
         } items;
         struct hocket__store_draw draw;
-        struct hocket__store_care_of care;
+        struct hocket__store_maintenance maintenance;
     };
 };
 
@@ -202,13 +202,13 @@ void hocket__store_next_turn(struct hocket__store *s);
 /* Takes back what this turn has handed over since the batch had this length. */
 void hocket__store_rewind(struct hocket__store *s, size_t len);
 /* A claim was made. Room to let go of it comes with what is handed over next. */
-void hocket__store_owe(struct hocket__store *s);
+void hocket__store_reserve_release(struct hocket__store *s);
 /* Room for all of them, in a batch: what ends a claim needs no memory. 0 or ENOMEM. */
 int hocket__store_reserve(const struct hocket__store *s, struct hocket__buf *batch);
 /* Whether a backend that has an index of such names takes this one. */
-bool hocket__store_is_fair(const struct hocket__store *s, struct hocket__str name);
+bool hocket__store_fits_index(const struct hocket__store *s, struct hocket__str name);
 /* Somebody needs it: one that could not be opened, some time ago, is opened again. */
-void hocket__store_mend(struct hocket__store *s);
+void hocket__store_reopen(struct hocket__store *s);
 /* A call for the next turn. */
 void hocket__store_enqueue(struct hocket__store *s, struct hocket__store_call *c);
 
@@ -217,7 +217,7 @@ void hocket__store_enqueue(struct hocket__store *s, struct hocket__store_call *c
 void hocket__store_kept(struct hocket__store *s, uint64_t written, uint64_t synced);
 /* The call's rows, status and `more` are set. */
 void hocket__store_answer(struct hocket__store *s, struct hocket__store_call *call);
-void hocket__store_tell(struct hocket__store *s, enum hocket__store_news news, const char *id,
+void hocket__store_report(struct hocket__store *s, enum hocket__store_news news, const char *id,
     const struct hocket_error *err);
 /* REFUSED: of a claim of this store. The front's from here on; once for each claim. */
 void hocket__store_refuse(struct hocket__store *s, struct hocket__store_refused *r);
@@ -225,7 +225,7 @@ void hocket__store_refuse(struct hocket__store *s, struct hocket__store_refused 
 struct hocket__store_refused *hocket__store_refused_new(
     const struct hocket_allocator *a, const char *id);
 /* Who had this run, which was refused, has let go of it: once all that was handed over is kept, that is forgotten. */
-void hocket__store_left(struct hocket__store *s, const char *id);
+void hocket__store_released(struct hocket__store *s, const char *id);
 void hocket__store_closed(struct hocket__store *s);
 
 /* READY, in the next turn. */
@@ -234,7 +234,7 @@ void hocket__store_opened(struct hocket__store *s);
 /* ---- What all backends say alike --------------------------------------------------------------- */
 
 /* The question goes on behind this name, the last one of a piece: in `after`. ENOMEM. */
-int hocket__store_go_on_behind(struct hocket__store_call *c, struct hocket__str last);
+int hocket__store_continue_after(struct hocket__store_call *c, struct hocket__str last);
 
 /* Why a command was refused. */
 void hocket__store_refusal(
@@ -242,41 +242,43 @@ void hocket__store_refusal(
 /* These give the status. */
 int hocket__store_no_parent(struct hocket__store_call *c);
 int hocket__store_ambiguous(struct hocket__store_call *c, const char *one, const char *other);
-int hocket__store_has_it(struct hocket__store_call *c, const struct hocket__store_owner *owner);
+int hocket__store_already_claimed(
+    struct hocket__store_call *c, const struct hocket__store_owner *owner);
 int hocket__store_has_message(struct hocket__store_call *c);
 /* Of a run that is to be removed: by whom it was called, or whom it has called, that has not ended ("": nobody). 0, or ESTATE. */
 int hocket__store_has_calls(
     struct hocket__store_call *c, struct hocket__str caller, struct hocket__str called);
 int hocket__store_not_found(struct hocket__store_call *c, struct hocket__str id);
 
-/* Of CARE: a row, and a status for what this store has not. */
-void hocket__store_say(struct hocket__store_call *c, const char *name, const char *fmt, ...)
+/* Of MAINTAIN: a row, and a status for what this store has not. */
+void hocket__store_add_row(struct hocket__store_call *c, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-int hocket__store_unheard(struct hocket__store_call *c, const char *why);
+int hocket__store_unsupported(struct hocket__store_call *c, const char *why);
 
-/* What comes along with a question (SUBMIT, ITEM_PUT): a run that is to be nobody's, or none, then files; rows, packed. EINVAL, ELIMIT,
+/* The bundle of a question (SUBMIT, ITEM_PUT): a run that is to be nobody's, or none, then files; rows, packed. EINVAL, ELIMIT,
  * ENOMEM. The run is first: a backend that refuses it has written nothing. */
-int hocket__store_pack_along(struct hocket__store *s, const struct hocket__store_run *run,
+int hocket__store_pack_bundle(struct hocket__store *s, const struct hocket__store_run *run,
     struct hocket__str files, struct hocket__buf *out);
-struct hocket__str hocket__store_along(const struct hocket__store_call *c);
+struct hocket__str hocket__store_bundle(const struct hocket__store_call *c);
 /* Its run; false: none. */
-bool hocket__store_run_along(const struct hocket__store_call *c, struct hocket__store_row *row);
+bool hocket__store_bundle_run(const struct hocket__store_call *c, struct hocket__store_row *row);
 /* The status of a run that was not put. */
 int hocket__store_not_put(struct hocket__store_call *c, int status);
 
 /* The status of an item that was found (version 0: there is none) when `expected` was wanted; EEXIST of a run that there is. */
-int hocket__store_item_judge(struct hocket__store_call *c, int64_t version);
+int hocket__store_item_check(struct hocket__store_call *c, int64_t version);
 int hocket__store_item_refuse(struct hocket__store_call *c, int status);
 /* The version that follows; a new item's begins with the time: one that went and came again has none of before. */
 int64_t hocket__store_item_version(int64_t version, int64_t now_ms);
 /* The question goes on behind the time and id of this one. */
-int hocket__store_item_behind(struct hocket__store_call *c, const struct hocket__store_item *last);
+int hocket__store_item_continue_after(
+    struct hocket__store_call *c, const struct hocket__store_item *last);
 /* Until when items are asked for. */
 int64_t hocket__store_items_until(const struct hocket__store_call *c, int64_t now_ms);
 /* What a call says of its item, and the row that it answers. */
 struct hocket__store_item hocket__store_item_of(
     const struct hocket__store_call *c, int64_t version, int64_t now_ms);
-void hocket__store_item_told(struct hocket__store_call *c, int64_t version);
+void hocket__store_item_answer(struct hocket__store_call *c, int64_t version);
 
 int hocket__store_note_missing(struct hocket__store_call *c);
 /* 0, or ELIMIT: the memory has so much beside the note that is to be put. */

@@ -48,7 +48,8 @@ int hocket__store_has_message(struct hocket__store_call *c)
         c->q.message.said.id.p);
 }
 
-int hocket__store_has_it(struct hocket__store_call *c, const struct hocket__store_owner *owner)
+int hocket__store_already_claimed(
+    struct hocket__store_call *c, const struct hocket__store_owner *owner)
 {
     char since[HOCKET__ISOTIME_SIZE];
     hocket__isotime(owner->since_ms, since);
@@ -72,7 +73,7 @@ int hocket__store_has_calls(
     return 0;
 }
 
-void hocket__store_say(struct hocket__store_call *c, const char *name, const char *fmt, ...)
+void hocket__store_add_row(struct hocket__store_call *c, const char *name, const char *fmt, ...)
 {
     struct hocket__buf b;
     va_list ap;
@@ -88,7 +89,7 @@ void hocket__store_say(struct hocket__store_call *c, const char *name, const cha
     hocket__buf_deinit(&b);
 }
 
-int hocket__store_unheard(struct hocket__store_call *c, const char *why)
+int hocket__store_unsupported(struct hocket__store_call *c, const char *why)
 {
     return hocket__error(&c->error, HOCKET_EUNSUPPORTED, "%s", why);
 }
@@ -161,7 +162,7 @@ int hocket__store_item_refuse(struct hocket__store_call *c, int status)
         (int) (item->id.n < 100 ? item->id.n : 100), item->id.p, why);
 }
 
-int hocket__store_item_judge(struct hocket__store_call *c, int64_t version)
+int hocket__store_item_check(struct hocket__store_call *c, int64_t version)
 {
     int64_t expected = c->q.item.expected;
     if (expected == version || (expected == HOCKET__STORE_ANY && version > 0)
@@ -185,7 +186,7 @@ struct hocket__store_item hocket__store_item_of(
     return item;
 }
 
-void hocket__store_item_told(struct hocket__store_call *c, int64_t version)
+void hocket__store_item_answer(struct hocket__store_call *c, int64_t version)
 {
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_ITEM };
     row.item = (struct hocket__store_item){ .kind = c->q.item.item.kind,

@@ -10,7 +10,7 @@ void hocket__store_rewind(struct hocket__store *s, size_t len)
         hocket__buf_cut(&s->batch, len);
 }
 
-bool hocket__store_is_fair(const struct hocket__store *s, struct hocket__str name)
+bool hocket__store_fits_index(const struct hocket__store *s, struct hocket__str name)
 {
     return s->max_key == 0 || name.n <= s->max_key;
 }
@@ -18,7 +18,7 @@ bool hocket__store_is_fair(const struct hocket__store *s, struct hocket__str nam
 /* Kind, id and fence. */
 #define RELEASE_BYTES (1 + HOCKET__STORE_ID + 10)
 
-void hocket__store_owe(struct hocket__store *s)
+void hocket__store_reserve_release(struct hocket__store *s)
 {
     s->owed++;
 }
@@ -44,7 +44,7 @@ static bool has_fair_names(const struct hocket__store *s, const struct hocket__s
         one = c->row.file.generation;
         two = c->row.file.path;
     }
-    return hocket__store_is_fair(s, one) && hocket__store_is_fair(s, two);
+    return hocket__store_fits_index(s, one) && hocket__store_fits_index(s, two);
 }
 
 bool hocket__store_is_full(const struct hocket__store *s)
@@ -66,7 +66,7 @@ static int hand_over(struct hocket__store *s, const struct hocket__store_command
 {
     if (s->closing)
         return HOCKET_ECLOSED;
-    hocket__store_mend(s);
+    hocket__store_reopen(s);
     if (s->broken)
         return s->error.status;
     bool limited = !s->unlimited && !is_last_word(c);
@@ -116,7 +116,7 @@ int hocket__store_put(
     c.row.run.fence = 1;
     c.row.run.attempts = 0;
     c.row.run.owner = (struct hocket__store_owner){ .host = HOCKET__STR("") };
-    hocket__store_owe(s);
+    hocket__store_reserve_release(s);
     int rc = hand_over(s, &c);
     s->owed -= rc < 0;
     return rc;
@@ -194,6 +194,6 @@ int hocket__store_release(struct hocket__store *s, const struct hocket__store_cl
     if (rc < 0)
         return rc;
     s->owed -= s->owed > 0;
-    hocket__store_left(s, claim->id);
+    hocket__store_released(s, claim->id);
     return 0;
 }

@@ -1176,9 +1176,10 @@ static void who_waits_for_a_time_is_no_rubbish(void **state)
     }
     assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
     f->now += 40 * DAY;
-    struct hocket__store_care_of care = { .what = HOCKET__STORE_VACUUM, .max_age_ms = 30 * DAY };
+    struct hocket__store_maintenance care = { .what = HOCKET__STORE_VACUUM,
+        .max_age_ms = 30 * DAY };
     struct hocket__store_reply reply = fixture_reply(f);
-    int rc = fixture_answer(f, hocket__store_care(f->s, &care, &reply, NULL));
+    int rc = fixture_answer(f, hocket__store_maintain(f->s, &care, &reply, NULL));
     if (rc == HOCKET_EUNSUPPORTED)
         return;
     assert_int_equal(rc, 0);

@@ -317,11 +317,11 @@ int pg_message(struct fixture *f, const char *run, const char *id, struct hocket
     return fixture_answer(f, hocket__store_message(f->s, STR(run), &m, &r, NULL));
 }
 
-int pg_care(struct fixture *f, enum hocket__store_care what)
+int pg_care(struct fixture *f, enum hocket__store_maintenance_kind what)
 {
     struct hocket__store_reply r = fixture_reply(f);
-    struct hocket__store_care_of c = { .what = what, .worker = STR(""), .reader = STR("") };
-    return fixture_answer(f, hocket__store_care(f->s, &c, &r, NULL));
+    struct hocket__store_maintenance c = { .what = what, .worker = STR(""), .reader = STR("") };
+    return fixture_answer(f, hocket__store_maintain(f->s, &c, &r, NULL));
 }
 
 void pg_submit(struct fixture *f, int i)

@@ -66,7 +66,7 @@ void pg_assert_entries(struct fixture *f, const char *id, uint64_t n);
 int pg_find(struct fixture *f, const char *id);
 int pg_take(struct fixture *f, const char *id, struct hocket__store_claim *claim);
 int pg_message(struct fixture *f, const char *run, const char *id, struct hocket__str json);
-int pg_care(struct fixture *f, enum hocket__store_care what);
+int pg_care(struct fixture *f, enum hocket__store_maintenance_kind what);
 /* Run number i, for whoever takes it. */
 void pg_submit(struct fixture *f, int i);
 bool pg_take_next(struct fixture *f, struct hocket__store_claim *claim);

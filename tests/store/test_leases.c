@@ -72,14 +72,14 @@ static void all_is_believed_of_who_is_at_work(void **state)
     (void) state;
     for (int i = 0; i < 10; i++) {
         sleep_for(600000, 600000); /* for as long as it meant to */
-        assert_int_equal(hocket__leases_over(&t.w), INT64_MAX);
+        assert_int_equal(hocket__leases_expired_before(&t.w), INT64_MAX);
         t.now += 500; /* and what it does takes its time */
-        hocket__leases_heard(&t.w, i % 2);
-        assert_int_equal(hocket__leases_over(&t.w), INT64_MAX);
+        hocket__leases_answered(&t.w, i % 2);
+        assert_int_equal(hocket__leases_expired_before(&t.w), INT64_MAX);
     }
     t.now -= HOUR; /* a clock that is put back ends no lease */
-    hocket__leases_heard(&t.w, 0);
-    assert_int_equal(hocket__leases_over(&t.w), INT64_MAX);
+    hocket__leases_answered(&t.w, 0);
+    assert_int_equal(hocket__leases_expired_before(&t.w), INT64_MAX);
 }
 
 /* It knows nothing of what was before: but for those that were seen to have ended. */
@@ -87,8 +87,8 @@ static void who_begins_is_patient(void **state)
 {
     (void) state;
     hocket__leases_init(&t.w);
-    hocket__leases_heard(&t.w, 0);
-    assert_int_equal(hocket__leases_over(&t.w), HOCKET__QUEUE_BURIED);
+    hocket__leases_answered(&t.w, 0);
+    assert_int_equal(hocket__leases_expired_before(&t.w), HOCKET__QUEUE_BURIED);
     assert_true(t.w.leases.until_ms - hocket__monotonic_ms() <= LEASE / 2);
 }
 
@@ -96,17 +96,17 @@ static void what_ended_while_nobody_could_is_not_believed(void **state)
 {
     (void) state;
     sleep_for(500, HOUR); /* the machine slept */
-    assert_int_equal(hocket__leases_over(&t.w), NOW + 500);
-    hocket__leases_heard(&t.w, 0);
-    assert_int_equal(hocket__leases_over(&t.w), NOW + 500);
+    assert_int_equal(hocket__leases_expired_before(&t.w), NOW + 500);
+    hocket__leases_answered(&t.w, 0);
+    assert_int_equal(hocket__leases_expired_before(&t.w), NOW + 500);
     t.now += 5000;
-    hocket__leases_heard(&t.w, 0);
-    assert_int_equal(hocket__leases_over(&t.w), NOW + 500);
+    hocket__leases_answered(&t.w, 0);
+    assert_int_equal(hocket__leases_expired_before(&t.w), NOW + 500);
     sleep_for(500, HOUR); /* and again: what was not believed then is not now */
-    hocket__leases_heard(&t.w, 0);
-    assert_int_equal(hocket__leases_over(&t.w), NOW + 500);
+    hocket__leases_answered(&t.w, 0);
+    assert_int_equal(hocket__leases_expired_before(&t.w), NOW + 500);
     t.w.leases.until_ms = 0; /* they have had their time */
-    assert_int_equal(hocket__leases_over(&t.w), INT64_MAX);
+    assert_int_equal(hocket__leases_expired_before(&t.w), INT64_MAX);
 }
 
 /* However short each sleep between two tries, and whatever they take. */
@@ -114,17 +114,17 @@ static void a_database_that_was_away_is_a_lapse(void **state)
 {
     (void) state;
     for (int i = 0; i < 200; i++) {
-        hocket__leases_heard(&t.w, HOCKET_EIO);
+        hocket__leases_answered(&t.w, HOCKET_EIO);
         sleep_for(500, 500);
     }
-    assert_int_equal(hocket__leases_over(&t.w), NOW);
-    hocket__leases_heard(&t.w, 0);
-    assert_int_equal(hocket__leases_over(&t.w), NOW);
+    assert_int_equal(hocket__leases_expired_before(&t.w), NOW);
+    hocket__leases_answered(&t.w, 0);
+    assert_int_equal(hocket__leases_expired_before(&t.w), NOW);
     t.w.leases.until_ms = 0;
-    hocket__leases_heard(&t.w, HOCKET_EIO); /* for a moment */
+    hocket__leases_answered(&t.w, HOCKET_EIO); /* for a moment */
     sleep_for(500, 500);
-    hocket__leases_heard(&t.w, 0);
-    assert_int_equal(hocket__leases_over(&t.w), INT64_MAX);
+    hocket__leases_answered(&t.w, 0);
+    assert_int_equal(hocket__leases_expired_before(&t.w), INT64_MAX);
 }
 
 /* One that is slow all the time takes what was lost all the same. */
@@ -133,7 +133,7 @@ static void patience_ends(void **state)
     (void) state;
     for (int i = 0; i < 100; i++) {
         sleep_for(0, LEASE);
-        hocket__leases_heard(&t.w, 0);
+        hocket__leases_answered(&t.w, 0);
         assert_true(t.w.leases.until_ms <= t.w.leases.begun_ms + LEASE);
     }
 }
@@ -141,7 +141,7 @@ static void patience_ends(void **state)
 static void ours_are_renewed_in_time(void **state)
 {
     (void) state;
-    hocket__leases_look(&t.w);
+    hocket__leases_poll(&t.w);
     t.now += HOUR;
     assert_int_equal(hocket__leases_renew(&t.w), 0);
     assert_int_equal(t.renewals, 0); /* there are none */
@@ -150,14 +150,14 @@ static void ours_are_renewed_in_time(void **state)
     assert_int_equal(t.renewals, 1);
     assert_true(t.w.next_renewal_ms - hocket__monotonic_ms() > 1000);
     t.now += LEASE / 3 - 1;
-    hocket__leases_look(&t.w);
+    hocket__leases_poll(&t.w);
     assert_int_equal(hocket__leases_renew(&t.w), 0);
     assert_int_equal(t.renewals, 1);
     t.now += 1; /* by that clock alone: this one stood still */
-    hocket__leases_look(&t.w);
+    hocket__leases_poll(&t.w);
     assert_int_equal(t.renewals, 2);
     t.now -= HOUR;
-    hocket__leases_look(&t.w);
+    hocket__leases_poll(&t.w);
     assert_int_equal(t.renewals, 3);
 }
 
@@ -170,11 +170,11 @@ static void what_could_not_be_renewed_is_tried_again(void **state)
     t.status = HOCKET_EIO;
     assert_int_equal(hocket__leases_renew(&t.w), HOCKET_EIO);
     assert_true(t.w.next_renewal_ms - hocket__monotonic_ms() <= 1000);
-    hocket__leases_look(&t.w);
+    hocket__leases_poll(&t.w);
     assert_int_equal(t.renewals, 1);
     t.w.next_renewal_ms = 0;
     t.status = 1; /* not all of them */
-    hocket__leases_look(&t.w);
+    hocket__leases_poll(&t.w);
     assert_int_equal(t.renewals, 2);
     assert_true(t.w.next_renewal_ms - hocket__monotonic_ms() <= 1000);
     t.status = 0;
@@ -187,25 +187,25 @@ static void nothing_is_asked_for_nothing(void **state)
 {
     (void) state;
     t.w.next_renewal_ms = 0;
-    hocket__leases_heard(&t.w, HOCKET_EIO);
-    hocket__leases_look(&t.w);
+    hocket__leases_answered(&t.w, HOCKET_EIO);
+    hocket__leases_poll(&t.w);
     assert_int_equal(t.renewals, 0);
     assert_non_null(hocket__claims_need(&t.w, "01KANC3V0QZJ9E4W2X6T8B5M7R"));
-    hocket__leases_look(&t.w);
+    hocket__leases_poll(&t.w);
     assert_int_equal(t.renewals, 1);
     t.w.next_renewal_ms = 0;
     atomic_store(&t.w.closing, true); /* it lets go of them */
-    hocket__leases_look(&t.w);
+    hocket__leases_poll(&t.w);
     assert_int_equal(t.renewals, 1);
 }
 
 static void far_leases_are_looked_for_now_and_then(void **state)
 {
     (void) state;
-    assert_true(hocket__leases_reach(&t.w) > 1000 * HOUR);
-    assert_int_equal(hocket__leases_reach(&t.w), LEASE);
+    assert_true(hocket__leases_horizon(&t.w) > 1000 * HOUR);
+    assert_int_equal(hocket__leases_horizon(&t.w), LEASE);
     t.w.leases.next_far_ms = 0;
-    assert_true(hocket__leases_reach(&t.w) > 1000 * HOUR);
+    assert_true(hocket__leases_horizon(&t.w) > 1000 * HOUR);
 }
 
 int main(void)

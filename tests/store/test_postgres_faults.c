@@ -602,11 +602,11 @@ int clock_gettime(clockid_t id, struct timespec *t)
     return rc;
 }
 
-static void begin_care(struct fixture *f, enum hocket__store_care what)
+static void begin_care(struct fixture *f, enum hocket__store_maintenance_kind what)
 {
-    struct hocket__store_care_of c = { .what = what, .worker = STR(""), .reader = STR("") };
+    struct hocket__store_maintenance c = { .what = what, .worker = STR(""), .reader = STR("") };
     struct hocket__store_reply r = fixture_reply(f);
-    assert_int_equal(hocket__store_care(f->s, &c, &r, NULL), 0);
+    assert_int_equal(hocket__store_maintain(f->s, &c, &r, NULL), 0);
     uv_run(&f->loop, UV_RUN_NOWAIT);
     until_true("EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted)");
 }

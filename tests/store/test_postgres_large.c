@@ -30,8 +30,8 @@ static void begin(struct fixture *f)
 static int vacuum(struct fixture *f)
 {
     struct hocket__store_reply r = fixture_reply(f);
-    struct hocket__store_care_of c = { .what = HOCKET__STORE_VACUUM, .max_age_ms = DAY };
-    return fixture_answer(f, hocket__store_care(f->s, &c, &r, NULL));
+    struct hocket__store_maintenance c = { .what = HOCKET__STORE_VACUUM, .max_age_ms = DAY };
+    return fixture_answer(f, hocket__store_maintain(f->s, &c, &r, NULL));
 }
 
 /* What a session has read is told when it ends. */
@@ -106,10 +106,10 @@ static void a_worker_makes_no_index(void **state)
     snprintf(script, sizeof(script), "CREATE ROLE %s LOGIN", role);
     pg_sql(script);
     struct hocket__store_reply r = fixture_reply(f);
-    struct hocket__store_care_of care = {
+    struct hocket__store_maintenance care = {
         .what = HOCKET__STORE_GRANT, .worker = STR(role), .reader = STR("")
     };
-    assert_int_equal(fixture_answer(f, hocket__store_care(f->s, &care, &r, NULL)), 0);
+    assert_int_equal(fixture_answer(f, hocket__store_maintain(f->s, &care, &r, NULL)), 0);
     pg_sql("DROP INDEX messages_open");
     fixture_init(&worker, &pg_kind);
     pg_user = role;

@@ -77,10 +77,10 @@ static void a_reader_hears(void **state)
     snprintf(script, sizeof(script), "CREATE ROLE %s LOGIN", role);
     pg_sql(script);
     struct hocket__store_reply r = fixture_reply(f);
-    struct hocket__store_care_of care = {
+    struct hocket__store_maintenance care = {
         .what = HOCKET__STORE_GRANT, .worker = STR(""), .reader = STR(role)
     };
-    assert_int_equal(fixture_answer(f, hocket__store_care(f->s, &care, &r, NULL)), 0);
+    assert_int_equal(fixture_answer(f, hocket__store_maintain(f->s, &care, &r, NULL)), 0);
     fixture_init(&reader, &pg_kind);
     pg_user = role;
     watch(&reader);

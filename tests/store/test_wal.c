@@ -281,12 +281,12 @@ static void who_lost_its_run_before_it_secured_secures_nothing(void **state)
 static void what_was_secured_is_swept_up(void **state)
 {
     struct fixture *f = ahead_beside(ahead_work);
-    struct hocket__store_care_of care = { .what = HOCKET__STORE_VACUUM };
+    struct hocket__store_maintenance care = { .what = HOCKET__STORE_VACUUM };
     (void) state;
     assert_int_equal(ahead_entries(f, RUN_1), 3);
     for (int i = 0; i < 2; i++) { /* the first time it was looked for when it was opened */
         struct hocket__store_reply r = fixture_reply(f);
-        assert_int_equal(fixture_answer(f, hocket__store_care(f->s, &care, &r, NULL)), 0);
+        assert_int_equal(fixture_answer(f, hocket__store_maintain(f->s, &care, &r, NULL)), 0);
     }
     assert_int_equal(ahead_entries(f, RUN_1), 4);
     assert_int_equal(ahead_entries(f, RUN_2), 2);

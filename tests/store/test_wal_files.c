@@ -332,8 +332,8 @@ static void a_copy_has_what_was_copied(void **state)
 static void vacuum(struct fixture *f)
 {
     struct hocket__store_reply r = fixture_reply(f);
-    struct hocket__store_care_of care = { .what = HOCKET__STORE_VACUUM };
-    assert_int_equal(fixture_answer(f, hocket__store_care(f->s, &care, &r, NULL)), 0);
+    struct hocket__store_maintenance care = { .what = HOCKET__STORE_VACUUM };
+    assert_int_equal(fixture_answer(f, hocket__store_maintain(f->s, &care, &r, NULL)), 0);
 }
 
 /* After a restart of the machine, say, nobody sees any more that its process has ended. */

@@ -406,16 +406,17 @@ static int l_stats(lua_State *L)
     return hocket__store_ask_wait(L, a, hocket__store_stats(a->s, &reply, &a->call), -1, give_one);
 }
 
-/* care(what, {worker=, reader=, max_age_ms=}) -> list of {id=, json=} */
-static int l_care(lua_State *L)
+/* maintain(what, {worker=, reader=, max_age_ms=}) -> list of {id=, json=} */
+static int l_maintain(lua_State *L)
 {
     static const char *const words[] = { "info", "check", "vacuum", "grant", NULL };
-    struct hocket__store_care_of care = { .what = (enum hocket__store_care) luaL_checkoption(
-                                              L, 1, NULL, words),
+    struct hocket__store_maintenance wanted = {
+        .what = (enum hocket__store_maintenance_kind) luaL_checkoption(L, 1, NULL, words),
         .worker = hocket__opt_str(L, 2, "worker"),
-        .reader = hocket__opt_str(L, 2, "reader") };
+        .reader = hocket__opt_str(L, 2, "reader")
+    };
     lua_getfield(L, 2, "max_age_ms");
-    care.max_age_ms = luaL_optinteger(L, -1, 0);
+    wanted.max_age_ms = luaL_optinteger(L, -1, 0);
     lua_pop(L, 1);
     struct hocket__store_ask *a = hocket__store_ask_push(L);
     if (!a)
@@ -423,7 +424,7 @@ static int l_care(lua_State *L)
     a->limit = SIZE_MAX;
     struct hocket__store_reply reply = hocket__store_ask_reply(a);
     return hocket__store_ask_wait(
-        L, a, hocket__store_care(a->s, &care, &reply, &a->call), -1, hocket__store_give_list);
+        L, a, hocket__store_maintain(a->s, &wanted, &reply, &a->call), -1, hocket__store_give_list);
 }
 
 /* draw{name=, want=, capacity=, least=, owing=, forced=, leak=, leak_ms=, holder=, lease_ms=, spent=, again=, block_ms=} ->
@@ -504,7 +505,7 @@ static const luaL_Reg functions[] = {
     { "files", l_files },
     { "remove", l_remove },
     { "stats", l_stats },
-    { "care", l_care },
+    { "maintain", l_maintain },
     { "submit", hocket__l_store_submit },
     { "take_next", hocket__l_store_take_next },
     { "take_several", hocket__l_store_take_several },

@@ -60,7 +60,7 @@ static int hand_rows(
     while (rc == 0 && !c->cancelled && hocket__store_unpack(rows, &row) == 1) {
         if (is_taking(c) && c->status == 0) {
             hocket__front_forgive(s, row.run.id);
-            hocket__store_owe(s);
+            hocket__store_reserve_release(s);
         }
         rc = c->reply.row ? c->reply.row(c->reply.ud, &row) : 0;
     }
@@ -101,7 +101,7 @@ void hocket__store_answer(struct hocket__store *s, struct hocket__store_call *c)
 
 void hocket__store_enqueue(struct hocket__store *s, struct hocket__store_call *c)
 {
-    hocket__store_mend(s);
+    hocket__store_reopen(s);
     hocket__list_add(&s->calls, &c->link);
     hocket__store_next_turn(s);
 }

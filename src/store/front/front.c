@@ -130,7 +130,7 @@ static void on_turn(uv_idle_t *turn)
     s->in_turn = true;
     if (s->opened) {
         s->opened = false;
-        hocket__store_tell(s, HOCKET__STORE_READY, NULL, NULL);
+        hocket__store_report(s, HOCKET__STORE_READY, NULL, NULL);
     }
     hand_on(s);
     hocket__front_finish_waits(s);
@@ -162,7 +162,7 @@ static bool may_mend(const struct hocket__store *s)
 }
 
 /* Whoever had handed something over was told that it is not kept. */
-void hocket__store_mend(struct hocket__store *s)
+void hocket__store_reopen(struct hocket__store *s)
 {
     if (!s->broken || !may_mend(s))
         return;
@@ -182,7 +182,7 @@ void hocket__store_opened(struct hocket__store *s)
     hocket__store_next_turn(s);
 }
 
-void hocket__store_tell(struct hocket__store *s, enum hocket__store_news news, const char *id,
+void hocket__store_report(struct hocket__store *s, enum hocket__store_news news, const char *id,
     const struct hocket_error *err)
 {
     switch (news) {

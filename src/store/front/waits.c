@@ -32,7 +32,7 @@ void hocket__front_forgive(struct hocket__store *s, const char *id)
 }
 
 /* Waits that were begun before may be under way. */
-void hocket__store_left(struct hocket__store *s, const char *id)
+void hocket__store_released(struct hocket__store *s, const char *id)
 {
     struct hocket__store_refused *r = refused_of(s, id);
     if (r)

@@ -57,7 +57,7 @@ static void take(struct hocket__memory *m, struct hocket__store_call *c)
     if (was_owned) {
         struct hocket__store_row row;
         hocket__memory_row(m, r, &row);
-        c->status = hocket__store_has_it(c, &row.run.owner);
+        c->status = hocket__store_already_claimed(c, &row.run.owner);
     }
 }
 
@@ -283,7 +283,7 @@ static void remove_named(struct hocket__memory *m, struct hocket__store_call *c)
         return;
     hocket__memory_row(m, r, &row);
     if (r->owned) {
-        c->status = hocket__store_has_it(c, &row.run.owner);
+        c->status = hocket__store_already_claimed(c, &row.run.owner);
         return;
     }
     c->status = check_calls(m, r, c);
@@ -314,14 +314,14 @@ static void stats(struct hocket__memory *m, struct hocket__store_call *c)
     hocket__store_pack(&c->rows, &row);
 }
 
-static void care(struct hocket__memory *m, struct hocket__store_call *c)
+static void maintain(struct hocket__memory *m, struct hocket__store_call *c)
 {
     (void) m;
-    if (c->q.care.what == HOCKET__STORE_INFO)
-        hocket__store_say(c, "kind", "memory");
+    if (c->q.maintenance.what == HOCKET__STORE_INFO)
+        hocket__store_add_row(c, "kind", "memory");
     else
-        c->status =
-            hocket__store_unheard(c, "runs are kept in memory, for as long as this process lives");
+        c->status = hocket__store_unsupported(
+            c, "runs are kept in memory, for as long as this process lives");
 }
 
 void hocket__memory_answer(struct hocket__memory *m, struct hocket__store_call *c)
@@ -345,7 +345,7 @@ void hocket__memory_answer(struct hocket__memory *m, struct hocket__store_call *
         [HOCKET__STORE_ITEM_PUT] = hocket__memory_item_put,
         [HOCKET__STORE_ITEM_DEL] = hocket__memory_item_del,
         [HOCKET__STORE_ITEMS] = hocket__memory_items,
-        [HOCKET__STORE_CARE] = care,
+        [HOCKET__STORE_MAINTAIN] = maintain,
         [HOCKET__STORE_NOTE_PUT] = hocket__memory_note_put,
         [HOCKET__STORE_NOTE_DEL] = hocket__memory_note_del,
         [HOCKET__STORE_NOTES] = hocket__memory_notes,

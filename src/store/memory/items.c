@@ -69,7 +69,7 @@ void hocket__memory_item_put(struct hocket__memory *m, struct hocket__store_call
     size_t i = place_of(m, c->q.item.item.kind, c->q.item.item.id);
     int64_t before = i < all->count ? item_at(m, i).version : 0;
     int64_t now = hocket__store_wall_ms(&m->base.store->o);
-    if ((c->status = hocket__store_item_judge(c, before)) < 0)
+    if ((c->status = hocket__store_item_check(c, before)) < 0)
         return;
     row.item = hocket__store_item_of(c, hocket__store_item_version(before, now), now);
     struct hocket__block *b = hocket__memory_pack(m, &row, 0);
@@ -85,14 +85,14 @@ void hocket__memory_item_put(struct hocket__memory *m, struct hocket__store_call
     struct hocket__block *old = before ? hocket__memory_take_out(&m->items, i) : NULL;
     insert(m, b, &row.item);
     forget(m, old);
-    hocket__store_item_told(c, row.item.version);
+    hocket__store_item_answer(c, row.item.version);
 }
 
 void hocket__memory_item_del(struct hocket__memory *m, struct hocket__store_call *c)
 {
     size_t i = place_of(m, c->q.item.item.kind, c->q.item.item.id);
     bool there = i < m->items.count;
-    c->status = hocket__store_item_judge(c, there ? item_at(m, i).version : 0);
+    c->status = hocket__store_item_check(c, there ? item_at(m, i).version : 0);
     if (c->status == 0)
         forget(m, hocket__memory_take_out(&m->items, i));
 }

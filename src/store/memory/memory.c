@@ -17,7 +17,7 @@ static void give_hint(struct hocket__memory *m)
     bool told = m->hint && m->base.store->watchers > 0;
     m->hint = false;
     if (told)
-        hocket__store_tell(m->base.store, HOCKET__STORE_CHANGED, NULL, NULL);
+        hocket__store_report(m->base.store, HOCKET__STORE_CHANGED, NULL, NULL);
 }
 
 /* A command that had no memory has done nothing, and is done again: so what its refusal takes is there before. */
@@ -34,7 +34,7 @@ static int apply(struct hocket__memory *m, const struct hocket__store_command *c
     hocket__store_refusal(c->kind, c->id, rc, &r->error);
     hocket__store_refuse(m->base.store, r);
     if (c->kind == HOCKET__STORE_RELEASE)
-        hocket__store_left(m->base.store, c->id);
+        hocket__store_released(m->base.store, c->id);
     return 0;
 }
 

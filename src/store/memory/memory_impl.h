@@ -111,7 +111,7 @@ void hocket__memory_drop_files(struct hocket__memory *m, struct hocket__str gene
 
 /* ---- submit.c ---- */
 
-/* Puts what comes along: all of it, or nothing. 0, ENOMEM, EEXIST. */
+/* Puts the bundle: all of it, or nothing. 0, ENOMEM, EEXIST. */
 int hocket__memory_put_along(struct hocket__memory *m, const struct hocket__store_call *c);
 void hocket__memory_submit(struct hocket__memory *m, struct hocket__store_call *c);
 

@@ -1,4 +1,4 @@
-/* Runs that are handed in, and files that come along with a question. */
+/* Runs that are handed in, and the bundles of questions: a run and its files. */
 #include "store/memory/memory_impl.h"
 
 /* As one that is put; nobody has it. */
@@ -21,9 +21,9 @@ static int put_row(struct hocket__memory *m, const struct hocket__store_row *row
 /* The run, and files that nobody else has. */
 static void take_back(struct hocket__memory *m, const struct hocket__store_call *c)
 {
-    struct hocket__str in = hocket__store_along(c);
+    struct hocket__str in = hocket__store_bundle(c);
     struct hocket__store_row row;
-    struct hocket__memory_run *r = hocket__store_run_along(c, &row)
+    struct hocket__memory_run *r = hocket__store_bundle_run(c, &row)
                                        ? hocket__memory_find_run(m, hocket__cstr(row.run.id))
                                        : NULL;
     if (r)
@@ -35,7 +35,7 @@ static void take_back(struct hocket__memory *m, const struct hocket__store_call 
 
 int hocket__memory_put_along(struct hocket__memory *m, const struct hocket__store_call *c)
 {
-    struct hocket__str in = hocket__store_along(c);
+    struct hocket__str in = hocket__store_bundle(c);
     struct hocket__store_row row;
     int rc = 0;
     while (rc == 0 && hocket__store_unpack(&in, &row) == 1)

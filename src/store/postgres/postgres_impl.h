@@ -67,14 +67,14 @@ int hocket__pg_release(struct hocket__writer *base);
 
 int hocket__pg_answer(struct hocket__writer *base, struct hocket__store_call *c);
 
-/* ---- queue.c, notes.c, care.c: these answer questions ---- */
+/* ---- queue.c, notes.c, maintenance.c: these answer questions ---- */
 
 int hocket__pg_take_next(struct hocket__writer *base, struct hocket__store_call *call);
 int hocket__pg_spoken(struct hocket__writer *w, struct hocket__store_call *c);
 int hocket__pg_note_put(struct hocket__writer *w, struct hocket__store_call *c);
 int hocket__pg_note_del(struct hocket__writer *w, struct hocket__store_call *c);
 void hocket__pg_add_query(struct hocket__buf *out, struct hocket__str query);
-int hocket__pg_care(struct hocket__writer *base, struct hocket__store_call *c);
+int hocket__pg_maintain(struct hocket__writer *base, struct hocket__store_call *c);
 
 /* ---- sweep.c ---- */
 

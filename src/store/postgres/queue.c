@@ -72,7 +72,7 @@ static void add_self(struct hocket__writer *w)
  * by what it said last. */
 static int64_t over(const struct hocket__writer *w)
 {
-    int64_t believed = hocket__leases_over(w), now = w->ops->now(w);
+    int64_t believed = hocket__leases_expired_before(w), now = w->ops->now(w);
     return believed < now ? believed : now;
 }
 
@@ -156,7 +156,7 @@ enum { MOST_OWNERS = 32 };
 static int find_gone(struct hocket__writer *w, struct hocket__str pools, int64_t gone[][2], int *n)
 {
     struct hocket__str place = hocket__cstr(w->self.place);
-    int64_t reach = hocket__leases_reach(w);
+    int64_t reach = hocket__leases_horizon(w);
     int rc;
     hocket__sql_new(w, PG_OWNERS);
     hocket__sql_text(w, pools);

@@ -311,7 +311,7 @@ static bool is_for_others(struct hocket__writer *w, struct hocket__store_call *c
 static const hocket__sql_answer_cb answers[HOCKET__STORE_CALLS] = {
     [HOCKET__STORE_TAKE_NEXT] = hocket__pg_take_next,
     [HOCKET__STORE_SPOKEN] = hocket__pg_spoken,
-    [HOCKET__STORE_CARE] = hocket__pg_care,
+    [HOCKET__STORE_MAINTAIN] = hocket__pg_maintain,
     [HOCKET__STORE_NOTE_PUT] = hocket__pg_note_put,
     [HOCKET__STORE_NOTE_DEL] = hocket__pg_note_del,
 };

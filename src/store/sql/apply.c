@@ -333,9 +333,10 @@ static int put_free(struct hocket__writer *w, const struct hocket__store_run *ru
     return rc < 0 || c.refusal ? rc : let_go(w, c.no);
 }
 
-int hocket__sql_put_along(struct hocket__writer *w, const struct hocket__store_call *c, int *status)
+int hocket__sql_put_bundle(
+    struct hocket__writer *w, const struct hocket__store_call *c, int *status)
 {
-    struct hocket__str in = hocket__store_along(c);
+    struct hocket__str in = hocket__store_bundle(c);
     struct hocket__store_row row;
     int rc = *status = 0;
     if (in.n == 0)
@@ -352,9 +353,9 @@ static int submit(struct hocket__writer *w, struct hocket__store_call *c)
 {
     struct hocket__store_row row;
     int status = 0;
-    int rc = w->again && hocket__store_run_along(c, &row) ? w->sql->is_put(w, &row.run) : 0;
+    int rc = w->again && hocket__store_bundle_run(c, &row) ? w->sql->is_put(w, &row.run) : 0;
     if (rc == 0)
-        rc = hocket__sql_put_along(w, c, &status);
+        rc = hocket__sql_put_bundle(w, c, &status);
     if (rc == 0 && status < 0)
         c->status = hocket__store_not_put(c, status);
     return rc < 0 ? rc : 0;

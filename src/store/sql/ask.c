@@ -24,7 +24,7 @@ int hocket__sql_check(
     while ((rc = hocket__sql_step(w)) == 1) {
         struct hocket__str text = hocket__sql_text_of(w, 0);
         if (!hocket__str_is(text, "ok"))
-            hocket__store_say(c, name, "%.*s", (int) text.n, text.p);
+            hocket__store_add_row(c, name, "%.*s", (int) text.n, text.p);
     }
     return rc;
 }

@@ -26,9 +26,9 @@ static int find(struct hocket__writer *w, struct hocket__store_call *c, int64_t 
     return generation->status < 0 ? hocket__error_nomem(w->error) : 0;
 }
 
-static int put_along(struct hocket__writer *w, struct hocket__store_call *c)
+static int put_bundle(struct hocket__writer *w, struct hocket__store_call *c)
 {
-    int status, rc = hocket__sql_put_along(w, c, &status);
+    int status, rc = hocket__sql_put_bundle(w, c, &status);
     if (rc == 0 && status < 0)
         c->status = hocket__store_item_refuse(c, status);
     return rc;
@@ -67,7 +67,7 @@ static int is_done(
     *done = false;
     if (version == 0 || (expected > 0 && version != expected + 1))
         return 0;
-    bool with_run = hocket__store_run_along(c, &row);
+    bool with_run = hocket__store_bundle_run(c, &row);
     add_name(w, c, HOCKET__SQL_ITEM_SAME);
     hocket__sql_int(w, c->q.item.item.due_ms);
     hocket__sql_text(w, c->q.item.item.json);
@@ -77,7 +77,7 @@ static int is_done(
         *done = rc == 1;
     }
     if (*done)
-        hocket__store_item_told(c, version);
+        hocket__store_item_answer(c, version);
     return rc < 0 ? rc : 0;
 }
 
@@ -93,7 +93,7 @@ static int write_new(struct hocket__writer *w, struct hocket__store_call *c, int
     if (rc == 0 && generation.n > 0 && !hocket__str_eq(generation, item.generation))
         rc = hocket__sql_drop_files(w, generation, true);
     if (rc == 0)
-        hocket__store_item_told(c, item.version);
+        hocket__store_item_answer(c, item.version);
     return rc;
 }
 
@@ -108,8 +108,8 @@ static int put(
         rc = is_done(w, c, version, &done);
     if (rc < 0 || done)
         return rc;
-    if ((c->status = hocket__store_item_judge(c, version)) == 0)
-        rc = put_along(w, c);
+    if ((c->status = hocket__store_item_check(c, version)) == 0)
+        rc = put_bundle(w, c);
     return rc < 0 || c->status < 0 ? rc : write_new(w, c, version, hocket__buf_str(generation));
 }
 
@@ -121,7 +121,7 @@ static int del(
     int rc = find(w, c, &version, generation);
     if (rc < 0 || (w->again && version == 0))
         return rc;
-    if ((c->status = hocket__store_item_judge(c, version)) < 0)
+    if ((c->status = hocket__store_item_check(c, version)) < 0)
         return 0;
     add_name(w, c, HOCKET__SQL_ITEM_DEL);
     rc = hocket__sql_run(w);
@@ -141,7 +141,7 @@ static int change(struct hocket__writer *w, struct hocket__store_call *c)
 int hocket__sql_change_item(struct hocket__writer *w, struct hocket__store_call *c)
 {
     int rc = w->sql->change(w, c, change);
-    w->hint |= rc == 0 && c->status == 0 && c->q.item.along.n > 0;
+    w->hint |= rc == 0 && c->status == 0 && c->q.item.bundle.n > 0;
     return rc;
 }
 
@@ -156,7 +156,7 @@ static void give_item(struct hocket__writer *w, struct hocket__store_call *c)
         hocket__sql_int_of(w, 1), hocket__sql_int_of(w, 2), hocket__sql_int_of(w, 3),
         hocket__sql_text_of(w, 4), hocket__sql_text_of(w, 5), w->ops->now(w) };
     hocket__store_pack(&c->rows, &row);
-    c->rows.status |= hocket__store_item_behind(c, &row.item);
+    c->rows.status |= hocket__store_item_continue_after(c, &row.item);
 }
 
 int hocket__sql_items(struct hocket__writer *w, struct hocket__store_call *c)

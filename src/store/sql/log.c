@@ -107,7 +107,7 @@ static void give_file(struct hocket__writer *w, struct hocket__store_call *c)
     row.file = (struct hocket__store_file){ c->q.files.generation, hocket__sql_text_of(w, 0),
         hocket__sql_text_of(w, 1), hocket__sql_bytes_of(w, 2) };
     hocket__store_pack(&c->rows, &row);
-    c->rows.status |= hocket__store_go_on_behind(c, row.file.path);
+    c->rows.status |= hocket__store_continue_after(c, row.file.path);
 }
 
 int hocket__sql_files(struct hocket__writer *w, struct hocket__store_call *c)

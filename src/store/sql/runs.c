@@ -212,7 +212,7 @@ static int give_taken(struct hocket__writer *w, struct hocket__store_call *c, in
     hocket__sql_read_run(w, &row.run);
     hocket__store_pack(&c->rows, &row);
     if (held)
-        c->status = hocket__store_has_it(c, &row.run.owner);
+        c->status = hocket__store_already_claimed(c, &row.run.owner);
     hocket__sql_done(w);
     return 0;
 }
@@ -290,7 +290,7 @@ static int remove_one(struct hocket__writer *w, struct hocket__store_call *c)
     struct hocket__store_run run = { .seed = { 0 } };
     hocket__sql_read_run(w, &run);
     if (is_held(w))
-        c->status = hocket__store_has_it(c, &run.owner);
+        c->status = hocket__store_already_claimed(c, &run.owner);
     hocket__sql_done(w);
     rc = c->status == 0 ? check_calls(w, c, no) : 0;
     return rc < 0 || c->status < 0 ? rc : hocket__sql_remove_run(w, no, true);

@@ -225,8 +225,8 @@ int hocket__sql_apply_rows(struct hocket__writer *w);
 int hocket__sql_put_file(struct hocket__writer *w, const struct hocket__store_file *f);
 /* Adds the seven owner columns. */
 void hocket__sql_owner(struct hocket__writer *w);
-/* Puts what comes along with a question; *status: why its run cannot be put. */
-int hocket__sql_put_along(
+/* Puts the bundle of a question; *status: why its run cannot be put. */
+int hocket__sql_put_bundle(
     struct hocket__writer *w, const struct hocket__store_call *c, int *status);
 int hocket__sql_submit(struct hocket__writer *w, struct hocket__store_call *c);
 

@@ -33,7 +33,7 @@ static int next_of_pool(struct hocket__sqlite_writer *w, const struct look *look
     hocket__sql_text(&w->base, pool);
     hocket__sql_int(&w->base, from_ms);
     hocket__sql_int(&w->base, until_ms);
-    hocket__sql_int(&w->base, hocket__leases_over(&w->base));
+    hocket__sql_int(&w->base, hocket__leases_expired_before(&w->base));
     hocket__sql_text(&w->base, hocket__buf_str(&look->ours));
     int rc = hocket__sql_step(&w->base);
     int64_t at_ms = rc == 1 ? hocket__sql_int_of(&w->base, 1) : 0;
@@ -112,7 +112,7 @@ static int bury(struct hocket__sqlite_writer *w, const struct owner *o)
 static int bury_all(struct hocket__sqlite_writer *w, struct hocket__str pools)
 {
     struct owner gone[MOST_OWNERS];
-    int64_t ahead_ms = hocket__leases_reach(&w->base);
+    int64_t ahead_ms = hocket__leases_horizon(&w->base);
     int n = 0, rc = 0;
     for (struct hocket__str pool; rc == 0 && (pool = hocket__store_next_pool(&pools)).n > 0;)
         rc = gone_of_pool(w, pool, ahead_ms, gone, &n);
@@ -161,11 +161,11 @@ static int give(
 
 /* ---- What its owner left --------------------------------------------------------------------------- */
 
-/* For about as long as nobody buries an owner (hocket__leases_reach): the others go on meanwhile. Why stands in its row, where no question does. */
+/* For about as long as nobody buries an owner (hocket__leases_horizon): the others go on meanwhile. Why stands in its row, where no question does. */
 static int put_off(struct hocket__sqlite_writer *w, int64_t no, const struct hocket_error *why)
 {
     struct hocket__buf words;
-    hocket__leases_no_farther(&w->base);
+    hocket__leases_limit_horizon(&w->base);
     hocket__sql_new(&w->base, ST_PUT_OFF);
     hocket__buf_init(&words, &hocket__malloc, 0);
     hocket__store_write_why(&words, why);

@@ -162,7 +162,7 @@ static int is_put(struct hocket__writer *w, const struct hocket__store_run *r)
 static const hocket__sql_answer_cb answers[HOCKET__STORE_CALLS] = {
     [HOCKET__STORE_TAKE_NEXT] = hocket__sqlite_take_next,
     [HOCKET__STORE_SPOKEN] = hocket__sqlite_spoken,
-    [HOCKET__STORE_CARE] = hocket__sqlite_care,
+    [HOCKET__STORE_MAINTAIN] = hocket__sqlite_maintain,
     [HOCKET__STORE_NOTE_PUT] = hocket__sqlite_note_put,
     [HOCKET__STORE_NOTE_DEL] = hocket__sqlite_note_del,
 };

@@ -101,9 +101,9 @@ void hocket__wal_tidy(struct hocket__sqlite_writer *w);
 /* One small step; base->more_to_sweep says whether there is another. */
 int hocket__sweep_step(struct hocket__writer *base);
 
-/* ---- care.c, notes.c ---- */
+/* ---- maintenance.c, notes.c ---- */
 
-int hocket__sqlite_care(struct hocket__writer *base, struct hocket__store_call *c);
+int hocket__sqlite_maintain(struct hocket__writer *base, struct hocket__store_call *c);
 int hocket__sqlite_note_put(struct hocket__writer *w, struct hocket__store_call *c);
 int hocket__sqlite_note_del(struct hocket__writer *w, struct hocket__store_call *c);
 /* 1: their tables are there; 0: they are not; or a status. */

@@ -63,7 +63,7 @@ void hocket__leases_init(struct hocket__writer *w)
 }
 
 /* While it is away nothing is seen, however short each sleep between two tries. */
-void hocket__leases_heard(struct hocket__writer *w, int status)
+void hocket__leases_answered(struct hocket__writer *w, int status)
 {
     w->leases.away = status < 0;
     if (status >= 0)
@@ -78,23 +78,23 @@ void hocket__leases_slept(struct hocket__writer *w, int64_t from_ms, int64_t unt
         w->leases.seen_ms += ms;
 }
 
-int64_t hocket__leases_over(const struct hocket__writer *w)
+int64_t hocket__leases_expired_before(const struct hocket__writer *w)
 {
     const struct hocket__leases *l = &w->leases;
     int64_t over = hocket__monotonic_ms() < l->until_ms ? l->since_ms : INT64_MAX;
     return is_lapse(w, w->ops->now(w)) && l->seen_ms < over ? l->seen_ms : over;
 }
 
-void hocket__leases_no_farther(struct hocket__writer *w)
+void hocket__leases_limit_horizon(struct hocket__writer *w)
 {
     w->leases.next_far_ms = hocket__monotonic_ms() + w->o.lease_ms;
 }
 
-int64_t hocket__leases_reach(struct hocket__writer *w)
+int64_t hocket__leases_horizon(struct hocket__writer *w)
 {
     if (hocket__monotonic_ms() < w->leases.next_far_ms)
         return w->o.lease_ms;
-    hocket__leases_no_farther(w);
+    hocket__leases_limit_horizon(w);
     return FAR_MS;
 }
 
@@ -112,12 +112,12 @@ static int renew(struct hocket__writer *w)
 {
     int64_t now = w->ops->now(w), retry = third(w) < RETRY_MS ? third(w) : RETRY_MS;
     int rc = w->ops->renew(w);
-    hocket__leases_heard(w, rc);
+    hocket__leases_answered(w, rc);
     w->leases.failed = rc != 0;
     if (rc == 0)
         w->leases.renewed_ms = now;
     w->next_renewal_ms = hocket__monotonic_ms() + (rc == 0 ? third(w) : retry);
-    return rc < 0 || w->leases.writing ? rc : hocket__writer_tell_refusals(w->store);
+    return rc < 0 || w->leases.writing ? rc : hocket__writer_report_refusals(w->store);
 }
 
 int hocket__leases_renew(struct hocket__writer *w)
@@ -126,7 +126,7 @@ int hocket__leases_renew(struct hocket__writer *w)
     return rc < 0 ? rc : 0;
 }
 
-void hocket__leases_look(struct hocket__writer *w)
+void hocket__leases_poll(struct hocket__writer *w)
 {
     if (atomic_load(&w->closing) || (w->leases.away && hocket__list_empty(&w->claims)))
         return;

@@ -21,23 +21,23 @@ static void tell_state(struct hocket__writer_store *q)
 {
     struct hocket__store *s = q->base.store;
     hocket__writer_lock(q);
-    bool opened = q->opened, broken = q->broken && !q->told_broken, paused = q->paused,
+    bool opened = q->opened, broken = q->broken && !q->reported_broken, paused = q->paused,
          changed = q->changed;
     struct hocket_error error = q->error, denied = q->denied;
     q->opened = q->changed = false;
     hocket__writer_unlock(q);
     if (opened)
-        hocket__store_tell(s, HOCKET__STORE_READY, NULL, denied.status ? &denied : NULL);
+        hocket__store_report(s, HOCKET__STORE_READY, NULL, denied.status ? &denied : NULL);
     if (changed)
-        hocket__store_tell(s, HOCKET__STORE_CHANGED, NULL, NULL);
-    if (paused != q->told_paused && !q->told_broken) {
-        q->told_paused = paused;
-        hocket__store_tell(
+        hocket__store_report(s, HOCKET__STORE_CHANGED, NULL, NULL);
+    if (paused != q->reported_paused && !q->reported_broken) {
+        q->reported_paused = paused;
+        hocket__store_report(
             s, paused ? HOCKET__STORE_PAUSED : HOCKET__STORE_GOING, NULL, paused ? &error : NULL);
     }
     if (broken) {
-        q->told_broken = true;
-        hocket__store_tell(s, HOCKET__STORE_BROKEN, NULL, &error);
+        q->reported_broken = true;
+        hocket__store_report(s, HOCKET__STORE_BROKEN, NULL, &error);
     }
 }
 
@@ -56,18 +56,18 @@ static struct hocket__list *take_first(struct hocket__writer_store *q, struct ho
 
 static void tell_kept(struct hocket__writer_store *q, uint64_t written, uint64_t synced)
 {
-    if (written <= q->told_written && synced <= q->told_synced)
+    if (written <= q->reported_written && synced <= q->reported_synced)
         return;
-    q->told_written = written > q->told_written ? written : q->told_written;
-    q->told_synced = synced > q->told_synced ? synced : q->told_synced;
-    hocket__store_kept(q->base.store, q->told_written, q->told_synced);
+    q->reported_written = written > q->reported_written ? written : q->reported_written;
+    q->reported_synced = synced > q->reported_synced ? synced : q->reported_synced;
+    hocket__store_kept(q->base.store, q->reported_written, q->reported_synced);
 }
 
 static void tell_answers(struct hocket__writer_store *q, uint64_t up_to)
 {
     struct hocket__list *l;
-    while (q->told_answers < up_to && (l = take_first(q, &q->answers))) {
-        q->told_answers++;
+    while (q->reported_answers < up_to && (l = take_first(q, &q->answers))) {
+        q->reported_answers++;
         hocket__store_answer(
             q->base.store, hocket__container_of(l, struct hocket__store_call, backend_link));
     }
@@ -83,7 +83,7 @@ static void tell_refusals(struct hocket__writer_store *q)
         tell_answers(q, r->answered);
         hocket__store_refuse(q->base.store, r->refused);
         if (r->over)
-            hocket__store_left(q->base.store, r->id);
+            hocket__store_released(q->base.store, r->id);
         hocket__free(&hocket__malloc, r, sizeof(*r));
     }
 }
@@ -212,8 +212,8 @@ static void writer_again(struct hocket__store_backend *b, uint64_t seq)
     struct hocket__writer_store *q = of(b);
     hocket__writer_lock(q);
     hocket__buf_reset(&q->incoming);
-    q->written = q->synced = q->told_written = q->told_synced = q->incoming_seq = seq;
-    q->broken = q->told_broken = false;
+    q->written = q->synced = q->reported_written = q->reported_synced = q->incoming_seq = seq;
+    q->broken = q->reported_broken = false;
     q->again = true;
     hocket__writer_unlock(q);
     wake(q);

@@ -80,7 +80,7 @@ static void tell_refusal(struct hocket__writer_store *q, struct hocket__writer_r
     uv_async_send(&q->out);
 }
 
-int hocket__writer_tell_refusals(struct hocket__writer_store *q)
+int hocket__writer_report_refusals(struct hocket__writer_store *q)
 {
     struct hocket__writer *w = q->w;
     if (!w->has_refusals)
@@ -196,7 +196,7 @@ static int write_once(struct hocket__writer *w, struct hocket__str work, bool sy
 {
     int rc = w->ops->write(w, work, sync);
     if (work.n > 0) /* else it may have had nothing to ask */
-        hocket__leases_heard(w, rc);
+        hocket__leases_answered(w, rc);
     return rc;
 }
 
@@ -204,7 +204,7 @@ static int write_once(struct hocket__writer *w, struct hocket__str work, bool sy
 static int tell_refusals(struct hocket__writer_store *q)
 {
     int rc;
-    while ((rc = hocket__writer_tell_refusals(q)) < 0 && !atomic_load(&q->w->closing)) {
+    while ((rc = hocket__writer_report_refusals(q)) < 0 && !atomic_load(&q->w->closing)) {
         tell_paused(q, true);
         pause_for(q, RETRY_MIN_MS);
     }
@@ -227,7 +227,7 @@ static int write_all(struct hocket__writer_store *q, struct hocket__str work, bo
         if (closing && (--last_tries == 0 || hocket__monotonic_ms() >= end))
             return rc;
         q->w->leases.writing = true;
-        hocket__leases_look(q->w);
+        hocket__leases_poll(q->w);
         q->w->leases.writing = false;
         pause_for(q, with_jitter(q, gap));
         if (closing)
@@ -259,7 +259,7 @@ static int answer(struct hocket__writer *w, struct hocket__store_call *c)
     if (is_given_up(c))
         return 0;
     int rc = w->ops->answer(w, c);
-    hocket__leases_heard(w, rc);
+    hocket__leases_answered(w, rc);
     if (rc == 0 && c->rows.status < 0 && c->status == 0)
         c->status = hocket__error_nomem(&c->error);
     return rc;
@@ -284,7 +284,7 @@ static void answer_all(struct hocket__writer_store *q, struct hocket__list *ques
         if (rc == HOCKET_EPARSE)
             tell_broken(q, q->w->error);
         tell_answer(q, c);
-        hocket__leases_look(
+        hocket__leases_poll(
             q->w); /* each may have waited long for a row that somebody has locked */
     }
 }
@@ -308,7 +308,7 @@ void hocket__writer_fail_all(
 static void look_for_others(struct hocket__writer_store *q)
 {
     int rc = q->w->ops->look(q->w);
-    hocket__leases_heard(q->w, rc);
+    hocket__leases_answered(q->w, rc);
     if (rc != 1)
         return;
     hocket__writer_lock(q);
@@ -342,12 +342,12 @@ static void do_chores(struct hocket__writer_store *q, bool watching)
         look_for_others(q);
         w->next_watch_ms = now + WATCH_MS;
     }
-    hocket__leases_look(w);
+    hocket__leases_poll(w);
     if (w->more_to_sweep && w->next_sweep_ms > now + SWEEP_GAP_MS)
         w->next_sweep_ms = now + SWEEP_GAP_MS;
     if (now >= w->next_sweep_ms) {
         int rc = w->ops->sweep(w);
-        hocket__leases_heard(w, rc);
+        hocket__leases_answered(w, rc);
         w->next_sweep_ms = now + (rc == 0 && w->more_to_sweep ? SWEEP_GAP_MS : SWEEP_MS);
         if (rc == HOCKET_EPARSE)
             tell_broken(q, w->error);

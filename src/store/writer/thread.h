@@ -42,8 +42,8 @@ struct hocket__writer_store {
     /* The loop's. */
     uv_async_t out;
     struct hocket__wal wal;
-    uint64_t told_written, told_synced, told_answers;
-    bool told_paused, told_broken;
+    uint64_t reported_written, reported_synced, reported_answers;
+    bool reported_paused, reported_broken;
 
     struct hocket__writer *w; /* the thread's */
 };
@@ -62,7 +62,7 @@ static inline void hocket__writer_unlock(struct hocket__writer_store *q)
 void *hocket__writer_work(void *q);
 
 /* Tells what is refused now: before the commits that it spoils. ENOMEM. */
-int hocket__writer_tell_refusals(struct hocket__writer_store *q);
+int hocket__writer_report_refusals(struct hocket__writer_store *q);
 
 /* Answers all of them with why not. */
 void hocket__writer_fail_all(

@@ -146,21 +146,21 @@ bool hocket__writer_has_work(struct hocket__writer *w);
 
 void hocket__leases_init(struct hocket__writer *w);
 /* What the database has answered: that it did. */
-void hocket__leases_heard(struct hocket__writer *w, int status);
+void hocket__leases_answered(struct hocket__writer *w, int status);
 /* This thread wanted to sleep so long (hocket__writer_clock) at most. */
 void hocket__leases_slept(struct hocket__writer *w, int64_t from_ms, int64_t until_ms);
 /* Renews ours where that is due: before a run is taken, or it might be one that we have. */
 int hocket__leases_renew(struct hocket__writer *w);
 /* The same where nobody waits for it; what failed is tried again a second later. A database that is away is not asked for
  * nothing, nor by a store that is being closed. */
-void hocket__leases_look(struct hocket__writer *w);
+void hocket__leases_poll(struct hocket__writer *w);
 /* Those of others that ended after this time may be of owners that could not renew them; INT64_MAX: they are over. */
-int64_t hocket__leases_over(const struct hocket__writer *w);
+int64_t hocket__leases_expired_before(const struct hocket__writer *w);
 /* How far ahead of now leases are looked for whose owners may have ended: a lease's time, and now and then any, for those that
  * were made by a clock that was put back since, or were meant to be longer. */
-int64_t hocket__leases_reach(struct hocket__writer *w);
+int64_t hocket__leases_horizon(struct hocket__writer *w);
 /* For a lease's time they are not looked for farther than that. */
-void hocket__leases_no_farther(struct hocket__writer *w);
+void hocket__leases_limit_horizon(struct hocket__writer *w);
 
 /* ---- Claims, as a transaction changes them --------------------------------------------------- */
 

@@ -6,7 +6,7 @@ local words = {}
 
 ---@async
 local function info()
-  local list, err = store.care("info", {})
+  local list, err = store.maintain("info", {})
   if not list then return nil, err end
   local result = {}
   for _, one in ipairs(list) do result[one.id] = math.tointeger(tonumber(one.json)) or one.json end
@@ -20,7 +20,7 @@ end
 ---@async
 function words.init(args)
   if args.worker or args.reader then
-    local ok, err = store.care("grant", { worker = args.worker, reader = args.reader })
+    local ok, err = store.maintain("grant", { worker = args.worker, reader = args.reader })
     if not ok then return nil, err end
   end
   local result, err = info()
@@ -39,7 +39,7 @@ end
 
 ---@async
 function words.check()
-  local list, err = store.care("check", {})
+  local list, err = store.maintain("check", {})
   if not list then return nil, err end
   local result = { problems = json.array {}, warnings = json.array {} }
   local lines = {}
@@ -56,7 +56,7 @@ end
 
 ---@async
 function words.vacuum(args)
-  local list, err = store.care("vacuum", { max_age_ms = (args.days or 0) * 86400000 })
+  local list, err = store.maintain("vacuum", { max_age_ms = (args.days or 0) * 86400000 })
   if not list then return nil, err end
   local removed = 0
   for _, one in ipairs(list) do if one.id == "removed" then removed = math.tointeger(tonumber(one.json)) or 0 end end

@@ -23,7 +23,7 @@ static int vacuum(struct hocket__pg_writer *w, struct hocket__store_call *c)
     if (rc == 0)
         runs = hocket__sql_count_runs(&w->base, &rc);
     if (rc == 0)
-        rc = hocket__pg_sweep_all(w, c->q.care.max_age_ms);
+        rc = hocket__pg_sweep_all(w, c->q.maintenance.max_age_ms);
     hocket__sql_new(&w->base, PG_DROP_TEXTS);
     if (rc == 0)
         rc = hocket__sql_run(&w->base);
@@ -34,7 +34,7 @@ static int vacuum(struct hocket__pg_writer *w, struct hocket__store_call *c)
     if (rc == 0)
         left = hocket__sql_count_runs(&w->base, &rc);
     if (rc == 0)
-        hocket__store_say(c, "removed", "%lld", (long long) (runs - left));
+        hocket__store_add_row(c, "removed", "%lld", (long long) (runs - left));
     return rc;
 }
 
@@ -81,15 +81,15 @@ static bool is_name(struct hocket__str s)
 static int grant(struct hocket__pg *d, struct hocket__store_call *c)
 {
     struct hocket__buf b;
-    if (!is_name(c->q.care.worker) || !is_name(c->q.care.reader)) {
+    if (!is_name(c->q.maintenance.worker) || !is_name(c->q.maintenance.reader)) {
         c->status = hocket__error(&c->error, HOCKET_EINVAL, "a role's name has at most 63 bytes");
         return 0;
     }
     hocket__buf_init(&b, &hocket__malloc, 0);
-    if (c->q.care.worker.n > 0)
-        add_grants(&b, d->schema, c->q.care.worker, true);
-    if (c->q.care.reader.n > 0)
-        add_grants(&b, d->schema, c->q.care.reader, false);
+    if (c->q.maintenance.worker.n > 0)
+        add_grants(&b, d->schema, c->q.maintenance.worker, true);
+    if (c->q.maintenance.reader.n > 0)
+        add_grants(&b, d->schema, c->q.maintenance.reader, false);
     int rc =
         b.status < 0 ? hocket__error_nomem(&d->error) : hocket__pg_script(d, b.len ? b.data : "");
     hocket__buf_deinit(&b);
@@ -101,17 +101,17 @@ static int info(struct hocket__writer *w, struct hocket__store_call *c)
     const struct hocket__pg *d = &hocket__pg_of(w)->db;
     int rc;
     int64_t runs = hocket__sql_count_runs(w, &rc);
-    hocket__store_say(c, "kind", "postgres");
-    hocket__store_say(c, "place", "%s", d->shown.data);
-    hocket__store_say(c, "schema", "%s", d->schema);
-    hocket__store_say(c, "version", "%d", HOCKET__STORE_VERSION);
-    hocket__store_say(c, "runs", "%lld", (long long) runs);
+    hocket__store_add_row(c, "kind", "postgres");
+    hocket__store_add_row(c, "place", "%s", d->shown.data);
+    hocket__store_add_row(c, "schema", "%s", d->schema);
+    hocket__store_add_row(c, "version", "%d", HOCKET__STORE_VERSION);
+    hocket__store_add_row(c, "runs", "%lld", (long long) runs);
     return rc;
 }
 
 static int answer(struct hocket__pg_writer *w, struct hocket__store_call *c)
 {
-    switch (c->q.care.what) {
+    switch (c->q.maintenance.what) {
     case HOCKET__STORE_INFO: return info(&w->base, c);
     case HOCKET__STORE_CHECK: return check(&w->base, c);
     case HOCKET__STORE_VACUUM: return vacuum(w, c);
@@ -121,11 +121,12 @@ static int answer(struct hocket__pg_writer *w, struct hocket__store_call *c)
 }
 
 /* The connection's settings were changed for this: the next one has its own again. */
-int hocket__pg_care(struct hocket__writer *base, struct hocket__store_call *c)
+int hocket__pg_maintain(struct hocket__writer *base, struct hocket__store_call *c)
 {
     struct hocket__pg_writer *w = hocket__pg_of(base);
     int rc = answer(w, c);
-    if (c->q.care.what == HOCKET__STORE_CHECK || c->q.care.what == HOCKET__STORE_VACUUM)
+    if (c->q.maintenance.what == HOCKET__STORE_CHECK
+        || c->q.maintenance.what == HOCKET__STORE_VACUUM)
         w->db.lost = true;
     return rc;
 }

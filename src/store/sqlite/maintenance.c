@@ -20,7 +20,7 @@ static int vacuum(struct hocket__sqlite_writer *w, struct hocket__store_call *c)
     if (w->looks)
         return hocket__sqlite_deny(w);
     int64_t runs = hocket__sql_count_runs(&w->base, &rc);
-    w->base.o.max_age_ms = c->q.care.max_age_ms;
+    w->base.o.max_age_ms = c->q.maintenance.max_age_ms;
     do
         rc = rc == 0 ? hocket__sweep_step(&w->base) : rc;
     while (rc == 0 && w->base.more_to_sweep);
@@ -30,7 +30,7 @@ static int vacuum(struct hocket__sqlite_writer *w, struct hocket__store_call *c)
             &w->db, "PRAGMA incremental_vacuum; PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");
     int64_t left = rc == 0 ? hocket__sql_count_runs(&w->base, &rc) : 0;
     if (rc == 0)
-        hocket__store_say(c, "removed", "%lld", (long long) (runs - left));
+        hocket__store_add_row(c, "removed", "%lld", (long long) (runs - left));
     return rc;
 }
 
@@ -38,22 +38,23 @@ static int info(struct hocket__sqlite_writer *w, struct hocket__store_call *c)
 {
     int rc;
     int64_t runs = hocket__sql_count_runs(&w->base, &rc);
-    hocket__store_say(c, "kind", "sqlite");
-    hocket__store_say(c, "place", "%s", w->path.data);
-    hocket__store_say(c, "version", "%d", HOCKET__STORE_VERSION);
-    hocket__store_say(c, "runs", "%lld", (long long) runs);
+    hocket__store_add_row(c, "kind", "sqlite");
+    hocket__store_add_row(c, "place", "%s", w->path.data);
+    hocket__store_add_row(c, "version", "%d", HOCKET__STORE_VERSION);
+    hocket__store_add_row(c, "runs", "%lld", (long long) runs);
     return rc;
 }
 
-int hocket__sqlite_care(struct hocket__writer *base, struct hocket__store_call *c)
+int hocket__sqlite_maintain(struct hocket__writer *base, struct hocket__store_call *c)
 {
     struct hocket__sqlite_writer *w = hocket__sqlite_of(base);
-    switch (c->q.care.what) {
+    switch (c->q.maintenance.what) {
     case HOCKET__STORE_INFO: return info(w, c);
     case HOCKET__STORE_CHECK: return check(base, c);
     case HOCKET__STORE_VACUUM: return vacuum(w, c);
     case HOCKET__STORE_GRANT: break;
     }
-    c->status = hocket__store_unheard(c, "a file has no roles: it belongs to the user who made it");
+    c->status =
+        hocket__store_unsupported(c, "a file has no roles: it belongs to the user who made it");
     return 0;
 }

@@ -1,4 +1,4 @@
-/* What comes along with a question, to be written in its transaction: a run that nobody has, and files. As bytes, one row behind the
+/* The bundle of a question, to be written in its transaction: a run that nobody has, and files. As bytes, one row behind the
  * other, so that it goes to the backend's thread with the question. All of it is checked before: what a backend is given it can
  * write. */
 #include "store/store_impl.h"
@@ -13,7 +13,7 @@ static int pack_run(
     row.run.fence = row.run.attempts = 0;
     row.run.owner = (struct hocket__store_owner){ .host = HOCKET__STR("") };
     int rc = hocket__store_pack(out, &row);
-    bool fits = out->len <= HOCKET__STORE_MAX_ROW && hocket__store_is_fair(s, run->pool);
+    bool fits = out->len <= HOCKET__STORE_MAX_ROW && hocket__store_fits_index(s, run->pool);
     return rc < 0 ? rc : fits ? 0 : HOCKET_ELIMIT;
 }
 
@@ -22,7 +22,7 @@ static int check_file(const struct hocket__store *s, const struct hocket__store_
     const struct hocket__store_file *f = &row->file;
     if (row->kind != HOCKET__STORE_ROW_FILE || f->generation.n == 0 || f->path.n == 0)
         return HOCKET_EINVAL;
-    bool fair = hocket__store_is_fair(s, f->generation) && hocket__store_is_fair(s, f->path);
+    bool fair = hocket__store_fits_index(s, f->generation) && hocket__store_fits_index(s, f->path);
     return fair && n <= HOCKET__STORE_MAX_ROW ? 0 : HOCKET_ELIMIT;
 }
 
@@ -38,7 +38,7 @@ static int check_files(const struct hocket__store *s, struct hocket__str files)
     return rc < 0 ? rc : more < 0 ? HOCKET_EINVAL : 0;
 }
 
-int hocket__store_pack_along(struct hocket__store *s, const struct hocket__store_run *run,
+int hocket__store_pack_bundle(struct hocket__store *s, const struct hocket__store_run *run,
     struct hocket__str files, struct hocket__buf *out)
 {
     int rc = run ? pack_run(s, run, out) : 0;
@@ -47,21 +47,21 @@ int hocket__store_pack_along(struct hocket__store *s, const struct hocket__store
     return rc < 0 ? rc : hocket__buf_addstr(out, files);
 }
 
-struct hocket__str hocket__store_along(const struct hocket__store_call *c)
+struct hocket__str hocket__store_bundle(const struct hocket__store_call *c)
 {
-    return c->q.kind == HOCKET__STORE_SUBMIT ? c->q.submit.along : c->q.item.along;
+    return c->q.kind == HOCKET__STORE_SUBMIT ? c->q.submit.bundle : c->q.item.bundle;
 }
 
-bool hocket__store_run_along(const struct hocket__store_call *c, struct hocket__store_row *row)
+bool hocket__store_bundle_run(const struct hocket__store_call *c, struct hocket__store_row *row)
 {
-    struct hocket__str in = hocket__store_along(c);
+    struct hocket__str in = hocket__store_bundle(c);
     return hocket__store_unpack(&in, row) == 1 && row->kind == HOCKET__STORE_ROW_RUN;
 }
 
 int hocket__store_not_put(struct hocket__store_call *c, int status)
 {
     struct hocket__store_row row;
-    if (hocket__store_run_along(c, &row))
+    if (hocket__store_bundle_run(c, &row))
         hocket__store_refusal(HOCKET__STORE_PUT, row.run.id, status, &c->error);
     return status;
 }
