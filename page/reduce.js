@@ -374,6 +374,11 @@ const takes = {
   agent_started: startAgent,
   agent_message: speak,
   facilitator_message: speak,
+  agent_reasoning(state, agent, record) {
+    const stream = agent && state.streams.get(agent.op);
+    if (stream) stream.reasoning = "";
+    say(state, agent, record);
+  },
   agent_finished: endAgent("finished"),
   task_completed: endAgent("finished"),
   task_failed: endAgent("failed"),

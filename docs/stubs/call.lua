@@ -18,6 +18,7 @@ function call:keep() end
 ---@return string|hocket.Error finish
 ---@return string? text Where it is not blank.
 ---@return boolean? more Whether call:found() has anything.
+---@return string? reasoning As much of it as its event shows, where it is not blank.
 function call:accept(tell, model, attempts) end
 
 --- The reply as a table, without what the asker knows beside.

@@ -23,6 +23,7 @@ local llm = {}
 ---@class hocket.Reply
 ---@field text string Without what the model thinks aloud in it (`<think>…</think>`).
 ---@field reasoning? string What it thinks, as the server says or in tags of its text.
+---@field in_tags? boolean Whether some of that stood in tags of its text.
 ---@field refusal? string
 ---@field calls {id: string, name: string, arguments: string}[] Tool calls to run; arguments as the model wrote them.
 ---@field finish "stop"|"length"|"tool_calls"|"content_filter"|"refusal"|"budget"|"turns"|"loop"|"stopped" The last five, and `cut`, of a session's answer alone.

@@ -102,11 +102,12 @@ local function nobody() end
 ---@field stream? boolean
 ---@field on_delta? function As of llm.call.
 ---@field context? table What tools are given as `ctx`.
----@field emit? fun(type: string, payload: table) Is told of every model request and reply, tool call and text.
+---@field emit? fun(type: string, payload: table) Is told of every model request and reply, tool call, text and reasoning.
 ---@field package tell? userdata A journal's writer, which requests, replies and calls go to.
 ---@field package request? table What session.request made of these very fields before.
 ---@field before_turn? fun(session: hocket.Session): string? News, which are put before the next prompt, or between two turns, as the user's words.
 ---@field before_answer? fun(reply: hocket.Reply): string? What is still to be heard before the answer stands.
+---@field package read_reasoning? fun(reply: hocket.Reply): boolean Makes the reasoning of a reply without text its text, where that is the value that was asked for.
 ---@field package formatted? boolean Whether the text of an answer has to fit a schema, also where the request has none.
 ---@field on_call? fun(call: userdata, i: integer) Is told of a call that begins, the i-th of its reply.
 ---@field stop_when? fun(): boolean Asked after the calls of each turn: true ends the session there, and the reply with the calls is its answer. The last turn has its tools then.
@@ -173,8 +174,9 @@ local function ask(self, request, goes_on)
   if asker.answered_by.id ~= model.id then self.roomy = 0 end
   self.unread = nil
   self.model = asker.answered_by -- whoever has stepped in stays: the provider's cache begins there
-  local calls, finish, text, more = call:accept(self.tell, self.model.id, asker.attempts)
+  local calls, finish, text, more, reasoning = call:accept(self.tell, self.model.id, asker.attempts)
   if not calls then return nil, finish end
+  if reasoning then self.emit("reasoning", { content = reasoning }) end
   if more then found.take(self, call) end
   return call, calls, finish, text
 end
@@ -232,6 +234,8 @@ end
 
 local function take_nothing(self, reply)
   if self.made then return "done" end -- a picture is an answer
+  local read_reasoning = self.spec.read_reasoning
+  if read_reasoning and read_reasoning(reply) then return "done" end
   if self.was_empty then
     local limit = reply.finish == "length" and " (the token limit, max_tokens, had cut it before it began)" or ""
     return nil, failed { code = "model", message = "the model answered with nothing, twice" .. limit }

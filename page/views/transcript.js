@@ -73,6 +73,8 @@ function toolCall(app, agent, record) {
     h("h4", null, "Arguments"), verbatim(format.pretty(text(record.arguments))), h("h4", null, record.error === true ? "Error" : "Result"), verbatim(format.pretty(text(record.result))));
 }
 
+const reasoning = (open, words) => h("details.reasoning", { open }, h("summary", null, "Reasoning"), h("p", null, words));
+
 function change(record) {
   return record.change !== null && typeof record.change === "object" && record.change.diff ? unified(record.change.diff) : null;
 }
@@ -81,6 +83,7 @@ const shows = {
   agent_started: (app, agent, record) => bubble("told", ["to ", who(agent.name, agentName(agent)), record.trigger ? h("span.of", null, format.words(record.trigger)) : null], markdown(text(record.message))),
   agent_message: (app, agent, record) => bubble("said", who(agent.name, agentName(agent)), markdown(text(record.content))),
   facilitator_message: (app, agent, record) => bubble("said", who(agent.name, agentName(agent)), markdown(text(record.content))),
+  agent_reasoning: (app, agent, record) => bubble("said", who(agent.name, agentName(agent)), reasoning(false, text(record.content))),
   final_answer: (app, agent, record) => bubble("said final", [who(agent.name, agentName(agent)), h("span.tag", null, "answer")], markdown(text(record.content))),
   workflow_started: (app, agent, record) => bubble("told", "you", markdown(text(record.message))),
   turn_finished: (app, agent, record) => bubble("said", app.session.run ? who(runName(app.session.run)) : "answer", record.ok === false ? h("p.bad", null, text(record.error)) : markdown(text(record.content))),
@@ -128,7 +131,7 @@ function item(app, agent, record) {
 
 function speaking(app, agent, stream) {
   return h("div.item", null, bubble("said speaks", [who(agent.name, agentName(agent)), h("span.of", null, stream.text ? "writes" : "thinks")],
-    stream.reasoning ? h("details.reasoning", { open: !stream.text }, h("summary", null, "Reasoning"), h("p", null, stream.reasoning.slice(-6000))) : null, stream.text ? markdown(stream.text) : null));
+    stream.reasoning ? reasoning(!stream.text, stream.reasoning.slice(-6000)) : null, stream.text ? markdown(stream.text) : null));
 }
 
 // ---- All of it ------------------------------------------------------------------------------------------------------------

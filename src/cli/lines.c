@@ -133,6 +133,13 @@ static void on_finished(const struct about *a)
     cli_text_seconds(text_of(a), a->now - agent->since);
 }
 
+static void on_reasoning(const struct about *a)
+{
+    a->line->tone = CLI_DIM;
+    a->line->details = true;
+    add_member(a, "content", SAID);
+}
+
 static void on_said(const struct about *a)
 {
     a->line->details = strcmp(a->type, "agent_message") == 0;
@@ -438,6 +445,7 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "agent_finished", on_finished },
         { "facilitator_message", on_said },
         { "agent_message", on_said },
+        { "agent_reasoning", on_reasoning },
         { "agent_cut", on_cut },
         { "user_message_received", on_user },
         { "user_message_dropped", on_unheard },

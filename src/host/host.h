@@ -102,8 +102,6 @@ void hocket__host_forget_told(struct hocket_host *host);
 
 /* Says once that runs are not kept (run/stored.c). */
 void hocket__host_warn_store(struct hocket_host *host, const struct hocket_error *err);
-/* Whether runs go on where the store is broken (run/stored.c). */
-bool hocket__host_may_do_without(const struct hocket_host *host);
 /* Looks at the runs that rest (run/waiting.c). */
 void hocket__host_look(struct hocket_host *host);
 /* The host closes: runs that are still being read end (run/resume.c). */
@@ -112,7 +110,7 @@ void hocket__host_cancel_resuming(struct hocket_host *host);
 void hocket__host_cancel_saves(struct hocket_host *host);
 /* The host closes: what others say is heard no more (run/inbox.c). */
 void hocket__host_deafen(struct hocket_host *host);
-/* Hears what the store tells of runs (run/waiting.c). */
+/* Hears what the store tells of runs (run/end.c). */
 void hocket__host_hear_store(struct hocket_host *host);
 
 struct hocket__kept;
@@ -125,10 +123,10 @@ int hocket__run_keep(struct hocket_host *host, uint64_t run, struct hocket__kept
 HOCKET__PRIVATE int hocket__run_go_on(hocket_host *host, const char *name, uint64_t fence,
     const char *options, uint64_t *id, hocket_done_cb on_done, void *ud, struct hocket_error *err);
 
-/* Ends all runs with ECANCELLED, and tells so, without running any of their Lua (run/runs.c). */
+/* Ends all runs with ECANCELLED, and tells so, without running any of their Lua (run/start.c). */
 void hocket__host_cancel_runs(struct hocket_host *host);
 
-/* Frees all runs, without a word to anybody (run/runs.c). */
+/* Frees all runs, without a word to anybody (run/start.c). */
 void hocket__host_drop_runs(struct hocket_host *host);
 
 /* On a loop of the embedder's: does what a hocket_close from inside of a callback asked for. */

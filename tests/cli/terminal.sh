@@ -5,6 +5,20 @@ team t 0.06
 esc=$(printf '\033')
 pty() { "$PTY" "$@"; }
 
+# What a model thinks aloud is dimmed, and in no answer.
+mkdir d
+printf -- '---\nname: aloud\n---\nThink.\n' >d/aloud.md
+echo 'return function() return "<think>Perhaps not.</think>Yes." end' >d/sim.lua
+run hocket run d/aloud.md hello
+expect 0; same "$(cat out)" "Yes."; hasnt err "Perhaps"
+run hocket run -v d/aloud.md hello
+same "$(cat out)" "Yes."; has err "aloud Perhaps not."
+run pty -- "$HOCKET" run -v d/aloud.md hello
+has out "${esc}[2m  aloud         Perhaps not."
+id=$(hocket runs --json | grep -o '"id":"[^"]*"' | head -1 | cut -d'"' -f4)
+run hocket show "$id" --agent aloud
+expect 0; has out "Perhaps not."
+
 # In a pipe: lines with the time, no escapes, and no escapes in the answer.
 run hocket run t hello
 expect 0; hasnt err "$esc"; hasnt out "$esc"

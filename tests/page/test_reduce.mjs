@@ -158,6 +158,8 @@ test("streamed text stands until it is told", () => {
   foldDelta(state, { seq: 0, op: "o1", kind: "text", text: "I " });
   foldDelta(state, { seq: 0, op: "o1", kind: "text", text: "plan" });
   assert.deepEqual(state.streams.get("o1"), { text: "I plan", reasoning: "hm" });
+  fold(state, { seq: 5, time: trip[4].time, type: "agent_reasoning", op: "o1", agent: "chief", content: "hm" });
+  assert.deepEqual(state.streams.get("o1"), { text: "I plan", reasoning: "" });
   fold(state, { ...trip[4], seq: 5 });
   assert.equal(state.streams.size, 1, "the reply alone says nothing of its words");
   fold(state, { seq: 6, time: trip[5].time, type: "facilitator_message", op: "o1", content: "I plan" });

@@ -156,8 +156,20 @@ static bool has_found(const struct hocket__reply *r)
     return r->found.len > 0 || r->server_items.len > 0;
 }
 
-/* call:accept(tell, model, attempts) -> calls, finish, text?, found | nil, error: adds the reply to the
- * history and tells of it. The text only where it is not blank; whether call:found() has anything. */
+/* Bytes of a reply's reasoning that its event shows. */
+#define REASONING_SHOWN 4000
+
+static void push_unless_blank(lua_State *L, const struct hocket__buf *b, size_t max)
+{
+    if (is_blank(b))
+        lua_pushnil(L);
+    else
+        hocket__push_str(L, hocket__text_cut(hocket__buf_str(b), max));
+}
+
+/* call:accept(tell, model, attempts) -> calls, finish, text?, found, reasoning? | nil, error: adds the reply
+ * to the history and tells of it. The text only where it is not blank; whether call:found() has anything; as
+ * much of the reasoning as its event shows. */
 static int l_accept(lua_State *L)
 {
     struct hocket__answer *a = hocket__check_answer(L, 1);
@@ -172,14 +184,12 @@ static int l_accept(lua_State *L)
      * pushing may raise. */
     lua_pushinteger(L, (lua_Integer) r->n_calls);
     lua_pushstring(L, finish_of(r));
-    if (is_blank(&r->text))
-        lua_pushnil(L);
-    else
-        hocket__push_str(L, hocket__buf_str(&r->text));
+    push_unless_blank(L, &r->text, r->text.len);
     lua_pushboolean(L, has_found(r));
+    push_unless_blank(L, &r->reasoning, REASONING_SHOWN);
     hocket__event_begin(&t, L, 2, HOCKET__STR("model_reply"));
     write_reply(&t, a, model, attempts);
-    return hocket__event_end(&t, 4);
+    return hocket__event_end(&t, 5);
 }
 
 /* ---- A tool call -------------------------------------------------------------------- */

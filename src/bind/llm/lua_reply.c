@@ -80,6 +80,10 @@ void hocket__push_reply(lua_State *L, const struct hocket__answer *a, bool with_
     set_text(L, "text", &r->text);
     if (r->reasoning.len > 0)
         set_text(L, "reasoning", &r->reasoning);
+    if (r->in_tags) {
+        lua_pushboolean(L, true);
+        lua_setfield(L, -2, "in_tags");
+    }
     if (r->has_refusal)
         set_text(L, "refusal", &r->refusal);
     push_calls(L, r);

@@ -58,6 +58,11 @@ static void say_content(struct teller *t, const hocket_json *event)
     cli_story_paragraphs(t->paper, CLI_PLAIN, event, "content", TEXTS);
 }
 
+static void say_reasoning(struct teller *t, const hocket_json *event)
+{
+    cli_story_paragraphs(t->paper, CLI_DIM, event, "content", TEXTS);
+}
+
 static void say_tool(struct teller *t, const hocket_json *event)
 {
     bool failed = hocket_json_bool(cli_story_member(event, "error"), false);
@@ -189,6 +194,7 @@ static void say_event(struct teller *t, const hocket_json *event)
     } table[] = {
         { "agent_started", say_message },
         { "agent_message", say_content },
+        { "agent_reasoning", say_reasoning },
         { "facilitator_message", say_content },
         { "team_message", say_content },
         { "tool_call", say_tool },

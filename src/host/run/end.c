@@ -66,36 +66,6 @@ static void keep_result(struct hocket__stored *s)
     hocket__buf_deinit(&made);
 }
 
-/* A key that is missing here another worker may have, or somebody puts it in place; so is it with trust in the run's code; a store that is away, or is behind, comes
- * back: that is waited for as long as it takes. What is wrong with its log is likely to be wrong everywhere, but for a program
- * of another version: it stays at work, so that those who take it are counted (worker's ATTEMPTS), with pauses the last of
- * which is a lease. */
-void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error *why,
-    struct hocket__buf *waiting, struct hocket__store_run *row, unsigned *set)
-{
-    int64_t lease = hocket__store_lease_ms(s->store), pause = lease / 4;
-    bool lacks = why->status == HOCKET_EAUTH || why->status == HOCKET_EDENIED || why->retryable;
-    if (!lacks)
-        pause = lease >> (s->attempts < 3 ? 2 * (3 - s->attempts) : 0);
-    hocket__store_write_why(waiting, why);
-    row->state = lacks ? HOCKET__STORE_QUEUED : HOCKET__STORE_RUNNING;
-    row->waiting_for = hocket__buf_str(waiting);
-    row->pool = hocket__buf_str(&s->pool);
-    row->due_ms = hocket__wall_ms() + pause;
-    *set |= HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR;
-    if (s->pool.len > 0) /* else it stays as it is, and it is due at once */
-        *set |= HOCKET__STORE_SET_QUEUE;
-}
-
-void hocket__shared_restore(
-    const struct hocket__stored *s, struct hocket__store_run *row, unsigned *set)
-{
-    row->state = s->was;
-    row->waiting_for = hocket__buf_str(&s->waits_for);
-    *set |= HOCKET__STORE_SET_STATE
-            | HOCKET__STORE_SET_WAITING_FOR; /* its pool and its time stand there still */
-}
-
 /* What its row is to say besides, when it ends here: its result is kept; one that was put away in the middle is queued again. `over`: it
  * has ended for good. */
 static void shared_end(struct hocket__stored *s, bool over, struct hocket__buf *waiting,
@@ -152,12 +122,6 @@ static enum hocket__store_state state_of(const struct hocket__run *r)
                                             : HOCKET__STORE_FAILED;
 }
 
-bool hocket__stored_is_held(const struct hocket__stored *s)
-{
-    return s && (hocket__run_phase_is_held(s->phase) || s->ending)
-           && s->run->host->life < HOCKET__HOST_CLOSING;
-}
-
 /* Meanwhile no fiber of the run is there; whoever waits for its end waits for the store. */
 static void hold_end(struct hocket__stored *s)
 {
@@ -171,12 +135,19 @@ static void let_go(struct hocket__stored *s)
     hocket__run_phase_on(&s->phase, HOCKET__RUN_LET_GO);
 }
 
+/* Whether a run goes on without a store that refuses it for this, since nobody has named the store and nothing of the run is in it. */
+static bool may_lack(const struct hocket__stored *s, int status)
+{
+    return s->run->host->store_optional && status == HOCKET_EDENIED
+           && !hocket__run_claim_is_known(s->standing);
+}
+
 static void let_end(struct hocket__stored *s, int status, const struct hocket_error *err)
 {
     struct hocket__run *r = s->run;
     bool lost = status < 0 && !hocket__stored_is_off(s), parked = hocket__stored_is_parked(s);
     let_go(s);
-    if (lost && !parked && hocket__stored_may_lack(s, status)) {
+    if (lost && !parked && may_lack(s, status)) {
         hocket__host_warn_store(r->host, err);
     } else if (lost && (r->status == 0 || parked)) {
         struct hocket_error why = *err;
@@ -184,9 +155,7 @@ static void let_end(struct hocket__stored *s, int status, const struct hocket_er
             hocket__error(&why, status, "the run could not be kept: %s", err->message);
         hocket__run_fail_late(r, &why);
     }
-    hocket__run_mark_due(r);
-    r->host->rt->undelivered = true; /* no fiber has run that would lead to it */
-    hocket__fibers_settle(r->host->rt);
+    hocket__run_tell_soon(r);
 }
 
 static void on_open(struct hocket__store_wait *w, int status, const struct hocket_error *err)
@@ -196,7 +165,7 @@ static void on_open(struct hocket__store_wait *w, int status, const struct hocke
 
 /* That it is open is enough: what it waits for then, a disk that is full, may take for ever. One that is put away hears
  * of that, too. */
-void hocket__stored_opened(struct hocket__stored *s)
+static void store_opened(struct hocket__stored *s)
 {
     if (!hocket__run_phase_is_held(s->phase) || s->opening.no_pause)
         return;
@@ -332,7 +301,8 @@ void hocket__stored_end(struct hocket__stored *s)
         end(s);
 }
 
-void hocket__stored_drop_end(struct hocket__stored *s)
+/* Nobody is to hear of its end any more. */
+static void drop_end(struct hocket__stored *s)
 {
     drop_ending(s);
     if (!hocket__run_phase_is_held(s->phase))
@@ -342,6 +312,12 @@ void hocket__stored_drop_end(struct hocket__stored *s)
 }
 
 /* ---- Drains ---------------------------------------------------------------------------------------- */
+
+/* Whether it can be parked now, or be left or drained. */
+static bool may_be_parked(const struct hocket__stored *s)
+{
+    return s && s->run->kept && s->phase != HOCKET__RUN_RETELLING && !hocket__stored_is_off(s);
+}
 
 bool hocket__shared_drained(struct hocket__stored *s)
 {
@@ -354,7 +330,7 @@ bool hocket__shared_drained(struct hocket__stored *s)
 int hocket_run_drain(hocket_host *h, uint64_t id)
 {
     struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
-    if (!r || !hocket__stored_may_be_parked(r->stored))
+    if (!r || !may_be_parked(r->stored))
         return hocket_run_park(h, id);
     if (!r->stored->draining) {
         r->stored->draining = true;
@@ -362,4 +338,171 @@ int hocket_run_drain(hocket_host *h, uint64_t id)
     }
     hocket__waiting_look_soon(r->stored);
     return 0;
+}
+
+/* One that sleeps, or is still read: what is to be left of it is in the store. */
+static int park_unread(hocket_host *h, uint64_t id)
+{
+    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
+        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
+        if (r->id == id && hocket__resume_park(r))
+            return 0;
+    }
+    return HOCKET_ENOTFOUND;
+}
+
+int hocket_run_park(hocket_host *h, uint64_t id)
+{
+    struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
+    if (!r)
+        return h ? park_unread(h, id) : HOCKET_EINVAL;
+    if (!may_be_parked(r->stored))
+        return HOCKET_ESTATE;
+    hocket__waiting_state(r->stored);
+    hocket__run_wish_park(r, hocket__waiting_until(r->stored));
+    hocket__run_phase_on(&r->stored->phase, HOCKET__RUN_PARK);
+    hocket__kept_leave(r->kept);
+    struct hocket__fiber *f = hocket__map_get(&h->rt->fibers, r->fiber);
+    if (f)
+        hocket__fiber_cancel(f);
+    return 0;
+}
+
+int hocket_run_leave(hocket_host *h, uint64_t id)
+{
+    struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
+    if (!r || !may_be_parked(r->stored))
+        return hocket_run_park(h, id);
+    r->stored->parks = HOCKET__PARKS_FOR_INPUT;
+    hocket__waiting_look_soon(r->stored);
+    return 0;
+}
+
+int hocket_run_cancel(hocket_host *h, uint64_t id)
+{
+    if (!h)
+        return HOCKET_EINVAL;
+    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
+        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
+        struct hocket__fiber *f = r->id == id ? hocket__map_get(&h->rt->fibers, r->fiber) : NULL;
+        if (r->id == id && hocket__resume_cancel(r))
+            return 0;
+        if (f && hocket__fiber_cancel(f))
+            return 0;
+    }
+    return HOCKET_ENOTFOUND;
+}
+
+/* ---- Its store is lost --------------------------------------------------------------------------- */
+
+/* It ends, also where it sleeps or is still being read: what it does is not kept any more. */
+static void fail(struct hocket__stored *s, const struct hocket_error *why)
+{
+    if (s->run->kept)
+        hocket__kept_fail(s->run->kept, why);
+    else if (s->run->resuming)
+        hocket__resume_end(s->run, why->status, why);
+}
+
+/* It may wait already for somebody who would answer it in the store. */
+static void do_without(struct hocket__stored *s)
+{
+    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_WITHOUT);
+    if (s->run->kept)
+        hocket__waiting_look_soon(s);
+}
+
+/* The store broke: it goes on without, where the host allows that, or ends. */
+static void lose_store(struct hocket__stored *s, const struct hocket_error *err)
+{
+    if (hocket__host_may_do_without(s->run->host)) {
+        do_without(s);
+        return;
+    }
+    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_BREAK);
+    fail(s, err);
+}
+
+static struct hocket__stored *stored_of(struct hocket__list *l)
+{
+    return hocket__container_of(l, struct hocket__run, link)->stored;
+}
+
+/* Another process has it: what this one does is not the run any more. Or it may not be kept at all, as why says, and goes on
+ * without where the host allows that and nothing was begun under its claim. Of one that is not ours (it is only replayed, or
+ * still to be taken) nothing is lost: that was an earlier claim. */
+static void lose(struct hocket__stored *s, const struct hocket_error *why)
+{
+    struct hocket_error err = *why;
+    bool without = may_lack(s, err.status);
+    if (!hocket__stored_is_ours(s))
+        return;
+    if (err.status == HOCKET_ESTATE)
+        hocket__error(&err, HOCKET_ESTATE,
+            "another process has taken the run over: what is done here is not kept any more");
+    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_REFUSED);
+    if (without) {
+        hocket__hearing_end(s);
+        do_without(s);
+        hocket__host_warn_store(s->run->host, why);
+    } else {
+        fail(s, &err);
+    }
+}
+
+static void on_news(
+    void *ud, enum hocket__store_news news, const char *id, const struct hocket_error *err)
+{
+    struct hocket_host *h = ud;
+    bool told = news != HOCKET__STORE_BROKEN || hocket__host_may_do_without(h), late = false;
+    bool ready =
+        news == HOCKET__STORE_READY && !err; /* else the end of a run waits for its refusal */
+    h->store_ready |= ready;
+    if (news == HOCKET__STORE_BROKEN && told)
+        hocket__host_warn_store(h, err);
+    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
+        struct hocket__stored *s = stored_of(l);
+        if (!s)
+            continue;
+        bool hears = !s->run->ended || hocket__stored_is_held(s);
+        told |= hears;
+        if (ready)
+            store_opened(s);
+        if (news == HOCKET__STORE_BROKEN)
+            lose_store(s, err);
+        if (news == HOCKET__STORE_REFUSED && strcmp(s->claim.id, id) == 0) {
+            late = !hears;
+            lose(s, err);
+        }
+    }
+    if (news == HOCKET__STORE_CHANGED)
+        hocket__hearing_ask(h);
+    if (!told || late) /* those that are over cannot fail any more */
+        hocket__runtime_store_lost(h->rt, err);
+}
+
+void hocket__host_hear_store(struct hocket_host *h)
+{
+    hocket__runtime_store_news(h->rt, on_news, h);
+}
+
+void hocket__stored_free(struct hocket__stored *s)
+{
+    if (!s)
+        return;
+    struct hocket__deadlines *deadlines = &s->run->host->rt->deadlines;
+    if (s->call)
+        hocket__store_cancel(s->store, s->call);
+    hocket__deadline_clear(deadlines, &s->later);
+    hocket__deadlines_leave(deadlines);
+    hocket__hearing_end(s);
+    hocket__buf_deinit(&s->pool);
+    drop_end(s);
+    hocket__list_del(&s->resting);
+    hocket__told_free(s);
+    hocket__buf_deinit(&s->fork);
+    hocket__buf_deinit(&s->consent);
+    hocket__waiting_free(s);
+    hocket__asleep_free(s);
+    hocket__free(&s->run->host->alloc, s, sizeof(*s));
 }

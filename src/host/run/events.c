@@ -24,12 +24,6 @@ struct hocket__delta {
 
 /* ---- Taking note --------------------------------------------------------------------- */
 
-void hocket__run_mark_due(struct hocket__run *r)
-{
-    if (hocket__list_empty(&r->due) && !r->pulled)
-        hocket__list_add(&r->host->due, &r->due);
-}
-
 void hocket__run_on_append(void *run)
 {
     struct hocket__run *r = run;

@@ -32,7 +32,7 @@
 #include "base/json/json.h"
 #include "bind/fiber/fiber.h"
 #include "bind/store/store.h"
-#include "host/run/resume_impl.h"
+#include "host/run/stored.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 #define LATER_MS    500
@@ -193,13 +193,15 @@ static void look_once(struct hocket__stored *s)
             s->run->host->rt, HOCKET_LOG_WARN, "run %s: %s", s->run->name, err.message);
 }
 
+static void read_later(struct hocket__stored *s);
+
 static void look(struct hocket__stored *s)
 {
     bool asleep = hocket__run_phase_is_asleep(s->phase);
     if (!asleep && s->listening)
         hocket__hearing_read(s);
     else if (asleep && hocket__asleep_look(s) < 0)
-        hocket__hearing_later(s);
+        read_later(s);
 }
 
 static void on_later(struct hocket__deadline *d)
@@ -209,7 +211,8 @@ static void on_later(struct hocket__deadline *d)
         look(s);
 }
 
-void hocket__hearing_later(struct hocket__stored *s)
+/* It could not be read: it is read again, a moment later. */
+static void read_later(struct hocket__stored *s)
 {
     struct hocket__runtime *rt = s->run->host->rt;
     s->later.passed = on_later;
@@ -246,7 +249,7 @@ static void on_messages(void *ud, int status, const struct hocket_error *err)
             "run %s: what was said to it cannot be read, and is read again: %s", s->run->name,
             err->message);
     if (todo & HOCKET__INBOX_LATER)
-        hocket__hearing_later(s);
+        read_later(s);
     if (todo & HOCKET__INBOX_START)
         ask(s);
     if (todo & HOCKET__INBOX_LOOK)
@@ -259,7 +262,7 @@ static void ask(struct hocket__stored *s)
     hocket__run_room_on(&s->room, HOCKET__ROOM_BEGIN);
     if (hocket__store_messages(s->store, hocket__cstr(s->run->name), &reply, &s->call) < 0
         && hocket__run_inbox_on(&s->inbox, HOCKET__INBOX_REFUSED) & HOCKET__INBOX_LATER)
-        hocket__hearing_later(s);
+        read_later(s);
 }
 
 bool hocket__hearing_has_room(struct hocket__stored *s)
@@ -406,16 +409,14 @@ static void on_looked(void *ud, int status, const struct hocket_error *err)
     struct hocket__run *r = s->run;
     s->call = NULL;
     if (status < 0 && hocket__run_phase_is_asleep(s->phase) && hocket__stored_is_ours(s)) {
-        hocket__hearing_later(s);
+        read_later(s);
     } else if (status < 0) {
         hocket__resume_end(r, status, err);
     } else if (r->resuming->spoken_to) {
         wake(s);
     } else if (hocket__run_phase_on(&s->phase, HOCKET__RUN_SLEEP) & HOCKET__RUN_WATCH) {
         hocket__store_watch(s->store, true);
-        hocket__run_mark_due(r);
-        r->host->rt->undelivered = true; /* no fiber has run that would lead to it */
-        hocket__fibers_settle(r->host->rt);
+        hocket__run_tell_soon(r);
     }
 }
 
@@ -462,7 +463,7 @@ bool hocket__asleep_tell(struct hocket__run *r, struct hocket_event *e)
 
 /* ---- What is said to it ---------------------------------------------------------------------------- */
 
-struct hocket__run *hocket__asleep_find(const hocket_host *h, uint64_t id)
+static struct hocket__run *asleep_find(const hocket_host *h, uint64_t id)
 {
     for (const struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
         struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
@@ -521,7 +522,8 @@ static int put_message(
     return rc;
 }
 
-int hocket__asleep_say(struct hocket__run *r, const char *wish, const char *a,
+/* It wakes; 0 for an answer to what it asks, and a signal: those are kept until it takes them. */
+static int asleep_say(struct hocket__run *r, const char *wish, const char *a,
     struct hocket__str text, struct hocket_error *err)
 {
     struct hocket__stored *s = r->stored;
@@ -541,4 +543,101 @@ int hocket__asleep_say(struct hocket__run *r, const char *wish, const char *a,
                 : hocket_status_text(rc));
     wake(s);
     return 0;
+}
+
+/* ---- What an embedder says, to a run that sleeps or is awake ------------------------------------------ */
+
+struct saying {
+    const char *wish, *a;
+    struct hocket__str b;
+    hocket_json *reply; /* in place of words, where the wish has one */
+    struct hocket_error *err;
+};
+
+static int deliver(hocket_host *h, uint64_t id, struct saying *t)
+{
+    int rc = hocket__host_may_enter(h, t->err);
+    if (rc < 0)
+        return rc;
+    struct hocket__run *r = hocket__run_find(h, id), *asleep = r ? NULL : asleep_find(h, id);
+    if (asleep)
+        return asleep_say(asleep, t->wish, t->a, t->b, t->err);
+    if (!r)
+        return hocket__error(
+            t->err, HOCKET_ENOTFOUND, "there is no run %llu", (unsigned long long) id);
+    return hocket__run_ask(r, t->wish, t->a, t->b, &t->reply, t->err);
+}
+
+int hocket_run_answer(hocket_host *h, uint64_t id, const char *question, const char *text,
+    size_t len, struct hocket_error *err)
+{
+    if (!h || !question || !text)
+        return hocket__error(
+            err, HOCKET_EINVAL, "an answer needs a host, a question's id and a text");
+    struct saying t = { .wish = "answer",
+        .a = question,
+        .b = hocket__str(text, len ? len : strlen(text)),
+        .err = err };
+    return deliver(h, id, &t);
+}
+
+int hocket_run_signal(
+    hocket_host *h, uint64_t id, const char *name, const char *json, struct hocket_error *err)
+{
+    if (!h || !name || !json)
+        return hocket__error(err, HOCKET_EINVAL, "a signal needs a host, a name and a value");
+    struct saying t = { .wish = "signal", .a = name, .b = hocket__cstr(json), .err = err };
+    int rc = hocket__json_check(t.b, err);
+    return rc < 0 ? rc : deliver(h, id, &t);
+}
+
+int hocket_run_say(hocket_host *h, uint64_t id, const char *agent, const char *text, size_t len,
+    struct hocket_error *err)
+{
+    if (!h || !text)
+        return hocket__error(err, HOCKET_EINVAL, "to say something needs a host and a text");
+    struct saying t = { .wish = "say",
+        .a = agent ? agent : "",
+        .b = hocket__str(text, len ? len : strlen(text)),
+        .err = err };
+    return deliver(h, id, &t);
+}
+
+int hocket_run_change(hocket_host *h, uint64_t id, const char *options, struct hocket_error *err)
+{
+    if (!h || !options)
+        return hocket__error(err, HOCKET_EINVAL, "a change needs a host and options");
+    struct saying t = { .wish = "change", .a = options, .err = err };
+    return deliver(h, id, &t);
+}
+
+hocket_json *hocket_run_tree(hocket_host *h, uint64_t id, struct hocket_error *err)
+{
+    struct saying t = { .wish = "tree", .a = "", .err = err };
+    if (!h) {
+        hocket__error(err, HOCKET_EINVAL, "a tree needs a host");
+        return NULL;
+    }
+    return deliver(h, id, &t) == 0 ? t.reply : NULL;
+}
+
+int hocket_run_interrupt(hocket_host *h, uint64_t id, struct hocket_error *err)
+{
+    if (!h)
+        return hocket__error(err, HOCKET_EINVAL, "an interruption needs a host");
+    struct saying t = { .wish = "interrupt", .a = "", .err = err };
+    return deliver(h, id, &t);
+}
+
+int hocket_run_stop(hocket_host *h, uint64_t id)
+{
+    if (!h)
+        return HOCKET_EINVAL;
+    int rc = hocket__host_may_enter(h, NULL);
+    if (rc < 0)
+        return rc;
+    struct hocket__run *r = hocket__run_find(h, id), *asleep = r ? NULL : asleep_find(h, id);
+    if (asleep)
+        return asleep_say(asleep, "stop", "", hocket__cstr(""), NULL);
+    return r ? hocket__run_stop(r, NULL) : HOCKET_ENOTFOUND;
 }

@@ -1,14 +1,21 @@
 /* A run of the store goes on: find ─> take ─> its files, what it remembers of its parent, its log ─> it begins. Each is
  * asked of the store when the one before has answered; until the last one the run has no fiber. What goes wrong is its
  * end. */
-#include "host/run/consent.h"
+#include "host/run/stored.h"
 
 #include <string.h>
 
 #include "base/json/json.h"
 #include "bind/fiber/fiber.h"
+#include "bind/modules.h"
 #include "bind/store/store.h"
+#include "bind/util.h"
 #include "core/log/log.h"
+
+static struct hocket__str id_of(const struct hocket__resuming *g)
+{
+    return hocket__cstr(g->run->name);
+}
 
 void hocket__resume_free(struct hocket__resuming *g)
 {
@@ -71,9 +78,7 @@ static void fail(struct hocket__resuming *g, int status, const struct hocket_err
     r->ended = true;
     let_go(g, &r->err);
     hocket__resume_free(g);
-    hocket__run_mark_due(r);
-    r->host->rt->undelivered = true; /* no fiber has run that would lead to it */
-    hocket__fibers_settle(r->host->rt);
+    hocket__run_tell_soon(r);
 }
 
 /* One that has not begun yet. */
@@ -92,6 +97,12 @@ bool hocket__resume_cancel(struct hocket__run *r)
     return end_unread(r, HOCKET_ECANCELLED, "cancelled");
 }
 
+bool hocket__resume_park(struct hocket__run *r)
+{
+    return r->resuming && !r->resuming->replay
+           && end_unread(r, HOCKET_EPARKED, "the run waits until it is resumed");
+}
+
 void hocket__host_cancel_resuming(struct hocket_host *h)
 {
     for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next)
@@ -106,6 +117,79 @@ void hocket__resume_end(struct hocket__run *r, int status, const struct hocket_e
         hocket__store_cancel(s->store, s->call);
     s->call = NULL;
     fail(r->resuming, status, err);
+}
+
+/* ---- What it may do ------------------------------------------------------------------------------ */
+
+static void set_str(lua_State *L, const char *name, struct hocket__str s)
+{
+    hocket__push_str(L, s);
+    lua_setfield(L, -2, name);
+}
+
+static void take(lua_State *L, int at, struct hocket__buf *to)
+{
+    hocket__buf_reset(to);
+    if (lua_isstring(L, at))
+        hocket__buf_addstr(to, hocket__check_str(L, at));
+}
+
+/* Nothing of it was done, in no life. */
+static bool is_fresh(const struct hocket__resuming *g)
+{
+    const struct hocket__log *log = hocket__kept_log(g->kept);
+    return !hocket__log_replays(log) && hocket__log_last(log) == 0;
+}
+
+static const char *how(const struct hocket__resuming *g)
+{
+    return g->replay ? "replay" : is_fresh(g) ? "new" : "old";
+}
+
+/* Protected: require("hocket.internal.runner.stored_code").begin(row, given, how, files) -> own, instead, wish */
+static int decide_protected(lua_State *L)
+{
+    struct hocket__resuming *g = lua_touserdata(L, 1);
+    hocket__require(L, "hocket.internal.runner.stored_code");
+    lua_getfield(L, -1, "begin");
+    lua_createtable(L, 0, 5);
+    set_str(L, "id", id_of(g));
+    set_str(L, "target", hocket__buf_str(&g->target));
+    set_str(L, "input", hocket__buf_str(&g->input));
+    set_str(L, "options", hocket__buf_str(&g->own));
+    set_str(L, "generation", hocket__buf_str(&g->generation));
+    hocket__push_str(L, hocket__buf_str(&g->options));
+    lua_pushstring(L, how(g));
+    hocket__kept_push_files(g->kept, L);
+    lua_call(L, 4, 3);
+    take(L, -3, &g->own);
+    take(L, -2, &g->options);
+    take(L, -1, &g->stored->consent);
+    return 0;
+}
+
+/* One of which nothing was done has what holds in its row, from its first entry on. */
+static int put_own(struct hocket__resuming *g)
+{
+    struct hocket__stored *s = g->stored;
+    struct hocket__store_run row = { .options = hocket__buf_str(&g->own) };
+    return is_fresh(g) && hocket__stored_is_ours(s)
+               ? hocket__store_update(s->store, &s->claim, HOCKET__STORE_SET_OPTIONS, &row)
+               : 0;
+}
+
+/* Its log is read, and nothing of it was done here: its options, and what is in their place, are those that hold. 0, or a status with
+ * *err: EDENIED where code that it brings may not run here (hocket.internal.runner.stored_code). */
+static int decide_consent(struct hocket__resuming *g, struct hocket_error *err)
+{
+    int rc = hocket__pcall(g->run->host->L, decide_protected, g, err);
+    if (rc < 0)
+        return rc;
+    bool whole = g->own.status == 0 && g->options.status == 0 && g->stored->consent.status == 0;
+    rc = !whole ? HOCKET_ENOMEM : g->replay ? 0 : put_own(g);
+    return rc < 0 ? hocket__error(
+               err, rc, "what the run may do cannot be kept: %s", hocket_status_text(rc))
+                  : 0;
 }
 
 /* ---- It begins --------------------------------------------------------------------------------- */
@@ -149,7 +233,7 @@ static int begin(struct hocket__resuming *g, struct hocket_error *err)
 {
     struct hocket__buf args;
     struct hocket__str park;
-    int rc = hocket__consent_decide(g, err);
+    int rc = decide_consent(g, err);
     if (rc < 0)
         return rc;
     check_place(g);
@@ -220,7 +304,7 @@ static int ask_entries(struct hocket__resuming *g)
 {
     struct hocket__stored *s = g->stored;
     struct hocket__store_reply reply = { on_entry, on_entries, g };
-    return hocket__store_entries(s->store, hocket__resuming_id(g), 1, &reply, &s->call);
+    return hocket__store_entries(s->store, id_of(g), 1, &reply, &s->call);
 }
 
 static void on_memory(void *ud, int status, const struct hocket_error *err)
@@ -250,8 +334,7 @@ static int ask_memory(struct hocket__resuming *g)
 {
     struct hocket__stored *s = g->stored;
     struct hocket__store_reply reply = { on_remembered, on_memory, g };
-    return g->latest ? hocket__store_past(s->store, hocket__resuming_id(g), &reply, &s->call)
-                     : ask_entries(g);
+    return g->latest ? hocket__store_past(s->store, id_of(g), &reply, &s->call) : ask_entries(g);
 }
 
 static void on_records(void *ud, int status, const struct hocket_error *err)
@@ -274,7 +357,7 @@ static int ask_records(struct hocket__resuming *g)
 {
     struct hocket__stored *s = g->stored;
     struct hocket__store_reply reply = { on_record, on_records, g };
-    return hocket__store_records(s->store, hocket__resuming_id(g), 1, &reply, &s->call);
+    return hocket__store_records(s->store, id_of(g), 1, &reply, &s->call);
 }
 
 static int on_file(void *ud, const struct hocket__store_row *row)
@@ -312,9 +395,8 @@ static int ask_files(struct hocket__resuming *g)
     struct hocket__stored *s = g->stored;
     struct hocket__store_reply reply = { on_file, on_files, g };
     struct hocket__str name = next_generation(g);
-    g->own_read = name.n == 0 || hocket__str_eq(name, hocket__resuming_id(g));
-    return hocket__store_files(
-        s->store, g->own_read ? hocket__resuming_id(g) : name, &reply, &s->call);
+    g->own_read = name.n == 0 || hocket__str_eq(name, id_of(g));
+    return hocket__store_files(s->store, g->own_read ? id_of(g) : name, &reply, &s->call);
 }
 
 /* Asks for its files, its memory and its log; then it begins. */
@@ -444,9 +526,8 @@ static void on_row(void *ud, int status, const struct hocket_error *err)
     if (status == 0 && (status = check(g, s->state, &wrong)) < 0)
         err = &wrong;
     if (status == 0)
-        status = g->replay || g->fence
-                     ? read_run(g)
-                     : hocket__store_take(s->store, hocket__resuming_id(g), &reply, &s->call);
+        status = g->replay || g->fence ? read_run(g)
+                                       : hocket__store_take(s->store, id_of(g), &reply, &s->call);
     if (status < 0)
         fail(g, status, err);
 }
@@ -608,33 +689,4 @@ int hocket_run_replay(hocket_host *h, const char *name, const char *options, uin
     struct callbacks to = { on_event, on_done, ud };
     struct way way = { .replay = true };
     return again(h, name, options, &way, id, to, err ? err : &unused);
-}
-
-/* One that sleeps, or is still read: what is to be left of it is in the store. */
-static int park_unread(hocket_host *h, uint64_t id)
-{
-    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
-        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
-        if (r->id == id && r->resuming && !r->resuming->replay
-            && end_unread(r, HOCKET_EPARKED, "the run waits until it is resumed"))
-            return 0;
-    }
-    return HOCKET_ENOTFOUND;
-}
-
-int hocket_run_park(hocket_host *h, uint64_t id)
-{
-    struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
-    if (!r)
-        return h ? park_unread(h, id) : HOCKET_EINVAL;
-    if (!hocket__stored_may_be_parked(r->stored))
-        return HOCKET_ESTATE;
-    hocket__waiting_state(r->stored);
-    hocket__run_wish_park(r, hocket__waiting_until(r->stored));
-    hocket__run_phase_on(&r->stored->phase, HOCKET__RUN_PARK);
-    hocket__kept_leave(r->kept);
-    struct hocket__fiber *f = hocket__map_get(&h->rt->fibers, r->fiber);
-    if (f)
-        hocket__fiber_cancel(f);
-    return 0;
 }

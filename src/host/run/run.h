@@ -33,28 +33,36 @@ struct hocket__run {
     struct hocket_error err;
 };
 
-/* runs.c */
+/* ---- run.c ------------------------------------------------------------------------------------------------- */
+
 /* 0, or why no run may begin now. */
 int hocket__run_may_start(struct hocket_host *host, struct hocket_error *err);
+/* Whether a run's options are one JSON object. */
+int hocket__run_check_options(struct hocket__str options, struct hocket_error *err);
 /* One that is in no list, and has no fiber yet. NULL: out of memory. */
 struct hocket__run *hocket__run_new(struct hocket_host *host, const char *name,
     hocket_event_cb on_event, hocket_done_cb on_done, void *ud);
-/* Makes its fiber, which has not run when this returns 0, and gives it a name where it has none. */
-int hocket__run_begin(
-    struct hocket__run *r, const char *name, struct hocket__str args, struct hocket_error *err);
 /* From here on it is one of the host's. */
 void hocket__run_join(struct hocket__run *r);
-void hocket__run_free(struct hocket__run *r);
-
-/* Whether a run's options are one JSON object. */
-int hocket__run_check_options(struct hocket__str options, struct hocket_error *err);
-
-/* tell.c */
+/* It has something to tell. */
+void hocket__run_mark_due(struct hocket__run *r);
+/* The same, where no fiber has run that would lead to it. */
+void hocket__run_tell_soon(struct hocket__run *r);
 /* One that has begun, and not ended; or NULL. */
 struct hocket__run *hocket__run_find(struct hocket_host *host, uint64_t id);
+/* Whether it goes on in the host's store. */
+bool hocket__run_is_durable(const struct hocket__run *r);
+/* Whether its log still says what comes: what it tells is told when it goes on, so that nobody answers
+ * what was answered. */
+bool hocket__run_is_replayed(const struct hocket__run *r);
+/* Whether its log ended with an error: what it did since is not in it. */
+bool hocket__run_log_failed(const struct hocket__run *r);
 /* What hocket_run_answer and its like do, for a run that goes on. */
 int hocket__run_say(struct hocket__run *r, const char *wish, const char *a, struct hocket__str b,
     struct hocket_error *err);
+/* The same, of a wish that answers: *reply is what, or NULL. */
+int hocket__run_ask(struct hocket__run *r, const char *wish, const char *a, struct hocket__str b,
+    hocket_json **reply, struct hocket_error *err);
 /* What hocket_run_stop does, of one that may not have begun; err may be NULL. */
 int hocket__run_stop(struct hocket__run *r, struct hocket_error *err);
 /* Says to a run what an embedder wishes: 0, or what it was answered. */
@@ -65,29 +73,20 @@ int hocket__run_wish_stop(struct hocket__run *r);
  * for, and for nothing else; 0: none. */
 int hocket__run_wish_park(struct hocket__run *r, int64_t due_ms);
 
-/* kept.c */
-/* What is said to a run that is kept is said inside of it: 0, or why it cannot be now. `end` has to
- * follow. For a run that is not kept both do nothing. */
-int hocket__run_tell_begin(struct hocket__run *r, const char *wish, struct hocket__str a,
-    struct hocket__str b, struct hocket_error *err);
-void hocket__run_tell_end(struct hocket__run *r);
-/* Whether its log still says what comes: what it tells is told when it goes on, so that nobody answers
- * what was answered. */
-bool hocket__run_is_replayed(const struct hocket__run *r);
-/* Its fiber has ended: what ended its log comes before what Lua said. */
-void hocket__run_kept_ended(struct hocket__run *r);
-/* It was done, and cannot be kept: its result says so, and has what the run came to all the same. */
-void hocket__run_fail_late(struct hocket__run *r, const struct hocket_error *why);
-void hocket__run_unkeep(struct hocket__run *r);
-/* Whether its log ended with an error: what it did since is not in it. */
-bool hocket__run_log_failed(const struct hocket__run *r);
+/* ---- start.c ----------------------------------------------------------------------------------------------- */
 
-/* save.c */
+/* Makes its fiber, which has not run when this returns 0, and gives it a name where it has none. */
+int hocket__run_begin(
+    struct hocket__run *r, const char *name, struct hocket__str args, struct hocket_error *err);
+void hocket__run_free(struct hocket__run *r);
+
+/* ---- save.c ------------------------------------------------------------------------------------------------ */
+
 /* Nobody waits for it any more. NULL is fine. */
 void hocket__save_leave(struct hocket__save *s);
 
-/* events.c */
-void hocket__run_mark_due(struct hocket__run *r);
+/* ---- events.c ---------------------------------------------------------------------------------------------- */
+
 void hocket__run_on_append(void *run);
 void hocket__run_free_deltas(struct hocket__run *r);
 /* Text of a stream, to be told as an event model_delta, together with what else has come by then.
@@ -95,7 +94,8 @@ void hocket__run_free_deltas(struct hocket__run *r);
 void hocket__run_delta(struct hocket__run *r, struct hocket__str kind, struct hocket__str text,
     struct hocket__str agent, struct hocket__str op);
 
-/* lua_started.c: functions of hocket.internal.core.host */
+/* ---- ../lua_started.c: functions of hocket.internal.core.host ---------------------------------------------- */
+
 /* Makes what it needs in the Lua state. */
 void hocket__lua_started_open(lua_State *L);
 /* start(target, input or nil, options as JSON) -> started | nil, error */

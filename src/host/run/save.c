@@ -78,9 +78,7 @@ static void report(struct hocket__save *s)
     r->status = s->status;
     r->err = s->err;
     r->ended = true;
-    hocket__run_mark_due(r);
-    s->host->rt->undelivered = true; /* no fiber has run that would lead to it */
-    hocket__fibers_settle(s->host->rt);
+    hocket__run_tell_soon(r);
 }
 
 void hocket__host_cancel_saves(struct hocket_host *h)

@@ -1,14 +1,23 @@
+/* A run and what the host's store has of it: what is handed over, what its log asks of the store, a replay that has to tell the same
+ * again. */
 #include "host/run/stored.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "base/bytes.h"
 #include "base/hash/hash.h"
+#include "base/json/json.h"
 #include "bind/fiber/fiber.h"
 #include "bind/store/store.h"
 #include "core/log/log.h"
 
 /* Of what a run lacks, so that what to do then stays readable. */
 #define LACK_SHOWN 400
+
+/* Bytes that are shown before a difference, and of it. */
+#define BEFORE 40
+#define SHOWN  80
 
 void hocket__host_warn_store(struct hocket_host *h, const struct hocket_error *err)
 {
@@ -17,47 +26,111 @@ void hocket__host_warn_store(struct hocket_host *h, const struct hocket_error *e
     h->store_warned = true;
 }
 
-/* A store that was open has a part of its runs: whoever resumed them would do again what is done without it. */
-bool hocket__host_may_do_without(const struct hocket_host *h)
+/* ---- It is run from its log alone ---------------------------------------------------------------- */
+
+/* What a fork has of its parent was told under the parent's name. */
+static void rename_run(char *json, size_t n, const char *name)
 {
-    return h->store_optional && !h->store_ready;
+    static const char mark[] = "\"run\":\"";
+    char *at = hocket__find(json, n, mark, sizeof(mark) - 1);
+    if (at && json + n - at > (ptrdiff_t) (sizeof(mark) + HOCKET__STORE_ID))
+        memcpy(at + sizeof(mark) - 1, name, HOCKET__STORE_ID);
 }
 
-void hocket__stored_break(struct hocket__stored *s, const struct hocket_error *err)
+int hocket__told_add(
+    struct hocket__told *t, uint64_t seq, struct hocket__str json, const char *name)
 {
-    if (hocket__host_may_do_without(s->run->host)) {
-        hocket__stored_do_without(s);
+    if (hocket__grow(t->texts.a, &t->list, &t->cap, t->count + 1, sizeof(*t->list)) < 0)
+        return HOCKET_ENOMEM;
+    if (hocket__buf_addstr(&t->texts, json) < 0)
+        return HOCKET_ENOMEM;
+    rename_run(t->texts.data + t->texts.len - json.n, json.n, name);
+    t->list[t->count++] = (struct hocket__told_one){ seq, t->texts.len };
+    return 0;
+}
+
+/* What it told as event `seq`; of a run that was left it has told all that its log leads to, and may have been cut off before.
+ * Events that were never kept are not there, as those behind a checkpoint of one that was saved without them. */
+static bool told(struct hocket__told *t, uint64_t seq, struct hocket__str *was)
+{
+    while (t->next < t->count && t->list[t->next].seq < seq)
+        t->next++;
+    if (t->next >= t->count || t->list[t->next].seq != seq)
+        return false;
+    size_t from = t->next > 0 ? t->list[t->next - 1].end : 0;
+    *was = hocket__str(t->texts.data + from, t->list[t->next].end - from);
+    return true;
+}
+
+/* Where the log ends nothing is begun. */
+static int on_append(void *ud, const struct hocket__log_entry *e, struct hocket_error *err)
+{
+    (void) ud;
+    (void) e;
+    return hocket__error(err, HOCKET_EPARKED,
+        "its log ends here: the run has not ended (it was left and can be resumed, or goes on "
+        "elsewhere)");
+}
+
+struct hocket__kept *hocket__stored_told(
+    struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED])
+{
+    struct hocket__log_sink sink = { on_append, s };
+    hocket__run_phase_on(&s->phase, HOCKET__RUN_RETELL);
+    return hocket__kept_new(s->run->host->rt, &sink, seed);
+}
+
+static void fail(struct hocket__stored *s, struct hocket_error *err)
+{
+    if (s->run->kept && !hocket__log_error(hocket__kept_log(s->run->kept)))
+        hocket__log_fail(hocket__kept_log(s->run->kept), err); /* the run ends with its next step */
+}
+
+static struct hocket__str excerpt(struct hocket__str s, size_t at)
+{
+    size_t from = at > BEFORE ? at - BEFORE : 0, n = s.n - from;
+    return hocket__str(s.p + from, n < SHOWN ? n : SHOWN);
+}
+
+/* A record has to be the one that was told then. */
+static void compare_told(struct hocket__stored *s, const struct hocket__line *line)
+{
+    struct hocket_error err;
+    struct hocket__str was, is = line->json;
+    size_t at = 0;
+    if (hocket__log_error(hocket__kept_log(s->run->kept)) || !told(&s->told, line->seq, &was))
         return;
-    }
-    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_BREAK);
-    hocket__stored_fail(s, err);
+    if (was.n == is.n && memcmp(was.p, is.p, is.n) == 0)
+        return;
+    while (at < was.n && at < is.n && was.p[at] == is.p[at])
+        at++;
+    struct hocket__str a = excerpt(was, at), b = excerpt(is, at);
+    hocket__error(&err, HOCKET_EREPLAY, "event %llu was …%.*s… and is …%.*s…",
+        (unsigned long long) line->seq, (int) a.n, a.p, (int) b.n, b.p);
+    fail(s, &err);
 }
 
-/* It may wait already for somebody who would answer it in the store. */
-void hocket__stored_do_without(struct hocket__stored *s)
+void hocket__told_end(struct hocket__stored *s)
 {
-    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_WITHOUT);
-    if (s->run->kept)
-        hocket__waiting_look_soon(s);
+    struct hocket__run *r = s->run;
+    const struct hocket__told *t = &s->told;
+    uint64_t last = hocket__journal_last(r->journal);
+    uint64_t was = t->count > 0 ? t->list[t->count - 1].seq : 0;
+    if (r->status == HOCKET_EREPLAY || r->status == HOCKET_EPARKED || last >= was)
+        return;
+    r->status = hocket__error(&r->err, HOCKET_EREPLAY, "%llu events were told, and are %llu",
+        (unsigned long long) was, (unsigned long long) last);
 }
 
-bool hocket__stored_may_lack(const struct hocket__stored *s, int status)
+void hocket__told_free(struct hocket__stored *s)
 {
-    return s->run->host->store_optional && status == HOCKET_EDENIED
-           && !hocket__run_claim_is_known(s->standing);
+    hocket__free(&s->run->host->alloc, s->told.list, s->told.cap * sizeof(*s->told.list));
+    hocket__buf_deinit(&s->told.texts);
 }
 
-void hocket__stored_fail(struct hocket__stored *s, const struct hocket_error *why)
-{
-    if (s->run->kept)
-        hocket__kept_fail(s->run->kept, why);
-    else if (s->run->resuming)
-        hocket__resume_end(s->run, why->status, why);
-}
+/* ---- What is handed over ------------------------------------------------------------------------- */
 
-/* ---- What is handed over -------------------------------------------------------------------- */
-
-/* 0, or why the run must not go on. A store that broke may be done without (hocket__stored_break). */
+/* 0, or why the run must not go on. A store that broke may be done without (end.c). */
 int hocket__stored_taken(const struct hocket__stored *s, int status, struct hocket_error *err)
 {
     if (status >= 0 || hocket__stored_is_off(s))
@@ -94,7 +167,7 @@ void hocket__stored_record(struct hocket__stored *s)
         struct hocket__store_record row = { line.seq, line.json };
         struct hocket_error err;
         if (s->phase == HOCKET__RUN_RETELLING) {
-            hocket__told_compare(s, &line);
+            compare_told(s, &line);
             continue;
         }
         /* what is told once its log has failed follows from nothing that is kept: who goes on with it tells something else */
@@ -107,32 +180,76 @@ void hocket__stored_record(struct hocket__stored *s)
     }
 }
 
-void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state state)
+/* What it has read of its program, under its own name: another run may have read it at another time. */
+void hocket__stored_file(struct hocket__stored *s, struct hocket__str name, struct hocket__str text)
 {
-    struct hocket__buf waiting;
+    uint8_t bytes[HOCKET__SHA256];
+    char hash[2 * HOCKET__SHA256 + 1];
     struct hocket_error err;
-    bool asleep = hocket__run_phase_is_replaying(s->phase)
-                  && s->pool.len == 0; /* its row stays as it was until then */
-    if ((s->state == state && !s->changed) || hocket__stored_is_off(s) || asleep)
-        return;
-    hocket__buf_init(&waiting, &s->run->host->alloc, 0);
-    if (state == HOCKET__STORE_WAITING || state == HOCKET__STORE_PARKED)
-        hocket__waiting_write(s, &waiting);
-    struct hocket__store_run row = { .state = state,
-        .waiting_for = hocket__buf_str(&waiting),
-        .pool = hocket__buf_str(&s->pool),
-        .due_ms = s->due };
-    unsigned set = HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR;
-    if (s->pool.len > 0 && waiting.len > 0)
-        set |= HOCKET__STORE_SET_QUEUE;
-    if (waiting.status == 0
-        && hocket__stored_taken(s, hocket__store_update(s->store, &s->claim, set, &row), &err) == 0)
-        s->state = state;
-    s->changed = false;
-    hocket__buf_deinit(&waiting);
+    hocket__sha256(text, bytes);
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        snprintf(hash + 2 * i, 3, "%02x", bytes[i]);
+    struct hocket__store_file file = { .generation = hocket__cstr(s->run->name),
+        .path = name,
+        .hash = hocket__cstr(hash),
+        .text = text };
+    int rc = hocket__stored_is_off(s)
+                 ? 0
+                 : hocket__stored_taken(s, hocket__store_file(s->store, &file), &err);
+    if (rc < 0 && s->run->kept)
+        hocket__kept_fail(s->run->kept, &err);
 }
 
-/* ---- What its log asks of the store ------------------------------------------------------------------------------- */
+static void on_file(void *ud, struct hocket__str name, struct hocket__str text)
+{
+    hocket__stored_file(ud, name, text);
+}
+
+/* A key that is missing here another worker may have, or somebody puts it in place; so is it with trust in the run's code; a store that is away, or is behind, comes
+ * back: that is waited for as long as it takes. What is wrong with its log is likely to be wrong everywhere, but for a program
+ * of another version: it stays at work, so that those who take it are counted (worker's ATTEMPTS), with pauses the last of
+ * which is a lease. */
+void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error *why,
+    struct hocket__buf *waiting, struct hocket__store_run *row, unsigned *set)
+{
+    int64_t lease = hocket__store_lease_ms(s->store), pause = lease / 4;
+    bool lacks = why->status == HOCKET_EAUTH || why->status == HOCKET_EDENIED || why->retryable;
+    if (!lacks)
+        pause = lease >> (s->attempts < 3 ? 2 * (3 - s->attempts) : 0);
+    hocket__store_write_why(waiting, why);
+    row->state = lacks ? HOCKET__STORE_QUEUED : HOCKET__STORE_RUNNING;
+    row->waiting_for = hocket__buf_str(waiting);
+    row->pool = hocket__buf_str(&s->pool);
+    row->due_ms = hocket__wall_ms() + pause;
+    *set |= HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR;
+    if (s->pool.len > 0) /* else it stays as it is, and it is due at once */
+        *set |= HOCKET__STORE_SET_QUEUE;
+}
+
+void hocket__shared_restore(
+    const struct hocket__stored *s, struct hocket__store_run *row, unsigned *set)
+{
+    row->state = s->was;
+    row->waiting_for = hocket__buf_str(&s->waits_for);
+    *set |= HOCKET__STORE_SET_STATE
+            | HOCKET__STORE_SET_WAITING_FOR; /* its pool and its time stand there still */
+}
+
+void hocket__stored_give_back(struct hocket__stored *s)
+{
+    if (hocket__run_claim_on(&s->standing, HOCKET__CLAIM_RETURN))
+        hocket__store_release(s->store, &s->claim);
+}
+
+void hocket__stored_forsake(struct hocket__stored *s)
+{
+    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_FORSAKE);
+    hocket__run_inbox_on(&s->inbox, HOCKET__INBOX_DROP);
+    s->listening = false;
+    s->call = NULL;
+}
+
+/* ---- What its log asks of the store -------------------------------------------------------------- */
 
 struct hocket__stored *hocket__stored_new(struct hocket__run *r, struct hocket__store *store)
 {
@@ -164,31 +281,6 @@ struct hocket__kept *hocket__stored_kept(
     if (k)
         hocket__kept_set_name(k, hocket__cstr(s->run->name));
     return k;
-}
-
-/* What it has read of its program, under its own name: another run may have read it at another time. */
-void hocket__stored_file(struct hocket__stored *s, struct hocket__str name, struct hocket__str text)
-{
-    uint8_t bytes[HOCKET__SHA256];
-    char hash[2 * HOCKET__SHA256 + 1];
-    struct hocket_error err;
-    hocket__sha256(text, bytes);
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        snprintf(hash + 2 * i, 3, "%02x", bytes[i]);
-    struct hocket__store_file file = { .generation = hocket__cstr(s->run->name),
-        .path = name,
-        .hash = hocket__cstr(hash),
-        .text = text };
-    int rc = hocket__stored_is_off(s)
-                 ? 0
-                 : hocket__stored_taken(s, hocket__store_file(s->store, &file), &err);
-    if (rc < 0 && s->run->kept)
-        hocket__kept_fail(s->run->kept, &err);
-}
-
-static void on_file(void *ud, struct hocket__str name, struct hocket__str text)
-{
-    hocket__stored_file(ud, name, text);
 }
 
 /* An effect at the gate (core/gate.h) waits for a commit: of all that was handed over, where it changes the world; else of the claim,
@@ -299,44 +391,153 @@ int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct
     return 0;
 }
 
-bool hocket__stored_may_be_parked(const struct hocket__stored *s)
-{
-    return s && s->run->kept && s->phase != HOCKET__RUN_RETELLING && !hocket__stored_is_off(s);
-}
+/* ---- It is told what its log has ----------------------------------------------------------------- */
 
-/* ---- Its end in this process -------------------------------------------------------------------- */
-
-void hocket__stored_give_back(struct hocket__stored *s)
+/* It was said once, whatever came of it: that is the same again. */
+static void say_again(void *ud, struct hocket__str wish, struct hocket__str value)
 {
-    if (hocket__run_claim_on(&s->standing, HOCKET__CLAIM_RETURN))
-        hocket__store_release(s->store, &s->claim);
-}
-
-void hocket__stored_forsake(struct hocket__stored *s)
-{
-    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_FORSAKE);
-    hocket__run_inbox_on(&s->inbox, HOCKET__INBOX_DROP);
-    s->listening = false;
-    s->call = NULL;
-}
-
-void hocket__stored_free(struct hocket__stored *s)
-{
-    if (!s)
+    struct hocket__run *r = ud;
+    struct hocket_error err;
+    char word[32] = "";
+    const char *end = value.n > 0 ? memchr(value.p, 0, value.n) : NULL;
+    if (!end || wish.n >= sizeof(word))
         return;
-    struct hocket__deadlines *deadlines = &s->run->host->rt->deadlines;
-    if (s->call)
-        hocket__store_cancel(s->store, s->call);
-    hocket__deadline_clear(deadlines, &s->later);
-    hocket__deadlines_leave(deadlines);
-    hocket__hearing_end(s);
-    hocket__buf_deinit(&s->pool);
-    hocket__stored_drop_end(s);
-    hocket__list_del(&s->resting);
-    hocket__told_free(s);
-    hocket__buf_deinit(&s->fork);
-    hocket__buf_deinit(&s->consent);
-    hocket__waiting_free(s);
-    hocket__asleep_free(s);
-    hocket__free(&s->run->host->alloc, s, sizeof(*s));
+    memcpy(word, wish.p, wish.n);
+    struct hocket__str b = hocket__str(end + 1, value.n - (size_t) (end - value.p) - 1);
+    if (hocket__str_is(wish, "stop"))
+        hocket__run_wish_stop(r);
+    else
+        hocket__run_wish(r, word, value.p, b, &err);
+}
+
+/* Whoever runs this host says what a run may be allowed here (internal/run/policy.lua). It may not have begun: then it asks
+ * itself. */
+static void say_operator(struct hocket__run *r)
+{
+    struct hocket_error err;
+    const char *word = hocket__runtime_getenv(r->host->rt, "HOCKET_APPROVE");
+    if (!word || !*word)
+        return;
+    int rc = hocket__run_say(r, "operator", word, HOCKET__STR(""), &err);
+    if (rc < 0 && rc != HOCKET_ENOTFOUND)
+        hocket__kept_fail(r->kept, &err);
+}
+
+/* It must not go on with another's leave because this could not be said. */
+static bool say_consent(struct hocket__run *r)
+{
+    struct hocket_error err;
+    struct hocket__stored *s = r->stored;
+    if (!s || s->consent.len == 0)
+        return false;
+    if (hocket__run_say(r, "consent", "", hocket__buf_str(&s->consent), &err) < 0)
+        hocket__kept_fail(r->kept, &err);
+    hocket__buf_reset(&s->consent);
+    return true;
+}
+
+static void on_live(void *ud)
+{
+    struct hocket__run *r = ud;
+    if (!say_consent(r)) /* which has the operator's word */
+        say_operator(r);
+    hocket__run_mark_due(r);
+    if (r->stored)
+        hocket__hearing_live(r->stored);
+    hocket__journal_wake_others(r->lua_journal); /* it can be spoken to */
+}
+
+static bool owes(void *ud)
+{
+    const struct hocket__run *r = ud;
+    return r->journal && hocket__journal_last(r->journal) < r->told_before;
+}
+
+int hocket__run_keep(struct hocket_host *h, uint64_t id, struct hocket__kept *k)
+{
+    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
+        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
+        if (r->id != id)
+            continue;
+        if (r->kept)
+            return HOCKET_ESTATE;
+        r->kept = hocket__kept_ref(k);
+        hocket__kept_hooks(k)->tell = say_again;
+        hocket__kept_hooks(k)->live = on_live;
+        hocket__kept_hooks(k)->owes = owes;
+        hocket__kept_hooks(k)->tell_ud = r;
+        hocket__journal_keep(r->lua_journal, k);
+        return 0;
+    }
+    return HOCKET_ENOTFOUND;
+}
+
+static void write_error(struct hocket__buf *out, const struct hocket_error *err)
+{
+    hocket__jw_open(out, '{');
+    hocket__jw_key(out, "code");
+    hocket__jw_cstring(out, hocket_status_word(err->status));
+    hocket__jw_key(out, "message");
+    hocket__jw_cstring(out, err->message);
+    hocket__jw_close(out, '}');
+}
+
+/* Another value of a member of an object. */
+static void amend(struct hocket__buf *json, const char *member, struct hocket__str value)
+{
+    struct hocket__buf out;
+    struct hocket__str was, all = hocket__buf_str(json);
+    if (!hocket__json_find(all, member, &was))
+        return;
+    hocket__buf_init(&out, json->a, 0);
+    hocket__buf_add(&out, all.p, (size_t) (was.p - all.p));
+    hocket__buf_addstr(&out, value);
+    hocket__buf_add(&out, was.p + was.n, (size_t) (all.p + all.n - was.p) - was.n);
+    hocket__buf_move(json, &out);
+}
+
+void hocket__run_fail_late(struct hocket__run *r, const struct hocket_error *why)
+{
+    struct hocket__str ok;
+    struct hocket__buf error;
+    r->err = *why;
+    r->status = why->status;
+    if (!hocket__json_find(hocket__buf_str(&r->json), "ok", &ok) || !hocket__str_is(ok, "true"))
+        return;
+    hocket__buf_init(&error, &r->host->alloc, 0);
+    write_error(&error, why);
+    amend(&r->json, "error", hocket__buf_str(&error));
+    amend(&r->json, "ok", HOCKET__STR("false"));
+    if (error.status < 0 || r->json.status < 0)
+        r->status = hocket__error_nomem(&r->err);
+    hocket__buf_deinit(&error);
+}
+
+/* Memory was out before it had begun: that is none of its own, and it can be resumed. */
+static void note_not_begun(struct hocket__run *r)
+{
+    struct hocket__log *log = hocket__kept_log(r->kept);
+    if (r->status == HOCKET_ENOMEM && hocket__log_last(log) == 0)
+        hocket__log_fail(log, &r->err);
+}
+
+void hocket__run_kept_ended(struct hocket__run *r)
+{
+    if (r->kept)
+        note_not_begun(r);
+    const struct hocket_error *why = r->kept ? hocket__log_error(hocket__kept_log(r->kept)) : NULL;
+    if (why)
+        hocket__run_fail_late(r, why);
+}
+
+void hocket__run_unkeep(struct hocket__run *r)
+{
+    struct hocket__kept *k = r->kept;
+    if (!k)
+        return;
+    r->kept = NULL;
+    r->lua_journal->kept = NULL;
+    *hocket__kept_hooks(k) = (struct hocket__kept_hooks){ 0 };
+    hocket__kept_leave(k);
+    hocket__kept_unref(k);
 }

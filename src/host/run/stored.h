@@ -19,7 +19,7 @@ struct hocket__open {
     struct hocket__buf id, json; /* a member of waiting_for */
 };
 
-/* What a run told in its earlier lives, which its replay has to tell again (replay.c). */
+/* What a run told in its earlier lives, which its replay has to tell again (stored.c). */
 struct hocket__told {
     struct hocket__buf texts; /* each behind the other */
     struct hocket__told_one {
@@ -55,7 +55,7 @@ struct hocket__stored {
     struct hocket__told told;
     struct hocket__buf fork; /* of a fork that goes on for the first time: its changes, as JSON */
     struct hocket__buf pool; /* whose workers may take it; empty: it is in none */
-    struct hocket__buf consent;   /* what it hears when it is live (consent.c); empty: nothing */
+    struct hocket__buf consent;   /* what it hears when it is live (say_consent); empty: nothing */
     struct hocket__buf waits_for; /* of its row: for one that sleeps (inbox.c), or is put back */
     struct hocket__list opens;
     struct hocket__list resting;     /* host.resting, while waiting.c is to look at it */
@@ -76,6 +76,26 @@ struct hocket__stored {
     bool cancel_heard; /* a message cancels it */
 };
 
+/* A run of the store that goes on: what was asked of the store for it, until it begins. */
+struct hocket__resuming {
+    struct hocket__stored *stored;
+    struct hocket__run *run;
+    struct hocket__buf name, options;                  /* as asked for */
+    struct hocket__buf target, input, own, generation; /* of its row: own are its options */
+    uint8_t seed[HOCKET__STORE_SEED];
+    bool has_input;
+    uint64_t fence;            /* it is ours already, by this claim; 0: it has to be taken */
+    size_t generations;        /* bytes of `generation` that are still to be asked for */
+    bool latest;               /* it remembers its parent, and is made anew where it is another */
+    bool forked;               /* and has not gone on since */
+    bool replay;               /* from its log alone */
+    bool own_read;             /* its own files */
+    bool lazy;                 /* it may sleep until it has a message */
+    bool spoken_to;            /* it has one */
+    struct hocket_error wrong; /* of its log, 0: nothing */
+    struct hocket__kept *kept;
+};
+
 static inline bool hocket__stored_is_ours(const struct hocket__stored *s)
 {
     return hocket__run_claim_is_ours(s->standing);
@@ -91,6 +111,19 @@ static inline bool hocket__stored_is_parked(const struct hocket__stored *s)
     return hocket__run_phase_is_parked(s->phase);
 }
 
+/* A store that was open has a part of its runs: whoever resumed them would do again what is done without it. */
+static inline bool hocket__host_may_do_without(const struct hocket_host *h)
+{
+    return h->store_optional && !h->store_ready;
+}
+
+/* Its end is not told yet: nobody knows whether it could be kept. */
+static inline bool hocket__stored_is_held(const struct hocket__stored *s)
+{
+    return s && (hocket__run_phase_is_held(s->phase) || s->ending)
+           && s->run->host->life < HOCKET__HOST_CLOSING;
+}
+
 /* ---- stored.c ------------------------------------------------------------------------------ */
 
 /* New, of no row yet. NULL: out of memory. */
@@ -99,43 +132,26 @@ struct hocket__stored *hocket__stored_new(struct hocket__run *r, struct hocket__
 int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct hocket_error *err);
 struct hocket__kept *hocket__stored_kept(
     struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED]);
-/* Of what was handed over: 0, or why the run must not go on. A store that broke may be done without (hocket__stored_break). */
+/* Of what was handed over: 0, or why the run must not go on. A store that broke may be done without (end.c). */
 int hocket__stored_taken(const struct hocket__stored *s, int status, struct hocket_error *err);
 void hocket__stored_record(struct hocket__stored *s);    /* its journal has grown */
 void hocket__stored_forsake(struct hocket__stored *s);   /* the store is another process's */
 void hocket__stored_give_back(struct hocket__stored *s); /* its claim, where it has one */
-void hocket__stored_free(struct hocket__stored *s);      /* NULL is fine */
-/* The store broke: it goes on without, where the host allows that, or ends. */
-void hocket__stored_break(struct hocket__stored *s, const struct hocket_error *err);
-/* It goes on without it. */
-void hocket__stored_do_without(struct hocket__stored *s);
-/* Whether a run goes on without a store that refuses it for this, since nobody has named the store and nothing of the run is in it. */
-bool hocket__stored_may_lack(const struct hocket__stored *s, int status);
-/* It ends, also where it sleeps or is still being read: what it does is not kept any more. */
-void hocket__stored_fail(struct hocket__stored *s, const struct hocket_error *why);
-/* Whether it can be parked now, or be left or drained. */
-bool hocket__stored_may_be_parked(const struct hocket__stored *s);
-void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state state);
 /* A file of its own generation. */
 void hocket__stored_file(
     struct hocket__stored *s, struct hocket__str name, struct hocket__str text);
+/* Somebody has gone on with it by hand, and has not come to where its log ends: its row says what it said. */
+void hocket__shared_restore(
+    const struct hocket__stored *s, struct hocket__store_run *row, unsigned *set);
+/* It cannot go on here, for a reason that is no part of it: what its row is to say, so that another worker may try. */
+void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error *why,
+    struct hocket__buf *waiting, struct hocket__store_run *row, unsigned *set);
 
-/* ---- stored_begin.c ------------------------------------------------------------------------ */
-
-/* A run that was just started is put into the host's store, where it has one. */
-int hocket__stored_begin(struct hocket__run *r, const struct hocket_run_spec *spec,
-    struct hocket__str options, struct hocket_error *err);
-
-/* ---- end.c --------------------------------------------------------------------------------- */
-
-/* Its fibers have ended. One that a message has cancelled is held until what it has called has been told to end. */
-void hocket__stored_end(struct hocket__stored *s);
-/* Its end is not told yet: nobody knows whether it could be kept. */
-bool hocket__stored_is_held(const struct hocket__stored *s);
-void hocket__stored_opened(struct hocket__stored *s);   /* its store is open */
-void hocket__stored_drop_end(struct hocket__stored *s); /* nobody is to hear of its end any more */
-
-/* ---- replay.c ------------------------------------------------------------------------------ */
+/* Its fiber has ended: what ended its log comes before what Lua said. */
+void hocket__run_kept_ended(struct hocket__run *r);
+/* It was done, and cannot be kept: its result says so, and has what the run came to all the same. */
+void hocket__run_fail_late(struct hocket__run *r, const struct hocket_error *why);
+void hocket__run_unkeep(struct hocket__run *r);
 
 /* 0 or ENOMEM. */
 int hocket__told_add(
@@ -143,25 +159,28 @@ int hocket__told_add(
 /* The log of a run that is run from it alone. NULL: out of memory. */
 struct hocket__kept *hocket__stored_told(
     struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED]);
-/* A record has to be the one that was told then. */
-void hocket__told_compare(struct hocket__stored *s, const struct hocket__line *line);
 /* Its fiber has ended: so has all that was told. */
 void hocket__told_end(struct hocket__stored *s);
 void hocket__told_free(struct hocket__stored *s);
 
+/* ---- end.c --------------------------------------------------------------------------------- */
+
+/* Its fibers have ended. One that a message has cancelled is held until what it has called has been told to end. */
+void hocket__stored_end(struct hocket__stored *s);
+/* It drains, and its fibers rest: whether it was put away. */
+bool hocket__shared_drained(struct hocket__stored *s);
+void hocket__stored_free(struct hocket__stored *s); /* NULL is fine */
+
 /* ---- waiting.c ----------------------------------------------------------------------------- */
 
+void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state state);
 /* A record may open what somebody has to answer, or close it. */
 void hocket__waiting_note(struct hocket__stored *s, const struct hocket__line *line);
-/* Appends the list of what is open, as JSON. */
-void hocket__waiting_write(const struct hocket__stored *s, struct hocket__buf *out);
 /* Its fibers rest: if they do so for somebody outside, that is said in its row, and what was said to it is
  * taken; a run that may park does so. Called when no Lua runs. */
 void hocket__waiting_look(struct hocket__stored *s);
 /* The same, as soon as no Lua runs. */
 void hocket__waiting_look_soon(struct hocket__stored *s);
-/* A fork goes on for the first time: it hears what is to be different. */
-void hocket__waiting_fork(struct hocket__stored *s);
 /* Its state, where it waits for somebody outside and for nothing else. False: it does not. */
 bool hocket__waiting_state(struct hocket__stored *s);
 /* The time of day that is all that it waits for, and with which its budget begins anew; 0: there is other. */
@@ -181,8 +200,6 @@ void hocket__hearing_live(struct hocket__stored *s);
 void hocket__hearing_read(struct hocket__stored *s);
 /* Whether there is room now for some of what waits in the store until there is. */
 bool hocket__hearing_has_room(struct hocket__stored *s);
-/* It could not be read: it is read again, a moment later. */
-void hocket__hearing_later(struct hocket__stored *s);
 /* Its journal has grown: what could not be heard before may be heard now. */
 void hocket__hearing_again(struct hocket__stored *s);
 void hocket__hearing_end(struct hocket__stored *s);
@@ -195,26 +212,14 @@ bool hocket__asleep_may(struct hocket__str options, const struct hocket__store_r
 int hocket__asleep_look(struct hocket__stored *s);
 /* Its one event, once. */
 bool hocket__asleep_tell(struct hocket__run *r, struct hocket_event *e);
-/* NULL: there is no such run, or it is awake. */
-struct hocket__run *hocket__asleep_find(const hocket_host *h, uint64_t id);
-/* What tell.c says to others. It wakes; 0 for an answer to what it asks, and a signal: those are kept until it takes them. */
-int hocket__asleep_say(struct hocket__run *r, const char *wish, const char *a,
-    struct hocket__str text, struct hocket_error *err);
 void hocket__asleep_free(struct hocket__stored *s);
-
-/* Somebody has gone on with it by hand, and has not come to where its log ends: its row says what it said. */
-void hocket__shared_restore(
-    const struct hocket__stored *s, struct hocket__store_run *row, unsigned *set);
-/* It cannot go on here, for a reason that is no part of it: what its row is to say, so that another worker may try. */
-void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error *why,
-    struct hocket__buf *waiting, struct hocket__store_run *row, unsigned *set);
-/* It drains, and its fibers rest: whether it was put away. */
-bool hocket__shared_drained(struct hocket__stored *s);
 
 /* ---- resume.c ----------------------------------------------------------------------------------- */
 
 /* Ends a run that is still being read. False: it is not. */
 bool hocket__resume_cancel(struct hocket__run *r);
+/* Ends one that is still being read, and that was not to be replayed alone, as parked. False: it is none. */
+bool hocket__resume_park(struct hocket__run *r);
 /* The same with a status and why; NULL: in its own words. */
 void hocket__resume_end(struct hocket__run *r, int status, const struct hocket_error *err);
 /* Reads what a run that is claimed needs to go on. What goes wrong is its end. */

@@ -118,7 +118,8 @@ void hocket__waiting_note(struct hocket__stored *s, const struct hocket__line *l
             take_out(s, line->json);
 }
 
-void hocket__waiting_write(const struct hocket__stored *s, struct hocket__buf *out)
+/* Appends the list of what is open, as JSON. */
+static void write_waiting(const struct hocket__stored *s, struct hocket__buf *out)
 {
     int64_t due = s->run->kept ? hocket__kept_wall_due(s->run->kept) : 0;
     hocket__jw_open(out, '[');
@@ -134,6 +135,29 @@ void hocket__waiting_write(const struct hocket__stored *s, struct hocket__buf *o
         hocket__jw_close(out, '}');
     }
     hocket__jw_close(out, ']');
+}
+
+void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state state)
+{
+    struct hocket__buf waiting;
+    bool asleep = hocket__run_phase_is_replaying(s->phase)
+                  && s->pool.len == 0; /* its row stays as it was until then */
+    if ((s->state == state && !s->changed) || hocket__stored_is_off(s) || asleep)
+        return;
+    hocket__buf_init(&waiting, &s->run->host->alloc, 0);
+    if (state == HOCKET__STORE_WAITING || state == HOCKET__STORE_PARKED)
+        write_waiting(s, &waiting);
+    struct hocket__store_run row = { .state = state,
+        .waiting_for = hocket__buf_str(&waiting),
+        .pool = hocket__buf_str(&s->pool),
+        .due_ms = s->due };
+    unsigned set = HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR;
+    if (s->pool.len > 0 && waiting.len > 0)
+        set |= HOCKET__STORE_SET_QUEUE;
+    if (waiting.status == 0 && hocket__store_update(s->store, &s->claim, set, &row) >= 0)
+        s->state = state;
+    s->changed = false;
+    hocket__buf_deinit(&waiting);
 }
 
 static bool has_word(const struct hocket__open *o, const char *word)
@@ -241,7 +265,8 @@ static void give_input(struct hocket__stored *s, struct hocket__str text)
     hocket__buf_deinit(&id);
 }
 
-void hocket__waiting_fork(struct hocket__stored *s)
+/* A fork goes on for the first time: it hears what is to be different. */
+static void begin_fork(struct hocket__stored *s)
 {
     struct hocket__buf text;
     if (s->fork.len == 0 || !s->run->kept || s->run->ended || hocket__run_is_replayed(s->run))
@@ -342,7 +367,7 @@ static bool is_left(struct hocket__stored *s)
 
 void hocket__waiting_look(struct hocket__stored *s)
 {
-    hocket__waiting_fork(s);
+    begin_fork(s);
     if ((s->draining && hocket__shared_drained(s)) || is_left(s))
         return;
     if (hocket__hearing_has_room(s)) {
@@ -379,16 +404,6 @@ void hocket__waiting_look_soon(struct hocket__stored *s)
     hocket__fibers_settle(h->rt);
 }
 
-int hocket_run_leave(hocket_host *h, uint64_t id)
-{
-    struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
-    if (!r || !hocket__stored_may_be_parked(r->stored))
-        return hocket_run_park(h, id);
-    r->stored->parks = HOCKET__PARKS_FOR_INPUT;
-    hocket__waiting_look_soon(r->stored);
-    return 0;
-}
-
 void hocket__host_look(struct hocket_host *h)
 {
     while (!hocket__list_empty(&h->resting)) {
@@ -397,69 +412,4 @@ void hocket__host_look(struct hocket_host *h)
         hocket__list_del(&s->resting);
         hocket__waiting_look(s);
     }
-}
-
-/* ---- News -------------------------------------------------------------------------------------- */
-
-static struct hocket__stored *stored_of(struct hocket__list *l)
-{
-    return hocket__container_of(l, struct hocket__run, link)->stored;
-}
-
-/* Another process has it: what this one does is not the run any more. Or it may not be kept at all, as why says, and goes on
- * without where the host allows that and nothing was begun under its claim. Of one that is not ours (it is only replayed, or
- * still to be taken) nothing is lost: that was an earlier claim. */
-static void lose(struct hocket__stored *s, const struct hocket_error *why)
-{
-    struct hocket_error err = *why;
-    bool without = hocket__stored_may_lack(s, err.status);
-    if (!hocket__stored_is_ours(s))
-        return;
-    if (err.status == HOCKET_ESTATE)
-        hocket__error(&err, HOCKET_ESTATE,
-            "another process has taken the run over: what is done here is not kept any more");
-    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_REFUSED);
-    if (without) {
-        hocket__hearing_end(s);
-        hocket__stored_do_without(s);
-        hocket__host_warn_store(s->run->host, why);
-    } else {
-        hocket__stored_fail(s, &err);
-    }
-}
-
-static void on_news(
-    void *ud, enum hocket__store_news news, const char *id, const struct hocket_error *err)
-{
-    struct hocket_host *h = ud;
-    bool told = news != HOCKET__STORE_BROKEN || hocket__host_may_do_without(h), late = false;
-    bool ready =
-        news == HOCKET__STORE_READY && !err; /* else the end of a run waits for its refusal */
-    h->store_ready |= ready;
-    if (news == HOCKET__STORE_BROKEN && told)
-        hocket__host_warn_store(h, err);
-    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
-        struct hocket__stored *s = stored_of(l);
-        if (!s)
-            continue;
-        bool hears = !s->run->ended || hocket__stored_is_held(s);
-        told |= hears;
-        if (ready)
-            hocket__stored_opened(s);
-        if (news == HOCKET__STORE_BROKEN)
-            hocket__stored_break(s, err);
-        if (news == HOCKET__STORE_REFUSED && strcmp(s->claim.id, id) == 0) {
-            late = !hears;
-            lose(s, err);
-        }
-    }
-    if (news == HOCKET__STORE_CHANGED)
-        hocket__hearing_ask(h);
-    if (!told || late) /* those that are over cannot fail any more */
-        hocket__runtime_store_lost(h->rt, err);
-}
-
-void hocket__host_hear_store(struct hocket_host *h)
-{
-    hocket__runtime_store_news(h->rt, on_news, h);
 }

@@ -146,6 +146,7 @@ void hocket__reply_part(struct hocket__reply *r)
     if (r->reasoning.len > 0)
         hocket__buf_addc(&r->reasoning, '\n');
     add_without_tags(&r->reasoning, hocket__str(r->text.data, end));
+    r->in_tags = true;
     hocket__buf_drop(&r->text, end);
 }
 

@@ -49,6 +49,7 @@ struct hocket__reply {
     size_t max; /* bytes of each text */
     struct hocket__buf text, reasoning, refusal;
     bool has_refusal;
+    bool in_tags; /* some of the reasoning stood in tags of the text */
     struct hocket__call *calls;
     size_t n_calls, cap_calls;
     bool surplus; /* there were more calls than are kept: they are not run, and the model is told */

@@ -12,7 +12,7 @@
 
 #define VERSION 3
 
-enum { HAS_REFUSAL = 1, SURPLUS = 2, HAS_FINISH_RAW = 4, COMPLETE = 8 };
+enum { HAS_REFUSAL = 1, SURPLUS = 2, HAS_FINISH_RAW = 4, COMPLETE = 8, IN_TAGS = 16 };
 enum { HAS_ID = 1, HAS_RAW = 2, FREE_FORM = 4 };
 
 #define PUT(b) hocket__pack_str(out, hocket__buf_str(b));
@@ -28,7 +28,8 @@ static void put_call(struct hocket__buf *out, const struct hocket__call *c)
 static int64_t flags_of(const struct hocket__reply *r)
 {
     return (r->has_refusal ? HAS_REFUSAL : 0) | (r->surplus ? SURPLUS : 0)
-           | (r->has_finish_raw ? HAS_FINISH_RAW : 0) | (r->complete ? COMPLETE : 0);
+           | (r->has_finish_raw ? HAS_FINISH_RAW : 0) | (r->complete ? COMPLETE : 0)
+           | (r->in_tags ? IN_TAGS : 0);
 }
 
 void hocket__reply_pack(const struct hocket__reply *r, struct hocket__buf *out)
@@ -73,6 +74,7 @@ static void set_flags(struct hocket__reply *r, int64_t flags)
     r->surplus = flags & SURPLUS;
     r->has_finish_raw = flags & HAS_FINISH_RAW;
     r->complete = flags & COMPLETE;
+    r->in_tags = flags & IN_TAGS;
 }
 
 static void usage(struct hocket__packed *in, struct hocket__usage *u)
@@ -92,7 +94,7 @@ int hocket__reply_unpack(struct hocket__str from, struct hocket__reply *r)
     if (from.p[0] == VERSION)
         GET(&r->found)
     r->finish = (enum hocket__finish) between(in, HOCKET__FINISH_NONE, HOCKET__FINISH_ERROR);
-    set_flags(r, between(in, 0, HAS_REFUSAL | SURPLUS | HAS_FINISH_RAW | COMPLETE));
+    set_flags(r, between(in, 0, HAS_REFUSAL | SURPLUS | HAS_FINISH_RAW | COMPLETE | IN_TAGS));
     usage(in, &r->usage);
     int64_t n = between(in, 0, HOCKET__REPLY_MAX_CALLS);
     for (int64_t i = 0; i < n && !in->bad; i++) {

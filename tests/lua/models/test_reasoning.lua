@@ -78,6 +78,92 @@ t.test("a value", function()
   t.equal(#asked.lift, 2)
 end)
 
+local floor = { type = "object", required = { "floor" }, properties = { floor = { type = "integer" } } }
+
+t.test("a value that the server took for reasoning as a whole", function()
+  local asked = p.play { lift = { reasoning = ' {"floor": 9}\n', text = "" } }
+  local reply, _, run = p.run(p.agents { lift = { output = floor } }.lift)
+  t.equal(reply.value.floor, 9)
+  t.equal(reply.text, '{"floor": 9}')
+  t.equal(reply.reasoning, nil)
+  t.equal(#asked.lift, 1)
+  t.equal(#s.events(run, "warning"), 1)
+  t.has(s.events(run, "warning")[1].message, "lift's answer has no text")
+  -- as the last answer, which a limit asks for
+  asked = p.play { lift = function(request)
+    return request.turn == 1 and { calls = { s.call("delegate", { agent_name = "w", prompt = "Go" }) } } or { reasoning = '{"floor": 9}', text = "" }
+  end }
+  reply = p.run(p.agents { lift = { output = floor, agents = { "w" }, max_turns = 2 }, w = {} }.lift)
+  t.equal(reply.value.floor, 9)
+  t.equal(#asked.lift, 2)
+end)
+
+t.test("reasoning that is no value", function()
+  local thoughts = {
+    { text = '<think>{"floor": 3}</think>' }, -- in tags
+    { text = '<think>x</think>', reasoning = '{"floor": 3}' },
+    { text = "", reasoning = 'Perhaps {"floor": 3}' },
+    { text = "", reasoning = '```json\n{"floor": 3}\n```' },
+    { text = "", reasoning = '{"floor": 3} {"floor": 9}' },
+    { text = "", reasoning = '{"floor": "three"}' },
+    { text = "", reasoning = '{"floor": 3}', finish = "length" },
+  }
+  for i, thought in ipairs(thoughts) do
+    local asked
+    asked = p.play { lift = function() return #asked.lift == 1 and thought or '{"floor": 9}' end }
+    local reply, err = p.run(p.agents { lift = { output = floor } }.lift)
+    t.equal(reply and reply.value.floor, 9, i .. tostring(err))
+    t.equal(#asked.lift, 2, i)
+  end
+  -- text is no JSON document, whatever the schema takes
+  local asked
+  asked = p.play { a = function() return #asked.a == 1 and { text = "", reasoning = "Hm." } or "Yes." end }
+  t.equal(p.run(p.agents { a = { output = { type = "string" } } }.a).value, "Yes.")
+  t.equal(#asked.a, 2)
+  -- and it is asked for once more, not for ever
+  asked = p.play { lift = { text = "", reasoning = "Hm." } }
+  local reply, err = p.run(p.agents { lift = { output = floor } }.lift)
+  t.equal(reply, nil)
+  t.has(err.message, "answered with nothing, twice")
+  t.equal(#asked.lift, 2)
+end)
+
+t.test("reasoning as a whole is no plan and no route", function()
+  local plan = json.encode { type = "task", tasks = { { id = "a", specialist = "web", description = "Do" } } }
+  local asked = p.play { planner = { text = "", reasoning = plan }, web = "done" }
+  local any = { type = "object" }
+  local team = p.agents { planner = { description = "Plans", output = any, prompt = "Plan for:\n{{specialists}}" }, web = { description = "Searches" } }
+  local _, reply, err = s.run(function() return hocket.patterns.planner.run { request = "Go", team = team } end)
+  t.equal(reply, nil)
+  t.has(err.message, "answered with nothing, twice")
+  t.equal(asked.web, nil)
+  local route = json.encode { agent = "x", reason = "so" }
+  asked = p.play { r = { text = "", reasoning = route } }
+  p.run(p.agents { r = { router = true, agents = { "x" } }, x = { output = any } }.r)
+  t.equal(asked.x, nil)
+end)
+
+t.test("events: what it thinks is a part of its own", function()
+  p.play {
+    boss = function(request)
+      return request.turn == 1 and { text = "<think>Who?</think>", calls = { s.call("delegate", { agent_name = "w", prompt = "Go" }) } } or "all"
+    end,
+    w = { reasoning = ("ä"):rep(3000), text = "<think>" .. DRAFT .. "</think>Done." },
+  }
+  local _, _, run = p.run(p.agents { boss = { agents = { "w" } }, w = { display_name = "W." } }.boss)
+  local told, log = s.events(run, "agent_reasoning"), s.events(run, "task_log")
+  t.equal(#told, 2)
+  t.same({ told[1].agent, told[1].content }, { "boss", "Who?" })
+  t.same({ told[2].agent, told[2].display_name, told[2].content }, { "w", "W.", ("ä"):rep(2000) })
+  t.equal(#log, 1)
+  t.same({ log[1].agent, log[1].message }, { "w", ("ä"):rep(250) })
+  -- in the history, too
+  local history = require("hocket.internal.core.llm").history()
+  local m <close> = model.serve(function() return "<think>" .. DRAFT .. "</think>Yes." end)
+  assert(model.session(m, { history = history }):send "?")
+  t.same({ history:messages()[2].reasoning, history:messages()[2].text }, { DRAFT, "Yes." })
+end)
+
 t.test("a plan", function()
   local function plan(id) return json.encode { type = "task", tasks = { { id = id, specialist = "web", description = "Do " .. id } } } end
   s.reply = function(request)

@@ -207,6 +207,7 @@ static void pack(struct hocket__buf *out, const char *found)
     hocket__buf_adds(&r.model, "m");
     hocket__reply_found_all(&r, hocket__cstr(found));
     r.usage.input = 7;
+    r.in_tags = *found != 0;
     hocket__buf_init(out, &hocket__malloc, 0);
     hocket__reply_pack(&r, out);
     hocket__reply_deinit(&r);
@@ -222,6 +223,7 @@ static int unpack(const struct hocket__buf *b, const char *found)
         assert_string_equal(r.model.data, "m");
         assert_string_equal(r.found.data ? r.found.data : "", found);
         assert_int_equal(r.usage.input, 7);
+        assert_int_equal(r.in_tags, *found != 0);
     }
     hocket__reply_deinit(&r);
     return status;

@@ -77,6 +77,7 @@ end
 
 ---@class hocket.OutputContract
 ---@field before_answer fun(reply: hocket.Reply): string? For a session: what makes the model go on.
+---@field read_reasoning fun(reply: hocket.Reply): boolean For a session: whether the value of a reply without text stood where its server puts reasoning; it is the text then.
 ---@field settle fun(reply?: hocket.Reply, err?: hocket.Error): hocket.Reply?, hocket.Error? The answer as it stands, with `value`; or that there is none.
 
 -- A provider's structured answers are objects; any other schema is said in words.
@@ -97,6 +98,13 @@ end
 ---@return string?
 function contract.request_schema(def)
   return def.output and is_object(def.output) and json.encode(def.output) or nil
+end
+
+-- Servers that part reasoning from text may take an answer for reasoning as a whole, where the model opens no block. What
+-- stood in tags is thought, whatever it is; so is what was cut.
+local function misplaced(def, reply)
+  if reply.finish ~= "stop" or reply.in_tags or reply.refusal or reply.calls[1] or not reply.reasoning then return false end
+  return read_strictly(compile(def.output), reply.reasoning) ~= nil
 end
 
 -- Limits end a conversation early; whoever stops a run, or a token limit that cuts an answer, ends the answer itself.
@@ -139,6 +147,13 @@ function contract.output(def, emit)
     return ("Your answer cannot be used:\n%s\n\nAnswer again with the whole corrected JSON and nothing else."):format(said.wrong)
   end
 
+  local function read_reasoning(reply)
+    if not misplaced(def, reply) then return false end
+    emit("warning", { message = ("%s's answer has no text: its value stood in the server's field for reasoning, all of it"):format(def.name) })
+    reply.text, reply.reasoning = reply.reasoning, nil
+    return true
+  end
+
   local function settle(reply, err)
     local said = reply and read(reply) or last
     local attempts = repairs + (reply and 1 or 0)
@@ -148,7 +163,7 @@ function contract.output(def, emit)
     return stands(reply, said)
   end
 
-  return { before_answer = before_answer, settle = settle }
+  return { before_answer = before_answer, read_reasoning = read_reasoning, settle = settle }
 end
 
 return contract

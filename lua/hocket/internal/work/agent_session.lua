@@ -16,6 +16,7 @@ local prompt = require "hocket.internal.agents.prompt"
 local session = require "hocket.session"
 local system = require "hocket.internal.core.system"
 local tool = require "hocket.tool"
+local truncate = require "hocket.internal.base.truncate"
 
 local contract, fence = lazy "hocket.internal.session.contract", lazy "hocket.fence"
 
@@ -135,7 +136,10 @@ local function system_prompt(step, tools)
   return prompt.fill(def.prompt, values, needs.origin(def))
 end
 
--- What an agent says beside its calls is the log of its job, each call progress: whoever gave it
+-- Bytes of reasoning that a job's log shows.
+local SNIPPET = 500
+
+-- What an agent says beside its calls, and what it thinks, is the log of its job, each call progress: whoever gave it
 -- the work can look on.
 local function emitter(step, env_of)
   return function(type, payload)
@@ -146,6 +150,9 @@ local function emitter(step, env_of)
       type = env and env.leads and "facilitator_message" or "agent_message"
       payload.display_name = step.def.display_name
       if job then job:log(payload.content) end
+    elseif type == "reasoning" then
+      type, payload.display_name = "agent_reasoning", step.def.display_name
+      if job then job:log(truncate(payload.content, SNIPPET)) end
     end
     step:emit(type, payload)
   end
@@ -208,13 +215,15 @@ local function add_hooks(spec, env, hooks)
 end
 
 -- What the front matter promises of its answers is watched over last: whoever else has something to say
--- before an answer stands is heard first.
-local function promise(spec, def, emit)
+-- before an answer stands is heard first. What a pattern makes a plan of is never taken from reasoning.
+local function promise(step, spec, emit)
+  local def = step.def
   local kept = contract.output(def, emit)
   local others = spec.before_answer
   spec.schema, spec.schema_name, spec.formatted = contract.request_schema(def), def.name, true
   spec.system = spec.system .. contract.instructions(def)
   spec.before_answer = function(reply) return others and others(reply) or kept.before_answer(reply) end
+  spec.read_reasoning = not step.opts.schema and kept.read_reasoning
   return kept
 end
 
@@ -251,7 +260,7 @@ local function new_spec(step, mine, on_delta)
   return setmetatable({
     seed = options.seed_models and facts_of(step.def).spec.seed == nil and options.seed or nil,
     context = context_of(step), system = step.def.prompt, on_delta = on_delta, schema = mine.schema, schema_name = mine.schema_name, retries = options.retries,
-    before_turn = false, before_answer = false, stop_when = false, formatted = false, -- hooks, and what a promise adds
+    before_turn = false, before_answer = false, read_reasoning = false, stop_when = false, formatted = false, -- hooks, and what a promise adds
   }, facts_of(step.def).spec)
 end
 
@@ -295,7 +304,7 @@ local function specify(step, mine, on_delta, env, entry, hooks, emit)
   if env and env.notes then spec.system = spec.system .. env.notes end
   if mine.instructions then instruct(spec, mine.instructions) end
   if mine.settings then settle_for(spec, mine.settings) end
-  return spec, def.output and not mine.schema and promise(spec, def, emit) or false
+  return spec, def.output and not mine.schema and promise(step, spec, emit) or false
 end
 
 -- Getting something from elsewhere.

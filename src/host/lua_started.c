@@ -14,7 +14,6 @@
 
 #include "bind/fiber/fiber.h"
 #include "bind/util.h"
-#include "host/run/stored.h"
 
 static const char STARTED[] = "hocket.started";
 
@@ -172,7 +171,7 @@ static void take(lua_State *L, struct started *s)
 {
     const struct hocket__run *r = hocket__run_find(s->host, s->id);
     memcpy(s->name, r->name, sizeof(s->name));
-    s->kept = r->stored && !hocket__stored_is_off(r->stored);
+    s->kept = hocket__run_is_durable(r);
     lua_rawgeti(L, LUA_REGISTRYINDEX, r->journal_ref);
     lua_setiuservalue(L, -2, 1);
 }

@@ -1,6 +1,5 @@
-/* Runs: a fiber, a journal, and the embedder's callbacks. Callbacks are made from one place,
- * after a drain, when no Lua is running. */
-
+/* A run starts: a journal, a fiber, a row in the host's store with its options and where it works, where the host has one. And its fiber
+ * ends. */
 #include "host/run/stored.h"
 #include "host/sized.h"
 
@@ -12,9 +11,192 @@
 #include "base/json/json.h"
 #include "bind/fiber/fiber.h"
 #include "bind/modules.h"
+#include "bind/store/store.h"
 #include "bind/util.h"
 
-/* ---- Starting --------------------------------------------------------------- */
+/* ---- In the store -------------------------------------------------------------------------------- */
+
+struct marking {
+    const struct hocket__run *run;
+    struct hocket__str target, input;
+    struct hocket__buf *options;
+};
+
+/* Protected: require("hocket.internal.run.proof").mark(id, target, input, options) -> options */
+static int mark_protected(lua_State *L)
+{
+    const struct marking *m = lua_touserdata(L, 1);
+    hocket__require(L, "hocket.internal.run.proof");
+    lua_getfield(L, -1, "mark");
+    lua_pushstring(L, m->run->name);
+    hocket__push_str(L, m->target);
+    hocket__push_str(L, m->input);
+    hocket__push_str(L, hocket__buf_str(m->options));
+    lua_call(L, 4, 1);
+    hocket__buf_reset(m->options);
+    hocket__buf_addstr(m->options, hocket__check_str(L, -1));
+    return 0;
+}
+
+/* A run begins whose options say whether people consent to it (`consent`): they get the mark of who has begun it, where runs are kept in
+ * a file. 0, or a status with *err. */
+static int mark_consent(const struct hocket__run *r, struct hocket__str target,
+    struct hocket__str input, struct hocket__buf *options, struct hocket_error *err)
+{
+    struct marking m = { r, target, input, options };
+    if (!hocket__json_find(hocket__buf_str(options), "consent", NULL))
+        return 0;
+    int rc = hocket__pcall(r->host->L, mark_protected, &m, err);
+    return rc < 0 ? rc : options->status < 0 ? hocket__error_nomem(err) : 0;
+}
+
+/* Of a JSON object's text the inside; empty where it has no members. */
+static struct hocket__str inside(struct hocket__str object)
+{
+    const char *from = memchr(object.p, '{', object.n), *to = object.p + object.n;
+    while (to > from && *--to != '}')
+        ;
+    for (from++; from < to && strchr(" \t\r\n", *from); from++)
+        ;
+    return hocket__str(from, (size_t) (to - from));
+}
+
+/* The run's options, with what the spec says beside them, and where it works. */
+static void write_options(
+    struct hocket__buf *b, const struct hocket_run_spec *spec, struct hocket__str options)
+{
+    char cwd[4096];
+    size_t n = sizeof(cwd);
+    struct hocket__str rest = inside(options);
+    hocket__jw_open(b, '{');
+    if (rest.n > 0)
+        hocket__buf_addstr(b, rest);
+    if (!hocket__json_find(options, "edition", NULL)) {
+        hocket__jw_key(b, "edition");
+        hocket__jw_int(b, HOCKET__EDITION);
+    }
+    if (uv_cwd(cwd, &n) == 0) {
+        hocket__jw_key(b, "cwd");
+        hocket__jw_string(b, hocket__str(cwd, n));
+    }
+    if (spec->priority) {
+        hocket__jw_key(b, "priority");
+        hocket__jw_int(b, spec->priority);
+    }
+    if (spec->deltas) {
+        hocket__jw_key(b, "deltas");
+        hocket__jw_bool(b, true);
+    }
+    hocket__jw_close(b, '}');
+}
+
+/* A name, as it stands between its quotes; empty: none, or nothing that is one. */
+static struct hocket__str project_of(struct hocket__str options)
+{
+    struct hocket__str text;
+    if (!hocket__json_find(options, "project", &text) || text.n < 3 || text.p[0] != '"'
+        || memchr(text.p, '\\', text.n))
+        return HOCKET__STR("");
+    return hocket__str(text.p + 1, text.n - 2);
+}
+
+static struct hocket__str input_of(const struct hocket_run_spec *spec)
+{
+    return spec->input
+               ? hocket__str(spec->input, spec->input_len ? spec->input_len : strlen(spec->input))
+               : HOCKET__STR("");
+}
+
+static int put(struct hocket__stored *s, const struct hocket_run_spec *spec,
+    struct hocket__str options, const uint8_t seed[HOCKET__STORE_SEED])
+{
+    struct hocket__store_run row = { .target = hocket__cstr(spec->target),
+        .options = options,
+        .generation = hocket__cstr(s->run->name),
+        .project = project_of(options),
+        .version = HOCKET__STR(HOCKET_VERSION),
+        .state = HOCKET__STORE_RUNNING,
+        .cost = -1,
+        .tokens = -1,
+        .created_ms = hocket__wall_ms() };
+    memcpy(row.id, s->run->name, sizeof(row.id));
+    memcpy(row.seed, seed, sizeof(row.seed));
+    row.input = input_of(spec);
+    int rc = hocket__store_put(s->store, &row, &s->claim);
+    if (rc == 0)
+        hocket__run_claim_on(&s->standing, HOCKET__CLAIM_PUT);
+    s->put = hocket__store_handed(s->store);
+    return rc;
+}
+
+/* It goes on without a store that could not be opened by whoever needed it first, as that one does. */
+static int put_if_possible(struct hocket__stored *s, const struct hocket_run_spec *spec,
+    struct hocket__str options, const uint8_t *seed, struct hocket_error *err)
+{
+    int rc = put(s, spec, options, seed);
+    bool broken = rc < 0 && rc != HOCKET_ENOMEM && rc != HOCKET_ELIMIT;
+    if (broken && hocket__host_may_do_without(s->run->host))
+        hocket__run_claim_on(&s->standing, HOCKET__CLAIM_WITHOUT);
+    return hocket__stored_taken(s, rc, err);
+}
+
+static int begin(struct hocket__stored *s, const struct hocket_run_spec *spec,
+    struct hocket__str options, struct hocket_error *err)
+{
+    struct hocket__buf all;
+    uint8_t seed[HOCKET__STORE_SEED];
+    int rc = hocket__own_random(&s->run->host->rt->own, seed, sizeof(seed));
+    struct hocket__kept *k = rc < 0 ? NULL : hocket__stored_kept(s, seed);
+    if (!k)
+        return hocket__error_nomem(err);
+    hocket__buf_init(&all, &s->run->host->alloc, 0);
+    write_options(&all, spec, options);
+    rc = all.status < 0 ? hocket__error_nomem(err)
+         : hocket__stored_is_off(s)
+             ? 0
+             : mark_consent(s->run, hocket__cstr(spec->target), input_of(spec), &all, err);
+    if (rc == 0 && !hocket__stored_is_off(s))
+        rc = put_if_possible(s, spec, hocket__buf_str(&all), seed, err);
+    hocket__buf_deinit(&all);
+    if (rc == 0)
+        rc = hocket__stored_keep(s, k, err);
+    hocket__kept_unref(k);
+    return rc;
+}
+
+/* A recording is a log of its own, with its own chance. */
+static bool is_wanted(struct hocket__str options)
+{
+    struct hocket__str v;
+    if (hocket__json_find(options, "keep", &v) && hocket__str_is(v, "false"))
+        return false;
+    return !hocket__json_find(options, "record", &v) && !hocket__json_find(options, "replay", &v);
+}
+
+/* A run that was just started is put into the host's store, where it has one. */
+static int put_in_store(struct hocket__run *r, const struct hocket_run_spec *spec,
+    struct hocket__str options, struct hocket_error *err)
+{
+    struct hocket__runtime *rt = r->host->rt;
+    struct hocket__str keep;
+    if (!hocket__runtime_has_store(rt) || !is_wanted(options))
+        return 0;
+    struct hocket__store *store = hocket__runtime_store(rt, err);
+    if (!store && !r->host->store_optional)
+        return err->status;
+    if (!store)
+        hocket__host_warn_store(r->host, err);
+    r->stored = hocket__stored_new(r, store);
+    if (!r->stored)
+        return hocket__error_nomem(err);
+    if (!store)
+        hocket__run_claim_on(&r->stored->standing, HOCKET__CLAIM_WITHOUT);
+    if (hocket__json_find(options, "park", &keep) && hocket__str_is(keep, "true"))
+        r->stored->parks = HOCKET__PARKS;
+    return begin(r->stored, spec, options, err);
+}
+
+/* ---- Starting ------------------------------------------------------------------------------------ */
 
 struct starting {
     struct hocket__run *run;
@@ -69,28 +251,6 @@ void hocket__run_free(struct hocket__run *r)
     hocket__free(a, r, sizeof(*r));
 }
 
-struct hocket__run *hocket__run_new(
-    hocket_host *h, const char *name, hocket_event_cb on_event, hocket_done_cb on_done, void *ud)
-{
-    struct hocket__run *r = hocket__zero(&h->alloc, sizeof(*r));
-    if (!r)
-        return NULL;
-    *r = (struct hocket__run){ .host = h,
-        .id = ++h->next_id,
-        .on_event = on_event,
-        .on_done = on_done,
-        .ud = ud,
-        .journal_ref = LUA_NOREF };
-    hocket__buf_init(&r->text, &h->alloc, 0);
-    hocket__buf_init(&r->json, &h->alloc, 0);
-    hocket__list_init(&r->link);
-    hocket__list_init(&r->due);
-    hocket__list_init(&r->deltas);
-    r->pulled = !on_event && !on_done;
-    r->is_run = strcmp(name, "run") == 0;
-    return r;
-}
-
 static int name_run(struct hocket__run *r, struct hocket_error *err)
 {
     unsigned char random[HOCKET__RUN_ID_RANDOM];
@@ -107,28 +267,6 @@ int hocket__run_begin(
     struct starting s = { r, name, args };
     int rc = r->name[0] ? 0 : name_run(r, err);
     return rc < 0 ? rc : hocket__pcall(r->host->L, start_protected, &s, err);
-}
-
-int hocket__run_may_start(hocket_host *h, struct hocket_error *err)
-{
-    int rc = hocket__host_may_enter(h, err);
-    if (rc < 0)
-        return rc;
-    if (h->life != HOCKET__HOST_OPEN)
-        return hocket__error(err, HOCKET_ECLOSED, "the host is closing");
-    if (hocket__host_check_process(h) < 0)
-        return hocket__error(err, HOCKET_ESTATE,
-            "the process was forked after the host had begun to work: "
-            "open a host in the child");
-    if (h->max_runs > 0 && h->n_runs >= h->max_runs)
-        return hocket__error(err, HOCKET_ELIMIT, "more than %zu runs at once", h->max_runs);
-    return 0;
-}
-
-void hocket__run_join(struct hocket__run *r)
-{
-    hocket__list_add(&r->host->runs, &r->link);
-    r->host->n_runs++;
 }
 
 /* Takes it out again; its fiber, which has not run, ends unheard. */
@@ -185,19 +323,6 @@ static void add_text(struct hocket__buf *b, const char *name, const char *p, siz
 {
     hocket__jw_key(b, name);
     hocket__jw_string(b, hocket__str(p, n));
-}
-
-/* Checked here, although call_start checks the whole text again: raw text that is put between
- * others must be one value, or it could add members of its own. */
-int hocket__run_check_options(struct hocket__str options, struct hocket_error *err)
-{
-    struct hocket__json reader;
-    hocket__json_init(&reader, options);
-    bool is_object = hocket__json_next(&reader) == HOCKET__JSON_OBJECT;
-    int rc = hocket__json_check(options, err);
-    if (rc < 0 || is_object)
-        return rc;
-    return hocket__error(err, HOCKET_EINVAL, "the options have to be one JSON object");
 }
 
 /* The arguments of the operation "run". */
@@ -260,37 +385,12 @@ int hocket_run_start(hocket_host *h, const struct hocket_run_spec *theirs, uint6
     hocket__buf_deinit(&b);
     if (!r)
         return err->status;
-    rc = hocket__stored_begin(r, &spec, options, err);
+    rc = put_in_store(r, &spec, options, err);
     if (rc < 0)
         give_up(r);
     else if (id)
         *id = r->id;
     return rc;
-}
-
-const char *hocket_run_name(hocket_host *h, uint64_t id)
-{
-    for (struct hocket__list *l = h ? h->runs.next : NULL; l && l != &h->runs; l = l->next) {
-        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
-        if (r->id == id)
-            return r->name[0] ? r->name : NULL;
-    }
-    return NULL;
-}
-
-int hocket_run_cancel(hocket_host *h, uint64_t id)
-{
-    if (!h)
-        return HOCKET_EINVAL;
-    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
-        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
-        struct hocket__fiber *f = r->id == id ? hocket__map_get(&h->rt->fibers, r->fiber) : NULL;
-        if (r->id == id && hocket__resume_cancel(r))
-            return 0;
-        if (f && hocket__fiber_cancel(f))
-            return 0;
-    }
-    return HOCKET_ENOTFOUND;
 }
 
 /* ---- Ending ------------------------------------------------------------------- */
