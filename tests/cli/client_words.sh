@@ -68,7 +68,8 @@ id=$(newest a.db); says client say "RUN please"; asks
 echo no >&9; exec 9>&-; kill -TERM $chat; wait $chat
 
 # A server's own clients have what it gives them, also where one of their runs was put away meanwhile. Those of another server have not.
-kill -TERM $server; wait $server; serves allow; first=$server
+# A general yes does not reach what a stranger's words ask for, a rule that names the tool does.
+kill -TERM $server; wait $server; serves 'execute_command=allow'; first=$server
 theirs() {
   id=$(api "$url/api/runs" -d '{"target": "helper", "input": "ASK RUN", "options": {"interactive": true}}' | grep -o '"id":"[0-9A-Z]*' | head -n 1 | cut -c7-)
   until_true told question_asked

@@ -28,7 +28,7 @@ struct serve {
     struct cli_buf address, tls_cert, tls_key;
     int64_t port, max_runs, max_queue;
     const char *token_file, *access_log;
-    bool no_token, behind_proxy, all;
+    bool no_token, behind_proxy, all, all_runs;
     struct cli_buf names, origins, webhooks; /* JSON, without the brackets */
     FILE *log;
 };
@@ -95,6 +95,9 @@ static const struct cli_option own[] = {
         "the token that clients have to send (Authorization: Bearer …), else\n"
         "HOCKET_SERVE_TOKEN, else serve-token in the state directory; made when it is not there") },
     { CLI_FLAG(0, "no-token", struct serve, no_token, "let in every program of this machine") },
+    { CLI_FLAG(0, "all-runs", struct serve, all_runs,
+        "let clients' tokens with the scope run continue all runs, not only those that they\n"
+        "have begun") },
     { CLI_OWN(0, "tls-cert", "FILE", read_file,
         "serve with TLS (https): the certificate and its chain, in PEM; read again when it\n"
         "changes. Clients may use its names") },
@@ -223,7 +226,8 @@ static void add_args(const struct serve *s, const struct cli_args *args, int fd,
     cli_buf_addf(out, "],\"all\":%s,\"port\":%lld,\"max_runs\":%lld,\"max_queue\":%lld",
         s->all ? "true" : "false", (long long) s->port, (long long) s->max_runs,
         (long long) s->max_queue);
-    cli_buf_addf(out, ",\"behind_proxy\":%s", s->behind_proxy ? "true" : "false");
+    cli_buf_addf(out, ",\"behind_proxy\":%s,\"all_runs\":%s", s->behind_proxy ? "true" : "false",
+        s->all_runs ? "true" : "false");
     cli_buf_addf(out, ",\"no_token\":%s,\"access_log\":%s,\"kept\":%s,\"store_needed\":%s",
         s->no_token ? "true" : "false", s->access_log ? "true" : "false",
         store->store ? "true" : "false", store->store && !store->store_optional ? "true" : "false");
@@ -289,6 +293,8 @@ static int start(struct serve *s, struct cli_args *args, int fd)
 
 static int main_serve(const struct cli_command *self, int argc, char **argv)
 {
+    if (argc > 0 && strcmp(argv[0], "token") == 0)
+        return self->below->main(self->below, argc - 1, argv + 1);
     static struct serve s = { .port = PORT };
     struct cli_args args = { .ud = &s };
     int fd = cli_notify_socket();
@@ -330,6 +336,7 @@ const struct cli_command cli_serve = {
         "the options\n"
         "here and the agents' files do not say.\n",
     .examples = "  hocket serve agents\n"
+                "  hocket serve token create --name chat --agent travel\n"
                 "  hocket serve --max-cost 0.50 --max-runs 8 travel report.lua\n"
                 "  curl -H \"Authorization: Bearer $(cat ~/.local/state/hocket/serve-token)\" "
                 "http://127.0.0.1:7333/api/runs\n",
@@ -338,4 +345,5 @@ const struct cli_command cli_serve = {
     .bit = CLI_FOR_SERVE,
     .shared_at = offsetof(struct serve, run),
     .main = main_serve,
+    .below = &cli_serve_token,
 };

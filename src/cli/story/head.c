@@ -111,6 +111,15 @@ static void say_owner(struct cli_paper *p, const hocket_json *run)
     cli_paper_line(p);
 }
 
+/* The options that it carries, which are no consent of whoever continues it. */
+static void say_options(struct cli_paper *p, const hocket_json *story)
+{
+    if (!cli_story_is_text(story, "options"))
+        return;
+    label(p, "options");
+    cli_story_paragraphs(p, CLI_PLAIN, story, "options", INDENT + 9);
+}
+
 /* A report may be of an earlier moment (show --at). */
 static void say_records(struct cli_paper *p, const hocket_json *story)
 {
@@ -143,6 +152,7 @@ void cli_story_head(struct cli_paper *p, const hocket_json *story)
     }
     say_time(p, story);
     say_usage(p, story);
+    say_options(p, story);
     say_parent(p, run);
     say_owner(p, run);
     say_records(p, story);

@@ -115,6 +115,12 @@ local function part_of(row, at)
   return seq, n
 end
 
+-- Whose it is, of clients of `hocket serve`: of whoever forks it.
+local function serve_of(options, args)
+  local before = type(options.serve) == "table" and options.serve or nil
+  return (before or args.token) and { agent = before and before.agent, hooks = before and before.hooks, token = args.token } or nil
+end
+
 -- The options of its parent, with others in place of some. A model and an input that come after a past are said when that is over.
 local function options_of(row, args)
   local options = json.decode(row.options or "{}")
@@ -123,6 +129,7 @@ local function options_of(row, args)
     return stored.failure("invalid", "run %s is no conversation: its input was read before record %d (--latest begins anew, with all that is the same)", row.id, args.at or row.last_n)
   end
   for name, value in pairs(args.options or {}) do options[name] = value end
+  options.serve = serve_of(options, args)
   options.latest = nil -- it has a past, whatever its parent was
   options.fork = (args.model or args.input) and { model = args.model, input = args.input } or nil
   return options
@@ -148,6 +155,7 @@ local function latest(row, args)
   local options = json.decode(row.options or "{}")
   if type(options) ~= "table" then return stored.failure("parse", "the options of run %s cannot be read", row.id) end
   for name, value in pairs(args.options or {}) do options[name] = value end
+  options.serve = serve_of(options, args)
   options.model, options.latest, options.fork = args.model or options.model, true, nil
   if type(options.call) == "table" then options.call.due_ms, options.call.spent_ms = nil, nil end -- its caller's time was over long ago
   local id, err = put(row, 0, 0, args, { input = args.input, options = options, target = args.target, anew = true })
@@ -156,7 +164,7 @@ local function latest(row, args)
 end
 
 ---@async
----@param args {id: string, at?: integer, latest?: boolean, input?: string, model?: string, options?: table, target?: string, consent?: boolean} consent: a person makes it; at: a record; without it all that the run has.
+---@param args {id: string, at?: integer, latest?: boolean, input?: string, model?: string, options?: table, target?: string, consent?: boolean, token?: string} token: of a client of `hocket serve` consent: a person makes it; at: a record; without it all that the run has.
 return function(args)
   local row, err = stored.find(args.id)
   if not row then return nil, err end

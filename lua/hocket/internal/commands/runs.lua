@@ -34,14 +34,14 @@ local function is_meant(row, eval)
 end
 
 -- False: there is one more than wanted.
-local function add(runs, page, wanted, limit, agent_of, evals)
+local function add(runs, page, wanted, limit, args, evals)
   for _, row in ipairs(page) do
     if not is_meant(row, evals.wanted) then
       evals.left_out = true
-    elseif not wanted or wanted[stored.state(row)] then
+    elseif (not wanted or wanted[stored.state(row)]) and (not args.meant or args.meant(row)) then
       if #runs == limit then return false end
       runs[#runs + 1] = stored.describe(row, true)
-      if agent_of then runs[#runs].agent = agent_of(row) end
+      if args.agent_of then runs[#runs].agent = args.agent_of(row) end
     end
   end
   return true
@@ -49,20 +49,20 @@ end
 
 --- `more` of the answer: there are older ones; `before`: those alone that are older than this id.
 ---@async
----@param args {state?: string|string[], eval?: boolean, limit?: integer, parent?: string, before?: string, agent_of?: fun(row: table): string?} limit: 50; 0: no limit.
+---@param args {state?: string|string[], eval?: boolean, limit?: integer, parent?: string, before?: string, agent_of?: fun(row: table): string?, meant?: fun(row: table): boolean} limit: 50; 0: no limit.
 return function(args)
   local limit = args.limit or 50
   if math.type(limit) ~= "integer" or limit < 0 then return stored.failure("invalid", "the limit is a whole number of at least 0") end
   local filter, wanted = read_states(args.state)
   if not filter then return nil, wanted end
   filter.parent, filter.before = args.parent, args.before
-  filter.limit = limit > 0 and limit < PAGE and not wanted and args.eval == nil and limit + 1 or PAGE
+  filter.limit = limit > 0 and limit < PAGE and not wanted and args.eval == nil and not args.meant and limit + 1 or PAGE
   limit = limit > 0 and limit or math.maxinteger
   local runs, left, evals = json.array {}, true, { wanted = args.eval }
   while left do
     local page, more = store.runs(filter)
     if not page then return nil, more end
-    if not add(runs, page, wanted, limit, args.agent_of, evals) then return { runs = runs, more = true } end
+    if not add(runs, page, wanted, limit, args, evals) then return { runs = runs, more = true } end
     left = more and #page > 0
     filter.before = left and page[#page].id
   end

@@ -3,6 +3,7 @@ local digest = require "hocket.internal.base.digest"
 local ended = require "hocket.internal.run.ended"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 local story = require "hocket.internal.commands.story"
@@ -19,6 +20,31 @@ local function tell_end(row, told)
   local why = type(result) == "table" and result.error
   if type(why) == "table" and type(why.message) == "string" then told.error = { code = tostring(why.code), message = why.message } end
   return true
+end
+
+-- Options that say nothing of what a run may do or use.
+local aside = { cwd = true, deltas = true, tree = true, serve = true, eval = true, caller = true, files = true, call = true, made = true, edition = true }
+
+local function shown(value)
+  if type(value) == "string" then return value end
+  if json.is_array(value) then
+    local list = {}
+    for i, one in ipairs(value) do list[i] = shown(one) end
+    return table.concat(list, ", ")
+  end
+  return json.encode(value)
+end
+
+-- The options that a run carries, as one text: "approve allow; max_turns 5". What a run that is continued may do of it says docs/runs.md.
+local function carried(options)
+  if type(options) ~= "table" then return nil end
+  local list = {}
+  for _, name in ipairs(sorted_keys(options)) do
+    if not aside[name] then list[#list + 1] = ("%s %s"):format(name, shown(options[name])) end
+  end
+  local token = type(options.serve) == "table" and options.serve.token
+  if token then list[#list + 1] = ("token %s"):format(tostring(token)) end
+  return #list > 0 and table.concat(list, "; ") or nil
 end
 
 --- The run's row, and what hocket.Story:result gives; `records`: how many there are.
@@ -44,6 +70,7 @@ function commands.show(args)
   end
   local result = told:result()
   result.run, result.records = stored.describe(row), last
+  result.options = carried(result.run.options)
   if result.at == last then
     ok, wrong = tell_end(row, result)
     if not ok then return nil, wrong end

@@ -320,7 +320,6 @@ local function begin(desk, made)
 end
 
 return function(server)
-  local desk = server.desk
   server.router:form("/agui/", function(_, err) return { error = { code = err.code, message = err.message, param = err.param } } end)
   server.router:on("POST", "/agui/{name}", function(request, response)
     local body, err = request:json()
@@ -328,7 +327,7 @@ return function(server)
     local made
     local ok, turn = pcall(function()
       made = read(body, request.params.name)
-      local found, failed = begin(desk, made)
+      local found, failed = begin(request.server.desk, made)
       err = failed
       return found
     end)

@@ -270,14 +270,14 @@ local function checked(request, response, fn)
 end
 
 return function(server)
-  local router, desk = server.router, server.desk
+  local router = server.router
   router:form("/v1/messages", form)
   router:on("POST", "/v1/messages", function(request, response)
     local err
     local made = checked(request, response, read)
     if not made then return end
     local turn
-    local ok, failed = pcall(function() turn, err = turns.of(desk, made) end)
+    local ok, failed = pcall(function() turn, err = turns.of(request.server.desk, made) end)
     if not ok then return type(failed) == "table" and failed.code == "invalid" and response:fail(failed) or error(failed, 0) end
     if not turn then return response:fail(err) end
     local bound <close> = turn:bound()

@@ -9,6 +9,7 @@
 --- says so: `local with_client <close> = run:bound()`. Options are those of `hocket run` (docs/commands.md) as its JSON has them; those that
 --- the server was started with hold where a request says nothing, and its limits are never exceeded. Errors that clients can do something about: `not_found`
 --- (no such agent), `limit` (too much is at work; `retry_after` seconds), `closed` (the server ends), `invalid`, `agent`.
+local callers = require "hocket.internal.endpoints.caller"
 local consent = require "hocket.internal.run.consent"
 local core = require "hocket.internal.core.runs"
 local desk_run = require "hocket.internal.endpoints.desk_run"
@@ -18,6 +19,7 @@ local json = require "hocket.json"
 local limits = require "hocket.internal.run.limits"
 local runs = require "hocket.internal.run.run"
 local store = require "hocket.internal.core.store"
+local stored = require "hocket.internal.commands.stored"
 local suggest = require "hocket.internal.base.suggest"
 local system = require "hocket.internal.core.system"
 
@@ -142,8 +144,10 @@ local function merged(own, asked)
   return all
 end
 
-local function adopt(self, number, name, target)
+-- `of`: the token that has begun it, and the limits that it has of it.
+local function adopt(self, number, name, target, of)
   local made = desk_run.new(self, number, name, target)
+  made.token, made.limits, made.cost_before = of.token, of.limits, of.cost
   self.by_number[number] = made
   if name then self.by_name[name] = made end
   self.counts.started = self.counts.started + 1
@@ -158,7 +162,7 @@ end
 
 --- Starts a run of what is offered by a name; waits for its turn where too many are at work.
 ---@async
----@param spec {target: string, input?: string, options?: table, labels?: string[], key?: string, digest?: string} labels: of the input, where it is a stranger's words; key, digest: of the request, kept with it.
+---@param spec {target: string, input?: string, options?: table, key?: string, digest?: string, token?: string, limits?: hocket.ClientToken} key, digest: of the request, kept with it; token: whose it is, where it is not the owner's.
 ---@return hocket.DeskRun?
 ---@return hocket.Error?
 function Desk:start(spec)
@@ -167,14 +171,14 @@ function Desk:start(spec)
   local place <close>, refused = admit(self)
   if not place then return nil, refused end
   local options = merged(self.options, spec.options)
-  options.serve = { agent = one.name, key = spec.key, digest = spec.key and spec.digest, hooks = self.hooks or nil }
+  options.serve = { agent = one.name, key = spec.key, digest = spec.key and spec.digest, hooks = self.hooks or nil, token = spec.token }
   options.consent = false -- clients are no person of this machine
-  options.labels = spec.labels and json.array(spec.labels) or nil
+  options.labels = json.array { "outside" } -- whichever door they came by, and whoever sent them
   local context = runs.traces and fiber.context()
   options.trace = spec.options and spec.options.trace or context and context.trace or nil
   local number, name = core.start(one.path, spec.input, json.encode(options))
   if not number then return nil, ours(name) end
-  local run = adopt(self, number, name, one.name)
+  local run = adopt(self, number, name, one.name, spec)
   run.input, run.path = spec.input, one.path
   return run
 end
@@ -191,19 +195,21 @@ end
 ---@async
 ---@param id string
 ---@param options? table
+---@param of? {limits?: hocket.ClientToken}
 ---@return hocket.DeskRun?
 ---@return hocket.Error?
-function Desk:resume(id, options)
+function Desk:resume(id, options, of)
   if self.by_name[id] and not self.by_name[id].outcome then return self.by_name[id] end
   local place <close>, refused = admit(self)
   if not place then return nil, refused end
+  local row = self:row(id) -- nothing waits behind the next line
   end_replay(self, id)
   if self.by_name[id] and not self.by_name[id].outcome then return self.by_name[id] end -- meanwhile
   local given = consent.given(self.options)
   given.interactive = true
   local number, err = core.resume(id, json.encode(merged(given, options)))
   if not number then return nil, ours(err) end
-  local run = adopt(self, number, id)
+  local run = adopt(self, number, id, row and callers.agent_of(row), { token = row and callers.token_of(row), limits = of and of.limits, cost = row and row.cost or nil })
   if not run:begun() and run.outcome.code == "denied" then return nil, { code = "denied", message = run.outcome.message } end -- its code is not trusted
   return run
 end
@@ -266,6 +272,46 @@ function Desk:at_hand()
   table.move(list, 1, #list, #self.ended + 1)
   return table.move(self.ended, 1, #self.ended, 1, list)
 end
+
+-- ---- Whose a run is ------------------------------------------------------------------------------------
+--
+-- The desk is the owner's, who may do all of this. What a client's token may do says caller_desk.lua.
+
+--- The run of the store whose id begins so.
+---@async
+---@param id string
+---@return table? row
+---@return hocket.Error?
+function Desk:row(id) return stored.find(id) end
+
+--- The token that has begun a run, or a row's; nil: the owner's.
+---@param one hocket.DeskRun|table
+---@return string?
+function Desk:token_of(one)
+  if one.desk then return one.token end
+  return callers.token_of(one)
+end
+
+--- The agent that a run was started with, as it is offered.
+---@param one hocket.DeskRun|table
+---@return string?
+function Desk:agent_of(one)
+  if one.desk then return one.target end
+  return callers.agent_of(one)
+end
+
+function Desk:may_read() return true end
+
+--- Whether it may go on, be changed or ended by whoever has this desk.
+---@param one hocket.DeskRun|table A run, or a row of the store.
+---@return boolean?
+---@return hocket.Error?
+function Desk:may_continue(one) return one ~= nil end
+
+--- The same of an answer to what it has asked, which lies in the store unless the run goes on.
+function Desk:may_answer(one) return one ~= nil end
+
+function Desk:take_turn() return true end
 
 --- Forgets a run that has ended.
 ---@param id string

@@ -77,6 +77,7 @@ function Keys:answer(request, response, fn)
     return tell({ value = value, status = value and status, err = not value and status or nil, headers = headers }, response)
   end
   if #key == 0 or #key > 200 then return response:fail { code = "invalid", message = "an Idempotency-Key has from 1 to 200 letters" } end
+  key = (request.caller and request.caller.id or "") .. " " .. key -- of each caller its own
   local one = self.known[key]
   if not one then return tell(perform(self, remember(self, key, request), fn), response) end
   if one.digest ~= system.digest(table.concat({ request.method, request.path, request.body }, "\0")) then

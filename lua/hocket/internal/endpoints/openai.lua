@@ -10,10 +10,10 @@ local function model_of(one, created)
 end
 
 return function(server)
-  local router, desk, created = server.router, server.desk, os.time()
+  local router, created = server.router, os.time()
   router:form("/v1/", errors.form)
   router:on("GET", "/v1/models", function(request, response)
-    local list, err = desk:agents()
+    local list, err = request.server.desk:agents()
     if not list then return response:fail(err) end
     local data = json.array {}
     if request.headers["anthropic-version"] then
@@ -24,10 +24,10 @@ return function(server)
     return response:json(200, { object = "list", data = data }, { ["x-request-id"] = system.token(16) })
   end)
   router:on("GET", "/v1/models/{name}", function(request, response)
-    local one, err = desk:find_agent(request.params.name)
+    local one, err = request.server.desk:find_agent(request.params.name)
     if not one then return response:fail { code = err.code, message = err.message, word = err.code == "not_found" and "model_not_found" or nil, param = "model" } end
     return response:json(200, model_of(one, created))
   end)
   responses.add(server)
-  router:on("POST", "/v1/chat/completions", function(request, response) return chat.answer(desk, request, response) end)
+  router:on("POST", "/v1/chat/completions", function(request, response) return chat.answer(request.server.desk, request, response) end)
 end

@@ -37,7 +37,7 @@ function records.open(server, id, options)
     self.run, self.reader = here, here:subscribe { after = self.cursor, deltas = options.deltas }
     return self
   end
-  local row, err = stored.find(id)
+  local row, err = server.desk:row(id)
   if not row then return nil, err end
   self.id, self.row = row.id, row
   if self.row.id ~= id then return records.open(server, row.id, options) end

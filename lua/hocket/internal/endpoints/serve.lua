@@ -50,7 +50,7 @@ local function set_of(list)
 end
 
 ---@async
----@param args {targets: string[], options?: table, all?: boolean, address?: string, port?: integer, fd?: integer, tls_cert?: string, tls_key?: string, behind_proxy?: boolean, token_file?: string, no_token?: boolean, hosts?: string[], origins?: string[], max_runs?: integer, max_queue?: integer, kept?: boolean, access_log?: boolean, webhooks?: string[], page?: table, store_needed?: boolean}
+---@param args {targets: string[], options?: table, all?: boolean, address?: string, port?: integer, fd?: integer, tls_cert?: string, tls_key?: string, behind_proxy?: boolean, token_file?: string, no_token?: boolean, hosts?: string[], origins?: string[], max_runs?: integer, max_queue?: integer, kept?: boolean, access_log?: boolean, all_runs?: boolean, webhooks?: string[], page?: table, store_needed?: boolean}
 ---@param journal userdata
 return function(args, journal, id)
   local token, file
@@ -79,7 +79,7 @@ return function(args, journal, id)
   if not list then return nil, err end
   local run
   local server = servers.new {
-    desk = desk, token = token, scheme = args.tls_cert and "https" or nil, behind_proxy = args.behind_proxy, hosts = set_of(args.hosts), origins = set_of(args.origins),
+    desk = desk, token = token, all_runs = args.all_runs, scheme = args.tls_cert and "https" or nil, behind_proxy = args.behind_proxy, hosts = set_of(args.hosts), origins = set_of(args.origins),
     log = args.access_log and function(entry) run:emit("request", entry) end,
   }
   server.page = args.page
@@ -104,6 +104,7 @@ return function(args, journal, id)
   desk:close(grace or 0)
   server:finish()
   serving:cancel()
+  server.spending:close()
   server.listener:close()
   return { text = "" }
 end

@@ -1,19 +1,25 @@
 --- The HTTP server of `hocket serve`: lets requests in, finds their handler, and runs it in a fiber of its own.
 ---
----     accept ──> admitted? ──> router ──> handler(request, response) in a fiber ──> access log
----        └── the client is gone ──> the fiber is cancelled
+---     accept ──> admitted? ──> router ──> scope? ──> handler(request, response) in a fiber ──> access log
+---        └── the client is gone, or its token is revoked ──> the fiber is cancelled
+---
+--- A handler has `request.server`: this server with the desk of whoever asks (caller_desk.lua). What it does for a client it does by that.
 ---
 --- An interface is a file in this folder that returns `function(server)`; it adds its handlers to `server.router`, and starts runs by
---- `server.desk` (desk.lua), never in another way: limits, the queue, the store and the end of the server are there. interfaces.lua names them.
+--- `request.server.desk` (desk.lua), never in another way: limits, the queue, the store and the end of the server are there. interfaces.lua names them.
 local admission = require "hocket.internal.base.admission"
+local callers = require "hocket.internal.endpoints.caller"
+local caller_desk = require "hocket.internal.endpoints.caller_desk"
 local caught = require "hocket.internal.base.caught"
 local fiber = require "hocket.internal.core.fiber"
 local requests = require "hocket.internal.endpoints.request"
 local responses = require "hocket.internal.endpoints.response"
 local routers = require "hocket.internal.endpoints.router"
 local runs = require "hocket.internal.run.run"
+local scopes = require "hocket.internal.endpoints.scopes"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
+local token_spending = require "hocket.internal.endpoints.token_spending"
 local tracing = require "hocket.internal.base.tracing"
 
 local server = {}
@@ -26,6 +32,8 @@ local PACE, LEAST_PAUSE = 1e-4, 0.01
 local PARTING = 2
 --- Seconds that a request waits for an answer of the store, which may be away.
 local PATIENCE = 4
+--- Seconds between two looks at whether the tokens of open requests still hold.
+local LOOK = 0.5
 
 ---@class hocket.EndpointServer
 ---@field router hocket.Router
@@ -36,11 +44,11 @@ local PATIENCE = 4
 local Server = {}
 Server.__index = Server
 
----@param options {token?: string, scheme?: "https", behind_proxy?: boolean, hosts?: table<string, true>, origins?: table<string, true>, desk: hocket.Desk, log?: fun(entry: table)}
+---@param options {token?: string, all_runs?: boolean, scheme?: "https", behind_proxy?: boolean, hosts?: table<string, true>, origins?: table<string, true>, desk: hocket.Desk, log?: fun(entry: table)}
 ---@return hocket.EndpointServer
 function server.new(options)
   return setmetatable({
-    token = options.token, scheme = options.scheme or "http", behind_proxy = options.behind_proxy, hosts = options.hosts, origins = options.origins, desk = options.desk, log = options.log,
+    token = options.token, all_runs = options.all_runs, spending = token_spending.new(options.desk), callers = {}, scheme = options.scheme or "http", behind_proxy = options.behind_proxy, hosts = options.hosts, origins = options.origins, desk = options.desk, log = options.log,
     router = routers.new(), streams = {}, n_streams = 0, open = {}, public = {}, public_below = {}, counts = {}, began = fiber.now(),
   }, Server)
 end
@@ -76,15 +84,29 @@ local function from_own_page(self, request)
   return host ~= nil and host:lower() == (request.headers.host or ""):lower()
 end
 
--- nil, or why not.
+-- nil, or why not. Sets the request's caller, and the server as that one has it.
 local function refused(self, request)
   if not admission.host(request.headers, self.hosts) then
     return { code = "denied", message = "the Host header names another machine" }
   elseif not from_own_page(self, request) then
     return { code = "denied", message = "pages of other origins are not let in" }
-  elseif not is_public(self, request.path) and request.method ~= "OPTIONS" and not admission.token(request.headers, self.token) then
-    return { code = "auth", message = "the token is missing, or another one (Authorization: Bearer …)" }
-  end
+  elseif is_public(self, request.path) or request.method == "OPTIONS" then return nil end
+  local caller = callers.of(request.headers, self.token, self.all_runs)
+  if not caller then return { code = "auth", message = "the token is missing, or another one (Authorization: Bearer …)" } end
+  request.caller, self.callers[request.id] = caller, caller
+  request.server = setmetatable({ desk = caller_desk.new(self.desk, caller, self.spending) }, { __index = self })
+end
+
+-- nil, or the scope that the token lacks for an endpoint.
+local function out_of_scope(request, form)
+  local caller = request.caller
+  local scope = caller and not caller:is_owner() and scopes.missing(caller.scopes, request.method, form)
+  return scope and { code = "denied", scope = scope, message = ("this token has no scope '%s'"):format(scope) } or nil
+end
+
+local function challenge(err)
+  if err.scope then return { ["www-authenticate"] = ('Bearer error="insufficient_scope", scope="%s"'):format(err.scope) } end
+  return err.code == "auth" and { ["www-authenticate"] = "Bearer" } or nil
 end
 
 local ALLOWED = "authorization, content-type, last-event-id, idempotency-key, x-api-key, anthropic-version, anthropic-beta, "
@@ -127,7 +149,7 @@ end
 
 local function answer(self, request, response)
   local err = refused(self, request)
-  if err then return response:fail(err, err.code == "auth" and { ["www-authenticate"] = "Bearer" } or nil) end
+  if err then return response:fail(err, challenge(err)) end
   local handler, params, form = self.router:find(request.method, request.path)
   request.route = form
   if not handler and #params > 0 and request.method == "OPTIONS" then return preflight(response, params) end
@@ -136,6 +158,8 @@ local function answer(self, request, response)
   elseif not handler then
     return response:fail { code = "not_found", status = 404, message = ("there is nothing at %s"):format(request.path:sub(1, 200)) }
   end
+  err = out_of_scope(request, form)
+  if err then return response:fail(err, challenge(err)) end
   request.params = params
   return handler(request, response)
 end
@@ -177,12 +201,13 @@ local function serve(self, http)
   local began = fiber.now()
   store.hurry(PATIENCE)
   local request = requests.new(http)
+  request.server = self
   local traced <close> = observe(self, request)
   local response = responses.new(self, request)
   local address = self.log and address_of(self, request) -- while it is there
   local over <close> = setmetatable({}, { __close = function()
     if self.streams[request.id] then self.n_streams = self.n_streams - 1 end
-    self.open[request.id], self.streams[request.id] = nil, nil
+    self.open[request.id], self.streams[request.id], self.callers[request.id] = nil, nil, nil
     note(self, request, response, began, address or nil)
     if traced then traced:ended { status = response.status, route = request.route } end
   end })
@@ -200,6 +225,19 @@ local function take(self, http)
 end
 
 -- ---- The server ------------------------------------------------------------------------------------
+
+-- Whose token is revoked, or over, has no open request any more; what they have begun goes on.
+local function look_at_tokens(self)
+  while true do
+    fiber.sleep(LOOK)
+    for id, caller in pairs(self.callers) do
+      if not caller:holds() and self.open[id] then
+        self.listener:abort(id, "eof")
+        self.open[id]:cancel()
+      end
+    end
+  end
+end
 
 local function show_life(self)
   while true do
@@ -235,6 +273,8 @@ end
 ---@async
 function Server:serve()
   fiber.spawn(show_life, self):serve()
+  fiber.spawn(look_at_tokens, self):serve()
+  fiber.spawn(self.spending.watch, self.spending):serve()
   while true do
     local http = self.listener:accept()
     if not http then return end

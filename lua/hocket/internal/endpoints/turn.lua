@@ -43,7 +43,7 @@ end
 function turn.begin(desk, spec)
   local options = { conversation = true, interactive = spec.keeps or false, deltas = true, caller = spec.caller }
   for name, value in pairs(spec.options or {}) do options[name] = value end
-  local run, err = desk:start { target = spec.target, input = spec.input, options = options, labels = { "outside" } }
+  local run, err = desk:start { target = spec.target, input = spec.input, options = options }
   if not run then return nil, err end
   return new(desk, run, 0, spec.keeps)
 end
@@ -59,11 +59,18 @@ end
 
 -- The run that an id stands for, here or in the store.
 local function find(desk, id)
-  local run = desk:find(id)
+  local run = desk:find(id, "may_continue")
   if run and run.parked_at then run:wait() end -- it is being put away: it is taken up again from there
-  if run and not run.outcome then return run:begun() and run.options.caller and run or nil end
-  run = is_callers(id) and desk:resume(id)
-  return run and run:live() and run or nil
+  if run and not run.outcome then
+    local ok, err = desk:take_turn()
+    if not ok then return nil, err end
+    return run:begun() and run.options.caller and run or nil
+  end
+  local err
+  if not is_callers(id) then return nil end
+  run, err = desk:resume(id)
+  if not run and err.code ~= "limit" and err.code ~= "budget" then err = nil end -- that it is another's says nothing to whoever guesses
+  return run and run:live() and run or nil, err
 end
 
 local counted = { "input", "output", "cached", "reasoning", "calls", "cost" }
@@ -157,8 +164,9 @@ end
 ---@return hocket.Turn? turn nil: no such run waits for these.
 ---@return hocket.Error?
 function turn.answer(desk, answers, keeps)
-  local run = #answers[1].run == 26 and find(desk, answers[1].run)
-  if not run then return nil end
+  local run, refused
+  if #answers[1].run == 26 then run, refused = find(desk, answers[1].run) end
+  if not run then return nil, refused end
   for _, one in ipairs(answers) do
     if one.run ~= run.name or not question(run, one.id) then return nil end
   end
@@ -180,8 +188,8 @@ end
 ---@return hocket.Turn?
 ---@return hocket.Error?
 function turn.say(desk, id, input, caller, newest)
-  local run = find(desk, id)
-  if not run then return nil, { code = "not_found", message = "there is no such conversation" } end
+  local run, refused = find(desk, id)
+  if not run then return nil, refused or { code = "not_found", message = "there is no such conversation" } end
   if newest and newest ~= run.run.turns then
     return nil, { code = "conflict", stale = newest < (run.run.turns or 0), message = ("the conversation has gone on since (turn %d of %d): go on with its newest answer"):format(newest, run.run.turns or 0) }
   end

@@ -43,6 +43,7 @@ local operations = {
   acp = "hocket.internal.commands.acp",
   mcp_serve = "hocket.internal.commands.mcp_serve",
   serve = "hocket.internal.endpoints.serve",
+  serve_token = "hocket.internal.commands.serve_token",
   telemetry = "hocket.internal.telemetry.service",
   runs = "hocket.internal.commands.runs",
   show = "hocket.internal.commands.show",

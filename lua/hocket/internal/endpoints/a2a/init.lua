@@ -104,16 +104,19 @@ local function answer(self, request, response)
 end
 
 return function(server)
-  local router, desk, all = server.router, server.desk, tasks.new()
-  local function agent(name)
+  local router, all = server.router, {}
+  -- Of each caller its own tasks: nobody lists, reads or cancels another's.
+  local function agent(request)
+    local name, desk, whose = request.params.name, request.server.desk, request.caller.id or "owner"
     local one, err = desk:find_agent(name)
     if not one then return nil, err end
-    return { desk = desk, name = name, tasks = all }
+    all[whose] = all[whose] or tasks.new()
+    return { desk = desk, name = name, tasks = all[whose] }
   end
-  router:on("GET", "/.well-known/agent-card.json", function(request, response) return answer_card(server, request, response) end)
-  router:on("GET", "/a2a/{name}/.well-known/agent-card.json", function(request, response) return answer_card(server, request, response, request.params.name) end)
+  router:on("GET", "/.well-known/agent-card.json", function(request, response) return answer_card(request.server, request, response) end)
+  router:on("GET", "/a2a/{name}/.well-known/agent-card.json", function(request, response) return answer_card(request.server, request, response, request.params.name) end)
   router:on("POST", "/a2a/{name}", function(request, response)
-    local self, err = agent(request.params.name)
+    local self, err = agent(request)
     if not self then return response:fail(err) end
     return answer(self, request, response)
   end)

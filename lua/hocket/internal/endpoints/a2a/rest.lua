@@ -65,15 +65,15 @@ local function answer(self, name, check_version, request, response)
   return response:json(200, result, { ["content-type"] = KIND })
 end
 
---- Adds the paths. `agent(name)` gives what the methods work on, or nil and an error.
+--- Adds the paths. `agent(request)` gives what the methods work on, or nil and an error.
 ---@param router hocket.Router
----@param agent fun(name: string): table?, hocket.Error?
+---@param agent fun(request: hocket.Request): table?, hocket.Error?
 ---@param check_version fun(request: hocket.Request)
 return function(router, agent, check_version)
   router:form("/a2a/", errors.form)
   for _, one in ipairs(paths) do
     router:on(one[1], "/a2a/{name}" .. one[2], function(request, response)
-      local self, err = agent(request.params.name)
+      local self, err = agent(request)
       if not self then return response:fail(err) end
       return answer(self, one[3], check_version, request, response)
     end)

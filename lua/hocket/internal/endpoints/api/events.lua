@@ -128,7 +128,7 @@ end
 ---@param server hocket.EndpointServer
 function api_events.add(server)
   local function on(path, fn)
-    server.router:on("GET", path, function(request, response) return fn(server, request, response) end)
+    server.router:on("GET", path, function(request, response) return fn(request.server, request, response) end)
   end
   on("/api/runs/{id}/snapshot", snapshot)
   on("/api/runs/{id}/records", page)

@@ -18,7 +18,7 @@ Feed.__index = Feed
 
 local function note(self, run)
   self.last = self.last + 1
-  self.events[self.last] = responses.event { event = "run", id = ("%s-%d"):format(self.epoch, self.last), data = api_runs.of_desk(run, true) }
+  self.events[self.last] = { run = run, text = responses.event { event = "run", id = ("%s-%d"):format(self.epoch, self.last), data = api_runs.of_desk(run, true) } }
   self.events[self.last - KEPT] = nil
   for reader in pairs(self.readers) do reader:wake() end
 end
@@ -57,9 +57,13 @@ local function tell(self, server, stream, cursor)
     while cursor >= self.last do wait(self) end
     server:let_others()
     cursor = math.max(cursor, self.last - KEPT)
-    local parts = table.move(self.events, cursor + 1, self.last, 1, {})
+    local parts = {}
+    for i = cursor + 1, self.last do
+      local one = self.events[i]
+      if server.desk:may_read(one.run) then parts[#parts + 1] = one.text end
+    end
     cursor = self.last
-    if not stream:write(table.concat(parts)) then return end
+    if #parts > 0 and not stream:write(table.concat(parts)) then return end
   end
 end
 
@@ -77,7 +81,7 @@ function api_feed.add(server)
   local self = setmetatable({ epoch = system.token(8), events = {}, last = 0, readers = {} }, Feed)
   server.desk:on_begin(function(run) fiber.outside(watch, self, run):serve() end) -- it is called by the run's own code
   server.desk:on_end(function(run) note(self, run) end)
-  server.router:on("GET", "/api/events", function(request, response) return follow(self, server, request, response) end)
+  server.router:on("GET", "/api/events", function(request, response) return follow(self, request.server, request, response) end)
 end
 
 return api_feed

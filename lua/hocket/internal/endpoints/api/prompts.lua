@@ -88,7 +88,7 @@ end
 ---@param server hocket.EndpointServer
 function api_prompts.add(server)
   local self = setmetatable({ busy = false }, Prompts)
-  server.router:on("GET", "/api/runs/{id}/prompts", function(request, response) return show(self, server, request, response) end)
+  server.router:on("GET", "/api/runs/{id}/prompts", function(request, response) return show(self, request.server, request, response) end)
 end
 
 return api_prompts

@@ -1,4 +1,5 @@
 --- /api/runs: what there is, and what can be begun, forked, gone on with and removed.
+local callers = require "hocket.internal.endpoints.caller"
 local content = require "hocket.internal.endpoints.content"
 local ended = require "hocket.internal.run.ended"
 local ending = require "hocket.internal.base.ending"
@@ -62,18 +63,10 @@ local function joined(row, run)
   return row
 end
 
--- As what it was started, of those that are offered.
-local function agent_of(row)
-  local options = row.options
-  if type(options) == "string" then options = options:find('"serve":', 1, true) and json.decode(options) or nil end
-  local serve = type(options) == "table" and type(options.serve) == "table" and options.serve or {}
-  return type(serve.agent) == "string" and serve.agent or nil
-end
-
 local function told(server, row, brief)
   local run = server.desk:find(row.id)
   local one = brief and row or stored.describe(row)
-  one.here, one.agent = false, run and run.target or row.agent or agent_of(row)
+  one.here, one.agent = false, run and run.target or row.agent or callers.agent_of(row)
   if run and not run.outcome then one = joined(one, run) end
   return one
 end
@@ -85,7 +78,7 @@ end
 function api_runs.find(server, id)
   local run = server.desk:find(id)
   local row, err
-  if server.desk.kept then row, err = stored.find(id) end
+  if server.desk.kept then row, err = server.desk:row(id) end
   if row then return told(server, row) end
   if run then return api_runs.of_desk(run) end
   return nil, err or { code = "not_found", message = ("there is no run '%s'"):format(id:sub(1, 40)) }
@@ -106,8 +99,8 @@ local function of_memory(server, query, limit)
   local list = json.array {}
   local all = server.desk:at_hand()
   for i = #all, 1, -1 do
-    local one = api_runs.of_desk(all[i], true)
-    if (not query.state or query.state == one.state) and (not query.before or one.id < query.before) and (not query.search or matches(one, query.search)) then
+    local one = server.desk:may_read(all[i]) and api_runs.of_desk(all[i], true)
+    if one and (not query.state or query.state == one.state) and (not query.before or one.id < query.before) and (not query.search or matches(one, query.search)) then
       if #list == limit then return { runs = list, more = true, before = list[limit].id } end
       list[#list + 1] = one
     end
@@ -119,7 +112,8 @@ end
 local function of_store(server, query, limit)
   local runs, before, looked = json.array {}, query.before, 0
   repeat
-    local page, err = list_runs { state = query.state, parent = query.parent, before = before, limit = query.search and SEARCHED or limit, agent_of = agent_of }
+    local page, err = list_runs { state = query.state, parent = query.parent, before = before, limit = query.search and SEARCHED or limit, agent_of = callers.agent_of,
+      meant = function(row) return server.desk:may_read(row) end }
     if not page then return nil, err end
     for i, row in ipairs(page.runs) do
       before, looked = row.id, looked + 1
@@ -203,14 +197,13 @@ local function read_start(body)
   return { target = body.target, input = body.input, options = options }
 end
 
--- A run that was begun with this key by a process that has ended since, and has forgotten it.
-local function begun_before(key)
+-- A run that this caller has begun with this key by a process that has ended since, and has forgotten it.
+local function begun_before(key, token)
   local page, err = store.runs { limit = RECENT }
   if not page then return nil, err end
   for _, row in ipairs(page) do
-    local options = row.options and row.options:find('"serve":', 1, true) and json.decode(row.options)
-    local serve = type(options) == "table" and type(options.serve) == "table" and options.serve or {}
-    if serve.key == key then return row, nil, serve end
+    local noted = callers.noted(row)
+    if noted.key == key and callers.token_of(row) == token then return row, nil, noted end
   end
 end
 
@@ -226,7 +219,7 @@ local function start(server, request)
   if not spec then return nil, err end
   spec.key, spec.digest = request.headers["idempotency-key"], system.digest(request.body)
   if spec.key and server.desk.kept then
-    local row, wrong, serve = begun_before(spec.key)
+    local row, wrong, serve = begun_before(spec.key, request.caller.id)
     if row then return begun_again(row, serve, spec.digest) end
     if wrong then return nil, wrong end
   end
@@ -243,7 +236,9 @@ local function fork_run(server, request)
   end
   if body.model ~= nil and not is_model(body.model) then return invalid "there is no such model" end
   if body.input ~= nil and not is_text(body.input) then return invalid "'input' has to be a text" end
-  local made, wrong = fork { id = request.params.id, at = body.at, latest = body.latest == true, input = body.input, model = body.model }
+  local row, wrong = server.desk:row(request.params.id, "may_continue")
+  local made
+  if row then made, wrong = fork { id = row.id, at = body.at, latest = body.latest == true, input = body.input, model = body.model, token = request.caller.id } end
   if not made then return nil, wrong end
   if body.resume ~= false then
     local run
@@ -255,7 +250,7 @@ local function fork_run(server, request)
 end
 
 local function resume(server, request)
-  local row, err = stored.find(request.params.id)
+  local row, err = server.desk:row(request.params.id, "may_continue")
   if not row then return nil, err end
   local state = stored.state(row)
   if state == "done" or state == "failed" or state == "cancelled" then return nil, { code = "state", message = ("the run %s has ended: it is %s"):format(row.id, state) } end
@@ -268,7 +263,7 @@ end
 local function remove(server, request)
   local run = server.desk:find(request.params.id)
   if run and not run.outcome then return nil, { code = "state", message = ("the run %s goes on: cancel it first"):format(run.name) } end
-  local row, err = stored.find(request.params.id)
+  local row, err = server.desk:row(request.params.id, "may_continue")
   if not row then return nil, err end
   if row.owner then return nil, { code = "state", message = ("the run %s goes on in another process"):format(row.id) } end
   local ok, wrong = store.remove(row.id)
@@ -294,8 +289,8 @@ local function show(server, request, response)
 end
 
 -- What it has read of its program: agents, what they include, scripts.
-local function files_of(request)
-  local row, err = stored.find(request.params.id)
+local function files_of(server, request)
+  local row, err = server.desk:row(request.params.id)
   if not row then return nil, err end
   local all, seen = {}, {}
   for _, generation in ipairs { row.generation, row.id } do
@@ -311,8 +306,8 @@ local function files_of(request)
   return all
 end
 
-local function list_files(_, request, response)
-  local all, err = files_of(request)
+local function list_files(server, request, response)
+  local all, err = files_of(server, request)
   if not all then return response:fail(err) end
   local files = json.array {}
   for i, one in ipairs(all) do files[i] = { path = one.name, hash = one.hash, bytes = #one.text } end
@@ -320,8 +315,8 @@ local function list_files(_, request, response)
 end
 
 -- By its hash, so that the address is the same for the same text; never as what a browser would show.
-local function file(_, request, response)
-  local all, err = files_of(request)
+local function file(server, request, response)
+  local all, err = files_of(server, request)
   if not all then return response:fail(err) end
   for _, one in ipairs(all) do
     if one.hash == request.params.hash then
@@ -337,7 +332,7 @@ end
 function api_runs.add(server, command)
   local router = server.router
   local function on(method, path, fn)
-    router:on(method, path, function(request, response) return fn(server, request, response) end)
+    router:on(method, path, function(request, response) return fn(request.server, request, response) end)
   end
   on("GET", "/api/runs", list)
   on("GET", "/api/runs/{id}", show)

@@ -33,37 +33,40 @@ local function fields(request, wanted)
   return body
 end
 
--- A run that goes on here, or nil and its row in the store.
-local function find(server, id)
-  local run = server.desk:find(id)
+-- A run that goes on here, or nil and its row in the store; of those that the caller may have go on, change or end. `right`: answering
+-- is not continuing.
+local function find(server, id, right)
+  right = right or "may_continue"
+  local run = server.desk:find(id, right)
   if run and not run.outcome then return run end
   if not server.desk.kept then return nil, nil, run and { code = "state", message = ("the run %s has ended"):format(id) } or { code = "not_found", message = "there is no such run" } end
-  local row, err = stored.find(id)
+  local row, err = server.desk:row(id, right)
   if not row then return nil, nil, err end
-  run = server.desk:find(row.id)
+  run = server.desk:find(row.id, right)
   if run and not run.outcome then return run end
   return nil, row
 end
 
--- Goes on with a run that nobody has, unless a worker does.
+-- Goes on with a run that nobody has, unless a worker does, or whoever asks may not: then it goes on with whoever continues it.
 local function go_on(server, row)
-  if row.owner or row.pool then return true end
+  if row.owner or row.pool or not server.desk:may_continue(row) then return true, nil, false end
   local run, err = server.desk:resume(row.id)
-  return run ~= nil, err
+  return run ~= nil, err, true
 end
 
 local function by_store(server, row, put, args)
   args.client = true
   local ok, err = put(args)
   if not ok then return nil, err end
-  ok, err = go_on(server, row)
+  local here
+  ok, err, here = go_on(server, row)
   if not ok then return nil, err end
-  return { id = row.id, here = not row.owner and not row.pool }, 202
+  return { id = row.id, here = here }, 202
 end
 
 local function say_answer(server, id, question, text)
   if text == "" then return invalid "an answer has at least one letter" end
-  local run, row, err = find(server, id)
+  local run, row, err = find(server, id, "may_answer")
   if err then return nil, err end
   if not run then return by_store(server, row, answer, { id = row.id, question = question, text = text }) end
   if not run:begun() then return nil, { code = "state", message = ("the run %s has ended"):format(id) } end
@@ -169,12 +172,14 @@ end
 -- Of the store those that nobody has here, newest first.
 local function inbox(server, _, response)
   local list, before = json.array {}, nil
-  for _, run in ipairs(server.desk:all()) do add_all(list, api_runs.of_desk(run, true)) end
+  for _, run in ipairs(server.desk:all()) do
+    if server.desk:may_answer(run) then add_all(list, api_runs.of_desk(run, true)) end
+  end
   while server.desk.kept do
     local page, more = store.runs { states = waiting_states, before = before, limit = 200 }
     if not page then return response:fail(more) end
     for _, row in ipairs(page) do
-      if not server.desk:find(row.id) then
+      if not server.desk:find(row.id, "may_answer") and server.desk:may_answer(row) then
         local one = stored.describe(row, true)
         one.here = false
         add_all(list, one)
@@ -189,7 +194,7 @@ end
 ---@param server hocket.EndpointServer
 ---@param command fun(method: string, path: string, fn: function)
 function api_say.add(server, command)
-  server.router:on("GET", "/api/inbox", function(request, response) return inbox(server, request, response) end)
+  server.router:on("GET", "/api/inbox", function(request, response) return inbox(request.server, request, response) end)
   command("POST", "/api/runs/{id}/answers", post_answer)
   command("POST", "/api/runs/{id}/say", post_say)
   command("POST", "/api/runs/{id}/signals", post_signal)

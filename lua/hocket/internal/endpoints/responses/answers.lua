@@ -28,17 +28,27 @@ end
 --- Keeps one.
 ---@param response table
 ---@param made table
-function answers.keep(response, made)
+---@param run hocket.DeskRun
+function answers.keep(response, made, run)
   if made.size > LARGEST then return end
   if not kept[response.id] then order[#order + 1] = response.id end
-  kept[response.id] = { response = response, input = answers.input(made, response.id) }
+  kept[response.id] = { response = response, input = answers.input(made, response.id), of = { desk = true, token = run.token, target = run.target } }
   if #order > KEPT then kept[table.remove(order, 1)] = nil end
 end
 
 ---@param id string
----@return {response: table, input: table[]}?
+---@return {response: table, input: table[], of: table}? of: the run, as a desk knows whose it is.
 function answers.find(id)
   return kept[id]
+end
+
+--- The run of an answer that is at hand, as a desk knows whose it is.
+---@param run string
+---@return table?
+function answers.of(run)
+  for id, one in pairs(kept) do
+    if id:match "^resp_(%w+)_" == run then return one.of end
+  end
 end
 
 --- Forgets all of one run.

@@ -29,7 +29,7 @@ local function branch(server, previous)
   if not previous.turn or not server.desk.kept then return nil end
   for _, one in ipairs(past.answers(server, previous.run) or {}) do
     if one.turn == previous.turn and one.asked == previous.asked and one.ended then
-      local made = fork { id = previous.run, at = one.seq }
+      local made = fork { id = previous.run, at = one.seq, token = server.desk.caller and server.desk.caller.id }
       return made and made.id
     end
   end
@@ -60,7 +60,7 @@ local function go_on(server, made)
 end
 
 local function begin(server, made)
-  local of = pending.find(pending.id_of(made.body))
+  local of = pending.find(pending.id_of(made.body), server.desk, "may_continue")
   if of then
     made.conversation = of.id
     if not made.keeps then wrong("store", "what belongs to a conversation is kept: 'store' cannot be false") end
@@ -76,7 +76,7 @@ local function post(server, request, response)
   if not body then return response:fail(err) end
   local made
   local ok, turn = pcall(function()
-    made = read.request(body, function(id) return stored.item(server, id) end)
+    made = read.request(body, function(id) return stored.item(server, id) end, server.desk)
     made.size = #request.body
     local found, failed = begin(server, made)
     err = failed
@@ -95,7 +95,7 @@ end
 ---@param server hocket.EndpointServer
 function responses.add(server)
   local function on(method, path, fn)
-    server.router:on(method, path, function(request, response) return fn(server, request, response) end)
+    server.router:on(method, path, function(request, response) return fn(request.server, request, response) end)
   end
   on("POST", "/v1/responses", post)
   stored.add(on)

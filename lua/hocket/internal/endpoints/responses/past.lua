@@ -7,7 +7,6 @@ local fiber = require "hocket.internal.core.fiber"
 local isotime = require "hocket.internal.base.isotime"
 local json = require "hocket.json"
 local records = require "hocket.internal.endpoints.records"
-local store = require "hocket.internal.core.store"
 local tools = require "hocket.internal.endpoints.responses.tools"
 
 local past = {}
@@ -121,7 +120,7 @@ end
 function past.answers(server, id)
   if #id ~= 26 then return nil end
   local run = server.desk:find(id)
-  local row = server.desk.kept and store.find(id) or nil
+  local row = server.desk.kept and server.desk:row(id) or nil
   local options = row and row.id == id and row.options and json.decode(row.options) or run and run.options -- as it began
   if type(options) ~= "table" or not options.caller or not options.interactive then return nil end
   local reader = records.open(server, id)

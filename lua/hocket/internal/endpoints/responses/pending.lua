@@ -9,20 +9,24 @@ local all, n_all, bytes = {}, 0, 0
 local MOST, MOST_BYTES = 1000, 64 << 20
 
 ---@param id any
+---@param desk hocket.Desk Of whoever asks.
+---@param right? string As for desk:find.
 ---@return {id: string, items: table[], run?: string, metadata?: table, created: integer}?
-function pending.find(id)
-  return all[id]
+function pending.find(id, desk, right)
+  local one = all[id]
+  return one and desk[right or "may_read"](desk, one) and one or nil
 end
 
 --- Makes one.
 ---@param items table[]
 ---@param metadata? table
 ---@param size integer Bytes of the request.
+---@param token? string Whose it is.
 ---@return table?
 ---@return hocket.Error?
-function pending.add(items, metadata, size)
+function pending.add(items, metadata, size, token)
   if n_all >= MOST or bytes + size > MOST_BYTES then return nil, { code = "limit", message = ("%d conversations were made here: begin one with a response"):format(n_all), retry_after = 60 } end
-  local one = { id = "conv_" .. system.token(32), items = items, metadata = metadata, created = os.time(), size = size }
+  local one = { id = "conv_" .. system.token(32), items = items, metadata = metadata, created = os.time(), size = size, desk = true, token = token }
   all[one.id], n_all, bytes = one, n_all + 1, bytes + size
   return one
 end

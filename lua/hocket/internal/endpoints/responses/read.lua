@@ -114,21 +114,21 @@ local function read_format(body)
 end
 
 -- The run that a request goes on with, and which answer of it the caller knows.
-local function read_previous(body)
+local function read_previous(body, desk)
   local previous, conversation = optional(body, "previous_response_id", "string"), pending.id_of(body)
   if previous and conversation then wrong("conversation", "'previous_response_id' and 'conversation' are not given together") end
   if previous then
     local run, turn, number = previous:match "^resp_(%w+)_(%d+)_(%d+)$"
     return { param = "previous_response_id", run = run, turn = tonumber(turn), asked = tonumber(number) }
   end
-  local made = pending.find(conversation)
+  local made = pending.find(conversation, desk, "may_continue")
   if made then return made.run and { param = "conversation", run = made.run } or nil end
   if type(conversation) == "string" then return { param = "conversation", run = conversation:match "^conv_(%w+)$" } end
 end
 
 -- The first words of a conversation stand behind what it was made with.
-local function with_first_items(body)
-  local begun = pending.find(pending.id_of(body))
+local function with_first_items(body, desk)
+  local begun = pending.find(pending.id_of(body), desk, "may_continue")
   if not begun or begun.run or #begun.items == 0 then return body end
   local list, input = table.move(begun.items, 1, #begun.items, 1, json.array {}), body.input
   if type(input) == "string" then input = { { role = "user", content = input } } end
@@ -139,8 +139,9 @@ end
 --- Reads a request. What is wrong is raised.
 ---@param body table
 ---@param find_item fun(id: string): table?
+---@param desk hocket.Desk Of whoever asks.
 ---@return table made
-function read.request(body, find_item)
+function read.request(body, find_item, desk)
   local background = optional(body, "background", "boolean") == true
   if background and body.store == false then wrong("background", "what nobody waits for has to be kept: 'background' goes with 'store'") end
   local effort = (optional(body, "reasoning", "table") or {}).effort
@@ -151,10 +152,10 @@ function read.request(body, find_item)
     top_p = within(optional(body, "top_p", "number"), "top_p", 0, 1), reasoning = type(effort) == "string" and effort or nil,
   }
   local schema, name = read_format(body)
-  local previous = read_previous(body)
+  local previous = read_previous(body, desk)
   return {
     model = required(body, "model", "string"), stream = optional(body, "stream", "boolean") == true, progress = chat.wants_progress(body),
-    keeps = body.store ~= false, background = background, previous = previous, messages = read.input(with_first_items(body), previous ~= nil, offered, find_item), body = body,
+    keeps = body.store ~= false, background = background, previous = previous, messages = read.input(with_first_items(body, desk), previous ~= nil, offered, find_item), body = body,
     more = { background = background or nil, metadata = type(body.metadata) == "table" and next(body.metadata) and body.metadata or nil, tools = offered, ignored = ignored, schema = schema, schema_name = name, settings = next(settings) and settings or nil },
   }
 end

@@ -46,6 +46,7 @@ end
 -- A response of this server, or of its store. What was worked at in the background when a server ended is gone on with.
 local function find(server, id)
   local at_work, told = answers.live[id], answers.find(id)
+  if at_work and not server.desk:may_read(at_work.turn.run) or told and not server.desk:may_read(told.of) then return nil end
   if at_work then return writer.object(at_work, "in_progress", at_work.output), answers.input(at_work.made, id) end
   if told then return told.response, told.input end
   local one, options, before = past.find(server, id)
@@ -73,7 +74,7 @@ end
 local function cancel(server, request, response)
   local id = request.params.id
   local at_work = answers.live[id]
-  if at_work then
+  if at_work and server.desk:may_continue(at_work.turn.run) then
     at_work.cancelled = true
     at_work.turn.run:interrupt()
     at_work.work:join()
@@ -88,20 +89,23 @@ end
 ---@async
 ---@param server hocket.EndpointServer
 ---@param run string
+---@return boolean forgotten false: it is another client's.
 function stored.forget(server, run)
+  local open, row, told = server.desk:find(run, "may_continue"), server.desk.kept and server.desk:row(run, "may_continue"), answers.of(run)
+  if not open and not row and not (told and server.desk:may_continue(told)) then return false end
   answers.forget(run)
-  local open = server.desk:find(run)
   if open then
     open:cancel()
     open:wait()
   end
   store.remove(run)
+  return true
 end
 
 local function remove(server, request, response)
   local id = request.params.id
   if not find(server, id) then return not_found(response) end
-  stored.forget(server, id:match "^resp_(%w+)_")
+  if not stored.forget(server, id:match "^resp_(%w+)_") then return not_found(response) end
   return response:json(200, { id = id, object = "response", deleted = true })
 end
 

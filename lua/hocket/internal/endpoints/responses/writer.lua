@@ -153,7 +153,7 @@ function Writer:finish(piece)
   for _, one in ipairs(piece.calls or {}) do self:call(one) end
   local status, why = piece.ending.responses, piece.ending.details
   local whole = writer.object(self, status, self.output, why and { incomplete_details = { reason = why } } or nil)
-  if self.made.keeps then answers.keep(whole, self.made) end
+  if self.made.keeps then answers.keep(whole, self.made, self.turn.run) end
   self:send("response." .. status, { response = whole })
   return whole
 end
@@ -161,7 +161,7 @@ end
 function Writer:fail(err)
   local cancelled = self.cancelled and self.made.background
   local failed = writer.object(self, cancelled and "cancelled" or "failed", self.output, not cancelled and { error = { code = "server_error", message = err.message } } or nil)
-  if self.made.background and not self.forgotten then answers.keep(failed, self.made) end
+  if self.made.background and not self.forgotten then answers.keep(failed, self.made, self.turn.run) end
   self:send("response.failed", { response = failed })
   self:send("error", { code = errors.of(err.status, err).code, message = err.message, param = json.null, error = errors.of(err.status, err) })
 end
