@@ -32,14 +32,14 @@ static const struct cell phases[HOCKET__RUN_PHASES][HOCKET__RUN_EVENTS] = {
         [HOCKET__RUN_START] = TO(RUN_LIVE),
         [HOCKET__RUN_RETELL] = TO(RUN_RETELLING),
         [HOCKET__RUN_REPLAY] = TO(RUN_REPLAYING),
-        [HOCKET__RUN_SLEEP] = TO_DO(RUN_ASLEEP, HOCKET__RUN_WATCH),
+        [HOCKET__RUN_SUSPEND] = TO_DO(RUN_SUSPENDED, HOCKET__RUN_WATCH),
         [HOCKET__RUN_WAKE] = TO_DO(RUN_LOADING, HOCKET__RUN_LOAD),
     },
-    [HOCKET__RUN_ASLEEP] = {
-        [HOCKET__RUN_TELL] = TO(RUN_ASLEEP_TOLD),
+    [HOCKET__RUN_SUSPENDED] = {
+        [HOCKET__RUN_TELL] = TO(RUN_SUSPENDED_REPORTED),
         [HOCKET__RUN_WAKE] = TO_DO(RUN_LOADING, HOCKET__RUN_UNWATCH | HOCKET__RUN_LOAD),
     },
-    [HOCKET__RUN_ASLEEP_TOLD] = {
+    [HOCKET__RUN_SUSPENDED_REPORTED] = {
         [HOCKET__RUN_WAKE] = TO_DO(RUN_LOADING, HOCKET__RUN_UNWATCH | HOCKET__RUN_LOAD),
     },
     [HOCKET__RUN_RETELLING] = {
@@ -104,9 +104,9 @@ bool hocket__run_phase_hears(enum hocket__run_phase phase)
     return phase == HOCKET__RUN_CATCHING_UP || phase == HOCKET__RUN_LIVE;
 }
 
-bool hocket__run_phase_is_asleep(enum hocket__run_phase phase)
+bool hocket__run_phase_is_suspended(enum hocket__run_phase phase)
 {
-    return phase == HOCKET__RUN_ASLEEP || phase == HOCKET__RUN_ASLEEP_TOLD;
+    return phase == HOCKET__RUN_SUSPENDED || phase == HOCKET__RUN_SUSPENDED_REPORTED;
 }
 
 bool hocket__run_phase_is_parked(enum hocket__run_phase phase)
@@ -130,14 +130,14 @@ static const struct cell claims[HOCKET__CLAIMS][HOCKET__CLAIM_EVENTS] = {
         [HOCKET__CLAIM_PUT] = TO(CLAIM_MADE),
         [HOCKET__CLAIM_TAKE] = TO(CLAIM_TAKEN),
         [HOCKET__CLAIM_WITHOUT] = TO(CLAIM_OFF),
-        [HOCKET__CLAIM_FORSAKE] = TO(CLAIM_OFF),
+        [HOCKET__CLAIM_ABANDON] = TO(CLAIM_OFF),
     },
     [HOCKET__CLAIM_MADE] = {
         [HOCKET__CLAIM_WRITTEN] = TO(CLAIM_CONFIRMED),
         [HOCKET__CLAIM_REFUSED] = TO(CLAIM_LOST),
         [HOCKET__CLAIM_BREAK] = TO(CLAIM_NONE),
         [HOCKET__CLAIM_WITHOUT] = TO(CLAIM_OFF),
-        [HOCKET__CLAIM_FORSAKE] = TO(CLAIM_OFF),
+        [HOCKET__CLAIM_ABANDON] = TO(CLAIM_OFF),
         [HOCKET__CLAIM_RETURN] = TO_DO(CLAIM_BACK_NEW, BACK),
     },
     [HOCKET__CLAIM_TAKEN] = {
@@ -145,36 +145,36 @@ static const struct cell claims[HOCKET__CLAIMS][HOCKET__CLAIM_EVENTS] = {
         [HOCKET__CLAIM_REFUSED] = TO(CLAIM_LOST),
         [HOCKET__CLAIM_BREAK] = TO(CLAIM_BROKEN),
         [HOCKET__CLAIM_WITHOUT] = TO(CLAIM_OFF),
-        [HOCKET__CLAIM_FORSAKE] = TO(CLAIM_OFF),
+        [HOCKET__CLAIM_ABANDON] = TO(CLAIM_OFF),
         [HOCKET__CLAIM_RETURN] = TO_DO(CLAIM_BACK, BACK),
     },
     [HOCKET__CLAIM_CONFIRMED] = {
         [HOCKET__CLAIM_REFUSED] = TO(CLAIM_LOST),
         [HOCKET__CLAIM_BREAK] = TO(CLAIM_BROKEN),
         [HOCKET__CLAIM_WITHOUT] = TO(CLAIM_OFF),
-        [HOCKET__CLAIM_FORSAKE] = TO(CLAIM_OFF),
+        [HOCKET__CLAIM_ABANDON] = TO(CLAIM_OFF),
         [HOCKET__CLAIM_RETURN] = TO_DO(CLAIM_BACK, BACK),
     },
     [HOCKET__CLAIM_BACK_NEW] = {
         [HOCKET__CLAIM_WRITTEN] = TO(CLAIM_BACK),
         [HOCKET__CLAIM_WITHOUT] = TO(CLAIM_OFF),
-        [HOCKET__CLAIM_FORSAKE] = TO(CLAIM_OFF),
+        [HOCKET__CLAIM_ABANDON] = TO(CLAIM_OFF),
     },
     [HOCKET__CLAIM_BACK] = {
         [HOCKET__CLAIM_WITHOUT] = TO(CLAIM_OFF),
-        [HOCKET__CLAIM_FORSAKE] = TO(CLAIM_OFF),
+        [HOCKET__CLAIM_ABANDON] = TO(CLAIM_OFF),
     },
     [HOCKET__CLAIM_BROKEN] = {
         [HOCKET__CLAIM_WITHOUT] = TO(CLAIM_OFF),
-        [HOCKET__CLAIM_FORSAKE] = TO(CLAIM_OFF),
+        [HOCKET__CLAIM_ABANDON] = TO(CLAIM_OFF),
     },
     [HOCKET__CLAIM_LOST] = {
         [HOCKET__CLAIM_WITHOUT] = TO(CLAIM_OFF_LOST),
-        [HOCKET__CLAIM_FORSAKE] = TO(CLAIM_OFF),
+        [HOCKET__CLAIM_ABANDON] = TO(CLAIM_OFF),
         [HOCKET__CLAIM_RETURN] = TO_DO(CLAIM_BACK, BACK),
     },
     [HOCKET__CLAIM_OFF_LOST] = {
-        [HOCKET__CLAIM_FORSAKE] = TO(CLAIM_OFF),
+        [HOCKET__CLAIM_ABANDON] = TO(CLAIM_OFF),
         [HOCKET__CLAIM_RETURN] = TO_DO(CLAIM_OFF, BACK),
     },
 };

@@ -1,7 +1,7 @@
 /* What a durable run is in, as four tables of states and events. Nothing else decides it; src/host/run feeds the events and
  * carries out the actions.
  *
- *     phase    loading -> asleep -> loading -> replaying -> catching up -> live -> ended
+ *     phase    loading -> suspended -> loading -> replaying -> catching up -> live -> ended
  *                                   (started here) ----------------------> live -> parked -> held -> ended
  *     claim    none -> made or taken -> confirmed -> given back;  or lost;  or off: the run goes on without a store
  *     inbox    stale -> reading -> read;  reading -> failed -> retrying
@@ -19,19 +19,19 @@
 /* ---- Phase -------------------------------------------------------------------------------------- */
 
 enum hocket__run_phase {
-    HOCKET__RUN_LOADING,      /* its row, files and log are read; it has no fiber */
-    HOCKET__RUN_ASLEEP,       /* only its row was read; it waits for a message */
-    HOCKET__RUN_ASLEEP_TOLD,  /* and the embedder knows */
-    HOCKET__RUN_RETELLING,    /* it runs from its log alone, and writes nothing */
-    HOCKET__RUN_REPLAYING,    /* its log says what comes */
-    HOCKET__RUN_CATCHING_UP,  /* its log is used up; messages from before are not read yet */
-    HOCKET__RUN_LIVE,         /* it does new work and takes messages */
-    HOCKET__RUN_CUT,          /* parked before its log was used up */
-    HOCKET__RUN_PARKED,       /* it ends in this process and is not over */
-    HOCKET__RUN_HELD,         /* its fibers have ended; the store has not answered yet */
-    HOCKET__RUN_HELD_PARKED,  /* the same, of a parked run */
-    HOCKET__RUN_ENDED,        /* its end can be reported */
-    HOCKET__RUN_ENDED_PARKED, /* the same, of a parked run */
+    HOCKET__RUN_LOADING,            /* its row, files and log are read; it has no fiber */
+    HOCKET__RUN_SUSPENDED,          /* only its row was read; it waits for a message */
+    HOCKET__RUN_SUSPENDED_REPORTED, /* and the embedder knows */
+    HOCKET__RUN_RETELLING,          /* it runs from its log alone, and writes nothing */
+    HOCKET__RUN_REPLAYING,          /* its log says what comes */
+    HOCKET__RUN_CATCHING_UP,        /* its log is used up; messages from before are not read yet */
+    HOCKET__RUN_LIVE,               /* it does new work and takes messages */
+    HOCKET__RUN_CUT,                /* parked before its log was used up */
+    HOCKET__RUN_PARKED,             /* it ends in this process and is not over */
+    HOCKET__RUN_HELD,               /* its fibers have ended; the store has not answered yet */
+    HOCKET__RUN_HELD_PARKED,        /* the same, of a parked run */
+    HOCKET__RUN_ENDED,              /* its end can be reported */
+    HOCKET__RUN_ENDED_PARKED,       /* the same, of a parked run */
     HOCKET__RUN_PHASES
 };
 
@@ -39,7 +39,7 @@ enum hocket__run_event {
     HOCKET__RUN_START,   /* its fiber begins, with a log that begins with it */
     HOCKET__RUN_RETELL,  /* its log is to be read for a replay alone */
     HOCKET__RUN_REPLAY,  /* its fiber begins with the log of an earlier process */
-    HOCKET__RUN_SLEEP,   /* no message waits, and it may sleep */
+    HOCKET__RUN_SUSPEND, /* no message waits, and it may sleep */
     HOCKET__RUN_TELL,    /* the embedder takes the event run_asleep */
     HOCKET__RUN_WAKE,    /* a message waits, or somebody speaks to it here */
     HOCKET__RUN_USED_UP, /* its log, of an earlier process, is used up, or was empty */
@@ -67,7 +67,7 @@ bool hocket__run_phase_is_live(enum hocket__run_phase phase);
 bool hocket__run_phase_is_replaying(enum hocket__run_phase phase);
 /* It takes messages. */
 bool hocket__run_phase_hears(enum hocket__run_phase phase);
-bool hocket__run_phase_is_asleep(enum hocket__run_phase phase);
+bool hocket__run_phase_is_suspended(enum hocket__run_phase phase);
 /* It ends in this process without being over, or has ended so. */
 bool hocket__run_phase_is_parked(enum hocket__run_phase phase);
 bool hocket__run_phase_is_held(enum hocket__run_phase phase);
@@ -95,7 +95,7 @@ enum hocket__claim_event {
     HOCKET__CLAIM_REFUSED, /* the store refuses it: another process has the run */
     HOCKET__CLAIM_BREAK,   /* the store broke, and the run must not go on without */
     HOCKET__CLAIM_WITHOUT, /* the store cannot be used, and the run goes on without */
-    HOCKET__CLAIM_FORSAKE, /* the store is another process's since a fork(2), or the host ends */
+    HOCKET__CLAIM_ABANDON, /* the store is another process's since a fork(2), or the host ends */
     HOCKET__CLAIM_RETURN,  /* the run ends here */
     HOCKET__CLAIM_EVENTS
 };

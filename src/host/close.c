@@ -107,7 +107,7 @@ void hocket__host_close_now(struct hocket_host *h)
     h->life = HOCKET__HOST_CLOSING;
     hocket__host_cancel_resuming(h);
     hocket__host_cancel_saves(h);
-    hocket__host_deafen(h);
+    hocket__host_close_inbox(h);
     hocket_closed_cb on_closed = h->on_closed;
     void *ud = h->closed_ud;
     hocket__host_deliver(

@@ -221,7 +221,7 @@ static int open_runtime(
         mine.allocator = h->slab.a;
     int rc = hocket__runtime_new(h->L, &mine, h->loop, &h->rt, err);
     if (rc == 0 && (rc = hocket__runtime_set_store(h->rt, &mine, err)) == 0)
-        hocket__host_hear_store(h);
+        hocket__host_watch_store(h);
     return rc;
 }
 
@@ -237,7 +237,7 @@ static int open_host(const struct hocket_options *o, hocket_host **out, struct h
     h->max_runs = o->max_runs;
     hocket__list_init(&h->runs);
     hocket__list_init(&h->due);
-    hocket__list_init(&h->resting);
+    hocket__list_init(&h->idle);
     hocket__list_init(&h->saves);
     h->store_optional = o->store_optional;
     hocket__buf_init(&h->event, &h->alloc, 0);

@@ -40,9 +40,8 @@ struct hocket_host {
     bool said_work; /* the last pump or wait did so */
     int open_handles;
     struct hocket__list runs;
-    struct hocket__list due; /* runs that have something to tell */
-    struct hocket__list
-        resting; /* runs in the store whose fibers rest, and that wait for somebody */
+    struct hocket__list due;  /* runs that have something to tell */
+    struct hocket__list idle; /* runs in the store whose fibers rest, and that wait for somebody */
     bool store_optional, store_warned, store_ready;
     uint64_t said;                     /* to runs that sleep */
     struct hocket__store_call *spoken; /* under way: to which runs others have said something */
@@ -109,9 +108,9 @@ void hocket__host_cancel_resuming(struct hocket_host *host);
 /* And saves, with an error (run/save.c). */
 void hocket__host_cancel_saves(struct hocket_host *host);
 /* The host closes: what others say is heard no more (run/inbox.c). */
-void hocket__host_deafen(struct hocket_host *host);
+void hocket__host_close_inbox(struct hocket_host *host);
 /* Hears what the store tells of runs (run/end.c). */
-void hocket__host_hear_store(struct hocket_host *host);
+void hocket__host_watch_store(struct hocket_host *host);
 
 struct hocket__kept;
 

@@ -114,7 +114,7 @@ static int l_told(lua_State *L)
     struct hocket__lua_journal *j = hocket__check_journal(L, 1);
     if (j->on_append != hocket__run_on_append)
         return 0;
-    lua_pushinteger(L, (lua_Integer) ((const struct hocket__run *) j->ud)->told_before);
+    lua_pushinteger(L, (lua_Integer) ((const struct hocket__run *) j->ud)->reported_before);
     return 1;
 }
 

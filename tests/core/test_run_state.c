@@ -78,7 +78,7 @@ static const struct row phase_rows[] = {
        heard   park      end             hold           let go */
     { { "live", "retelling", "replaying", "asleep+w", ".", "loading+l", ".", ".", ".", ".", ".",
         "." } },                                                                    /* loading */
-    { { ".", ".", ".", ".", "told", "loading+ul", ".", ".", ".", ".", ".", "." } }, /* asleep */
+    { { ".", ".", ".", ".", "told", "loading+ul", ".", ".", ".", ".", ".", "." } }, /* suspended */
     { { ".", ".", ".", ".", ".", "loading+ul", ".", ".", ".", ".", ".", "." } },    /* told */
     { { ".", ".", ".", ".", ".", ".", ".", ".", ".", "ended", ".", "." } },         /* retelling */
     { { ".", ".", ".", ".", ".", ".", "catching+a", ".", "cut", "ended", ".", "." } },
@@ -110,7 +110,7 @@ static void test_phase_questions(void **state)
         assert_int_equal(hocket__run_phase_is_live(p), in(" catching live parked ", name));
         assert_int_equal(hocket__run_phase_is_replaying(p), in(" replaying cut ", name));
         assert_int_equal(hocket__run_phase_hears(p), in(" catching live ", name));
-        assert_int_equal(hocket__run_phase_is_asleep(p), in(" asleep told ", name));
+        assert_int_equal(hocket__run_phase_is_suspended(p), in(" asleep told ", name));
         assert_int_equal(
             hocket__run_phase_is_parked(p), in(" cut parked held_parked ended_parked ", name));
         assert_int_equal(hocket__run_phase_is_held(p), in(" held held_parked ", name));

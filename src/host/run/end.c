@@ -75,14 +75,14 @@ static void shared_end(struct hocket__stored *s, bool over, struct hocket__buf *
         s->run->kept ? hocket__log_error(hocket__kept_log(s->run->kept)) : NULL;
     if (s->pool.len == 0)
         return;
-    if (!over && s->way == HOCKET__WAY_BY_HAND && !hocket__run_phase_is_live(s->phase)) {
-        hocket__shared_restore(s, row, set);
+    if (!over && s->origin == HOCKET__ORIGIN_BY_HAND && !hocket__run_phase_is_live(s->phase)) {
+        hocket__pooled_restore(s, row, set);
         return;
     }
     if (over)
         keep_result(s);
     else if (why && s->run->host->life < HOCKET__HOST_CLOSING)
-        hocket__shared_put_off(s, why, waiting, row, set);
+        hocket__pooled_put_off(s, why, waiting, row, set);
     if (over || why || s->state == HOCKET__STORE_PARKED || s->state == HOCKET__STORE_WAITING)
         return;
     row->state = HOCKET__STORE_QUEUED;
@@ -139,7 +139,7 @@ static void let_go(struct hocket__stored *s)
 static bool may_lack(const struct hocket__stored *s, int status)
 {
     return s->run->host->store_optional && status == HOCKET_EDENIED
-           && !hocket__run_claim_is_known(s->standing);
+           && !hocket__run_claim_is_known(s->claim_state);
 }
 
 static void let_end(struct hocket__stored *s, int status, const struct hocket_error *err)
@@ -155,7 +155,7 @@ static void let_end(struct hocket__stored *s, int status, const struct hocket_er
             hocket__error(&why, status, "the run could not be kept: %s", err->message);
         hocket__run_fail_late(r, &why);
     }
-    hocket__run_tell_soon(r);
+    hocket__run_report_soon(r);
 }
 
 static void on_open(struct hocket__store_wait *w, int status, const struct hocket_error *err)
@@ -194,9 +194,9 @@ static bool is_over(struct hocket__stored *s)
         return false;
     if (!hocket__run_log_failed(r))
         return true;
-    if (s->cancel_heard)
+    if (s->cancelled_by_message)
         r->status = hocket__error(&r->err, HOCKET_ECANCELLED, "cancelled");
-    return s->cancel_heard;
+    return s->cancelled_by_message;
 }
 
 /* What was counted in a replay that did not come to its end is less than what its row says already. */
@@ -227,14 +227,14 @@ static void write_end(struct hocket__stored *s)
     hocket__buf_deinit(&waiting);
     hocket__stored_give_back(s);
     if (over && s->pool.len > 0) /* what a process writes is news for others alone */
-        hocket__hearing_ask(r->host);
+        hocket__inbox_ask(r->host);
 }
 
 static void end(struct hocket__stored *s)
 {
     bool ours = hocket__stored_is_ours(s);
     if (s->phase == HOCKET__RUN_RETELLING)
-        hocket__told_end(s);
+        hocket__retold_end(s);
     if (ours)
         write_end(s);
     else
@@ -275,7 +275,7 @@ static bool end_called(struct hocket__stored *s)
 {
     const struct hocket_host *h = s->run->host;
     struct hocket_error err;
-    if (!s->cancel_heard || !hocket__stored_is_ours(s) || hocket__stored_is_parked(s)
+    if (!s->cancelled_by_message || !hocket__stored_is_ours(s) || hocket__stored_is_parked(s)
         || h->life >= HOCKET__HOST_CLOSING)
         return false;
     if (hocket__pcall(h->L, begin_protected, s, &err) == 0)
@@ -319,7 +319,7 @@ static bool may_be_parked(const struct hocket__stored *s)
     return s && s->run->kept && s->phase != HOCKET__RUN_RETELLING && !hocket__stored_is_off(s);
 }
 
-bool hocket__shared_drained(struct hocket__stored *s)
+bool hocket__pooled_park_drained(struct hocket__stored *s)
 {
     if (!s->draining || hocket__stored_is_parked(s) || s->run->ended
         || hocket__kept_is_at_work(s->run->kept))
@@ -407,7 +407,7 @@ static void fail(struct hocket__stored *s, const struct hocket_error *why)
 /* It may wait already for somebody who would answer it in the store. */
 static void do_without(struct hocket__stored *s)
 {
-    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_WITHOUT);
+    hocket__run_claim_on(&s->claim_state, HOCKET__CLAIM_WITHOUT);
     if (s->run->kept)
         hocket__waiting_look_soon(s);
 }
@@ -419,7 +419,7 @@ static void lose_store(struct hocket__stored *s, const struct hocket_error *err)
         do_without(s);
         return;
     }
-    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_BREAK);
+    hocket__run_claim_on(&s->claim_state, HOCKET__CLAIM_BREAK);
     fail(s, err);
 }
 
@@ -440,9 +440,9 @@ static void lose(struct hocket__stored *s, const struct hocket_error *why)
     if (err.status == HOCKET_ESTATE)
         hocket__error(&err, HOCKET_ESTATE,
             "another process has taken the run over: what is done here is not kept any more");
-    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_REFUSED);
+    hocket__run_claim_on(&s->claim_state, HOCKET__CLAIM_REFUSED);
     if (without) {
-        hocket__hearing_end(s);
+        hocket__inbox_end(s);
         do_without(s);
         hocket__host_warn_store(s->run->host, why);
     } else {
@@ -476,12 +476,12 @@ static void on_news(
         }
     }
     if (news == HOCKET__STORE_CHANGED)
-        hocket__hearing_ask(h);
+        hocket__inbox_ask(h);
     if (!told || late) /* those that are over cannot fail any more */
         hocket__runtime_store_lost(h->rt, err);
 }
 
-void hocket__host_hear_store(struct hocket_host *h)
+void hocket__host_watch_store(struct hocket_host *h)
 {
     hocket__runtime_store_news(h->rt, on_news, h);
 }
@@ -495,14 +495,14 @@ void hocket__stored_free(struct hocket__stored *s)
         hocket__store_cancel(s->store, s->call);
     hocket__deadline_clear(deadlines, &s->later);
     hocket__deadlines_leave(deadlines);
-    hocket__hearing_end(s);
+    hocket__inbox_end(s);
     hocket__buf_deinit(&s->pool);
     drop_end(s);
-    hocket__list_del(&s->resting);
-    hocket__told_free(s);
+    hocket__list_del(&s->idle);
+    hocket__retold_free(s);
     hocket__buf_deinit(&s->fork);
     hocket__buf_deinit(&s->consent);
     hocket__waiting_free(s);
-    hocket__asleep_free(s);
+    hocket__suspended_free(s);
     hocket__free(&s->run->host->alloc, s, sizeof(*s));
 }

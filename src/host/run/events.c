@@ -162,7 +162,7 @@ static void take_delta(struct hocket__run *r, struct hocket_event *e)
         .kind = d->who.data,
         .text = d->text.len ? d->text.data : "",
         .text_len = d->text.len,
-        .again = d->after < r->told_before };
+        .again = d->after < r->reported_before };
     e->agent = e->kind + strlen(e->kind) + 1;
     write_delta(b, r->name, e->agent + strlen(e->agent) + 1, e);
     e->json = b->status < 0 ? "{}" : b->data;
@@ -182,7 +182,7 @@ static bool next_event(struct hocket__run *r, struct hocket_event *e)
     struct hocket__line line;
     uint64_t cursor = r->cursor;
     if (!r->journal) /* it has not begun, sleeps, or could not be resumed */
-        return hocket__asleep_tell(r, e);
+        return hocket__suspended_event(r, e);
     bool has_line = hocket__journal_next(r->journal, &cursor, &line);
     struct hocket__delta *d = hocket__list_empty(&r->deltas) ? NULL
                                                              : hocket__container_of(r->deltas.next,
@@ -193,7 +193,7 @@ static bool next_event(struct hocket__run *r, struct hocket_event *e)
         r->cursor = cursor;
         copy_type(line.type, r->host->type, type_size);
         *e = (struct hocket_event){ .seq = line.seq, .type = r->host->type, .run = r->id };
-        e->again = line.seq <= r->told_before;
+        e->again = line.seq <= r->reported_before;
         e->json = line.json.p;
         e->json_len = line.json.n;
     } else {

@@ -19,7 +19,7 @@
  * Runs that were loaded or resumed with the option "lazy" and wait for somebody: nothing of them is read but their rows, until
  * somebody says something to them. A thousand conversations that wait are a thousand rows, and not a thousand replays.
  *
- *     its row ─> claimed ─> is there a message for it? ── no ──> asleep: told as run_asleep ─┐
+ *     its row ─> claimed ─> is there a message for it? ── no ──> suspended: reported as run_asleep ─┐
  *                                     │ yes                                                 │ an answer, a signal, any wish
  *                                     └────────────> it is read, and replayed <──────────────┘
  *
@@ -50,7 +50,7 @@ static const struct wish {
     { "look", "look", NULL, NULL, false, true },
 };
 
-bool hocket__hearing_member(
+bool hocket__inbox_member(
     struct hocket__str json, const char *name, bool as_json, struct hocket__buf *out)
 {
     struct hocket__str value;
@@ -68,8 +68,7 @@ bool hocket__hearing_member(
 
 static const struct wish *wish_of(struct hocket__str json, struct hocket__buf *scratch)
 {
-    for (size_t i = 0; hocket__hearing_member(json, "wish", false, scratch) && i < COUNT(wishes);
-         i++)
+    for (size_t i = 0; hocket__inbox_member(json, "wish", false, scratch) && i < COUNT(wishes); i++)
         if (hocket__str_is(hocket__buf_str(scratch), wishes[i].name))
             return &wishes[i];
     return NULL;
@@ -103,8 +102,8 @@ static int hear(struct hocket__stored *s, struct hocket__str json, struct hocket
         rc = hocket__run_stop(s->run, err);
     else if (w && !w->first)
         rc = carry_out(s, w, "", HOCKET__STR(""), err);
-    else if (w && hocket__hearing_member(json, w->first, false, &first)
-             && hocket__hearing_member(json, w->second, w->json, &second))
+    else if (w && hocket__inbox_member(json, w->first, false, &first)
+             && hocket__inbox_member(json, w->second, w->json, &second))
         rc =
             carry_out_words(s, w, json, first.len ? first.data : "", hocket__buf_str(&second), err);
     else
@@ -122,7 +121,7 @@ static bool cancels(struct hocket__stored *s, struct hocket__str json)
         return false;
     if (hocket__stored_is_parked(s))
         return true;
-    s->cancel_heard = true;
+    s->cancelled_by_message = true;
     hocket_run_cancel(s->run->host, s->run->id);
     return true;
 }
@@ -163,13 +162,13 @@ static int on_message(void *ud, const struct hocket__store_row *row)
     if (cancels(s, row->message.json))
         return 0;
     if (!hears(s)) { /* with its first record, where it is about to begin */
-        s->unheard |= hocket__run_phase_hears(s->phase);
+        s->message_waits |= hocket__run_phase_hears(s->phase);
         return 0;
     }
     begin_pass(s);
     int rc = hear(s, row->message.json, &err);
-    s->unheard = is_early(s, rc);
-    if (s->unheard)
+    s->message_waits = is_early(s, rc);
+    if (s->message_waits)
         return 1;
     if (rc == HOCKET_ELIMIT) {
         note_full(s, &err);
@@ -197,10 +196,10 @@ static void read_later(struct hocket__stored *s);
 
 static void look(struct hocket__stored *s)
 {
-    bool asleep = hocket__run_phase_is_asleep(s->phase);
-    if (!asleep && s->listening)
-        hocket__hearing_read(s);
-    else if (asleep && hocket__asleep_look(s) < 0)
+    bool suspended = hocket__run_phase_is_suspended(s->phase);
+    if (!suspended && s->watches_inbox)
+        hocket__inbox_read(s);
+    else if (suspended && hocket__suspend_check(s) < 0)
         read_later(s);
 }
 
@@ -265,25 +264,25 @@ static void ask(struct hocket__stored *s)
         read_later(s);
 }
 
-bool hocket__hearing_has_room(struct hocket__stored *s)
+bool hocket__inbox_has_room(struct hocket__stored *s)
 {
     struct hocket_error err;
     return s->room == HOCKET__ROOM_FULL && !hocket__run_inbox_is_reading(s->inbox) && hears(s)
            && hocket__run_wish(s->run, "left_has_room", "", HOCKET__STR(""), &err) == 0;
 }
 
-void hocket__hearing_read(struct hocket__stored *s)
+void hocket__inbox_read(struct hocket__stored *s)
 {
     if (hocket__run_inbox_on(&s->inbox, HOCKET__INBOX_ASK) & HOCKET__INBOX_START)
         ask(s);
 }
 
-void hocket__hearing_again(struct hocket__stored *s)
+void hocket__inbox_again(struct hocket__stored *s)
 {
-    if (!s->unheard || !hocket__stored_is_ours(s) || s->run->ended)
+    if (!s->message_waits || !hocket__stored_is_ours(s) || s->run->ended)
         return;
-    s->unheard = false;
-    hocket__hearing_read(s);
+    s->message_waits = false;
+    hocket__inbox_read(s);
 }
 
 /* ---- From when to when ------------------------------------------------------------------------ */
@@ -291,40 +290,40 @@ void hocket__hearing_again(struct hocket__stored *s)
 /* Of one that begins nobody knows yet. */
 static bool may_be_known(const struct hocket__stored *s)
 {
-    return s->run->told_before > 0 || s->pool.len > 0;
+    return s->run->reported_before > 0 || s->pool.len > 0;
 }
 
-void hocket__hearing_listen(struct hocket__stored *s)
+void hocket__inbox_listen(struct hocket__stored *s)
 {
-    if (hocket__stored_is_off(s) || s->listening)
+    if (hocket__stored_is_off(s) || s->watches_inbox)
         return;
-    s->listening = true;
+    s->watches_inbox = true;
     hocket__store_watch(s->store, true);
     if (hocket__stored_is_ours(s) && may_be_known(s))
-        hocket__hearing_read(s);
+        hocket__inbox_read(s);
 }
 
-void hocket__hearing_live(struct hocket__stored *s)
+void hocket__inbox_live(struct hocket__stored *s)
 {
     unsigned todo = hocket__run_phase_on(
-        &s->phase, s->way == HOCKET__WAY_STARTED ? HOCKET__RUN_START : HOCKET__RUN_USED_UP);
+        &s->phase, s->origin == HOCKET__ORIGIN_STARTED ? HOCKET__RUN_START : HOCKET__RUN_USED_UP);
     if (!(todo & HOCKET__RUN_ANNOUNCE) || hocket__stored_is_off(s))
         return;
     s->changed = true; /* whatever it was: from here on it is running */
     hocket__stored_set_state(s, HOCKET__STORE_RUNNING);
-    hocket__hearing_read(s);
+    hocket__inbox_read(s);
 }
 
-void hocket__hearing_end(struct hocket__stored *s)
+void hocket__inbox_end(struct hocket__stored *s)
 {
-    if (s->listening && !hocket__stored_is_off(s))
+    if (s->watches_inbox && !hocket__stored_is_off(s))
         hocket__store_watch(s->store, false);
-    s->listening = false;
+    s->watches_inbox = false;
 }
 
 /* ---- To whom others have spoken ---------------------------------------------------------------- */
 
-static int on_spoken(void *ud, const struct hocket__store_row *row)
+static int on_with_messages(void *ud, const struct hocket__store_row *row)
 {
     struct hocket_host *h = ud;
     for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
@@ -345,12 +344,12 @@ static void on_all_spoken(void *ud, int status, const struct hocket_error *err)
     (void) err;
     h->spoken = NULL;
     if (h->spoken_again)
-        hocket__hearing_ask(h);
+        hocket__inbox_ask(h);
 }
 
-void hocket__hearing_ask(struct hocket_host *h)
+void hocket__inbox_ask(struct hocket_host *h)
 {
-    struct hocket__store_reply reply = { on_spoken, on_all_spoken, h };
+    struct hocket__store_reply reply = { on_with_messages, on_all_spoken, h };
     struct hocket_error err;
     struct hocket__store *store =
         h->life >= HOCKET__HOST_CLOSING ? NULL : hocket__runtime_store(h->rt, &err);
@@ -359,7 +358,7 @@ void hocket__hearing_ask(struct hocket_host *h)
         hocket__store_spoken(store, &reply, &h->spoken);
 }
 
-void hocket__host_deafen(struct hocket_host *h)
+void hocket__host_close_inbox(struct hocket_host *h)
 {
     struct hocket_error err;
     if (h->spoken)
@@ -367,7 +366,7 @@ void hocket__host_deafen(struct hocket_host *h)
     h->spoken = NULL;
 }
 
-/* ---- Falling asleep ------------------------------------------------------------------------------ */
+/* ---- It is suspended ------------------------------------------------------------------------------ */
 
 static bool has(struct hocket__str json, const char *text)
 {
@@ -375,7 +374,7 @@ static bool has(struct hocket__str json, const char *text)
 }
 
 /* A time of day wakes nobody who sleeps. */
-bool hocket__asleep_may(struct hocket__str options, const struct hocket__store_run *row)
+bool hocket__suspend_may(struct hocket__str options, const struct hocket__store_run *row)
 {
     struct hocket__str lazy;
     bool waits = row->state == HOCKET__STORE_WAITING || row->state == HOCKET__STORE_PARKED;
@@ -408,19 +407,19 @@ static void on_looked(void *ud, int status, const struct hocket_error *err)
     struct hocket__stored *s = ud;
     struct hocket__run *r = s->run;
     s->call = NULL;
-    if (status < 0 && hocket__run_phase_is_asleep(s->phase) && hocket__stored_is_ours(s)) {
+    if (status < 0 && hocket__run_phase_is_suspended(s->phase) && hocket__stored_is_ours(s)) {
         read_later(s);
     } else if (status < 0) {
         hocket__resume_end(r, status, err);
     } else if (r->resuming->spoken_to) {
         wake(s);
-    } else if (hocket__run_phase_on(&s->phase, HOCKET__RUN_SLEEP) & HOCKET__RUN_WATCH) {
+    } else if (hocket__run_phase_on(&s->phase, HOCKET__RUN_SUSPEND) & HOCKET__RUN_WATCH) {
         hocket__store_watch(s->store, true);
-        hocket__run_tell_soon(r);
+        hocket__run_report_soon(r);
     }
 }
 
-int hocket__asleep_look(struct hocket__stored *s)
+int hocket__suspend_check(struct hocket__stored *s)
 {
     struct hocket__store_reply reply = { on_found, on_looked, s };
     if (s->call)
@@ -428,20 +427,20 @@ int hocket__asleep_look(struct hocket__stored *s)
     return hocket__store_messages(s->store, hocket__cstr(s->run->name), &reply, &s->call);
 }
 
-void hocket__asleep_free(struct hocket__stored *s)
+void hocket__suspended_free(struct hocket__stored *s)
 {
-    if (hocket__run_phase_is_asleep(s->phase))
+    if (hocket__run_phase_is_suspended(s->phase))
         hocket__store_watch(s->store, false);
     hocket__buf_deinit(&s->waits_for);
 }
 
 /* ---- What is told of it ---------------------------------------------------------------------------- */
 
-bool hocket__asleep_tell(struct hocket__run *r, struct hocket_event *e)
+bool hocket__suspended_event(struct hocket__run *r, struct hocket_event *e)
 {
     struct hocket__stored *s = r->stored;
     struct hocket__buf *b = &r->host->event;
-    if (!s || s->phase != HOCKET__RUN_ASLEEP)
+    if (!s || s->phase != HOCKET__RUN_SUSPENDED)
         return false;
     hocket__run_phase_on(&s->phase, HOCKET__RUN_TELL);
     hocket__buf_reset(b);
@@ -463,12 +462,12 @@ bool hocket__asleep_tell(struct hocket__run *r, struct hocket_event *e)
 
 /* ---- What is said to it ---------------------------------------------------------------------------- */
 
-static struct hocket__run *asleep_find(const hocket_host *h, uint64_t id)
+static struct hocket__run *suspended_find(const hocket_host *h, uint64_t id)
 {
     for (const struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
         struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
         if (r->id == id && r->resuming && r->stored
-            && hocket__run_phase_is_asleep(r->stored->phase))
+            && hocket__run_phase_is_suspended(r->stored->phase))
             return r;
     }
     return NULL;
@@ -523,7 +522,7 @@ static int put_message(
 }
 
 /* It wakes; 0 for an answer to what it asks, and a signal: those are kept until it takes them. */
-static int asleep_say(struct hocket__run *r, const char *wish, const char *a,
+static int suspended_say(struct hocket__run *r, const char *wish, const char *a,
     struct hocket__str text, struct hocket_error *err)
 {
     struct hocket__stored *s = r->stored;
@@ -559,9 +558,9 @@ static int deliver(hocket_host *h, uint64_t id, struct saying *t)
     int rc = hocket__host_may_enter(h, t->err);
     if (rc < 0)
         return rc;
-    struct hocket__run *r = hocket__run_find(h, id), *asleep = r ? NULL : asleep_find(h, id);
-    if (asleep)
-        return asleep_say(asleep, t->wish, t->a, t->b, t->err);
+    struct hocket__run *r = hocket__run_find(h, id), *suspended = r ? NULL : suspended_find(h, id);
+    if (suspended)
+        return suspended_say(suspended, t->wish, t->a, t->b, t->err);
     if (!r)
         return hocket__error(
             t->err, HOCKET_ENOTFOUND, "there is no run %llu", (unsigned long long) id);
@@ -636,8 +635,8 @@ int hocket_run_stop(hocket_host *h, uint64_t id)
     int rc = hocket__host_may_enter(h, NULL);
     if (rc < 0)
         return rc;
-    struct hocket__run *r = hocket__run_find(h, id), *asleep = r ? NULL : asleep_find(h, id);
-    if (asleep)
-        return asleep_say(asleep, "stop", "", hocket__cstr(""), NULL);
+    struct hocket__run *r = hocket__run_find(h, id), *suspended = r ? NULL : suspended_find(h, id);
+    if (suspended)
+        return suspended_say(suspended, "stop", "", hocket__cstr(""), NULL);
     return r ? hocket__run_stop(r, NULL) : HOCKET_ENOTFOUND;
 }

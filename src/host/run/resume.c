@@ -45,10 +45,10 @@ static void put_back(struct hocket__stored *s, const struct hocket_error *err)
     struct hocket__buf waiting;
     unsigned set = HOCKET__STORE_SET_STATE;
     hocket__buf_init(&waiting, &s->run->host->alloc, 0);
-    if (s->way == HOCKET__WAY_BY_HAND)
-        hocket__shared_restore(s, &row, &set);
+    if (s->origin == HOCKET__ORIGIN_BY_HAND)
+        hocket__pooled_restore(s, &row, &set);
     else if (err->status != HOCKET_ECANCELLED && err->status != HOCKET_EPARKED)
-        hocket__shared_put_off(s, err, &waiting, &row, &set);
+        hocket__pooled_put_off(s, err, &waiting, &row, &set);
     hocket__store_update(s->store, &s->claim, set, &row);
     hocket__buf_deinit(&waiting);
 }
@@ -78,7 +78,7 @@ static void fail(struct hocket__resuming *g, int status, const struct hocket_err
     r->ended = true;
     let_go(g, &r->err);
     hocket__resume_free(g);
-    hocket__run_tell_soon(r);
+    hocket__run_report_soon(r);
 }
 
 /* One that has not begun yet. */
@@ -250,8 +250,8 @@ static int begin(struct hocket__resuming *g, struct hocket_error *err)
         hocket__buf_addstr(&s->fork, fork);
     if (g->replay)
         return hocket__stored_keep(s, g->kept, err);
-    if (s->way == HOCKET__WAY_STARTED)
-        s->way = HOCKET__WAY_RESUMED;
+    if (s->origin == HOCKET__ORIGIN_STARTED)
+        s->origin = HOCKET__ORIGIN_RESUMED;
     hocket__run_phase_on(&s->phase, HOCKET__RUN_REPLAY);
     if (hocket__json_find(hocket__buf_str(&g->options), "park", &park)
         && hocket__str_is(park, "true"))
@@ -350,7 +350,7 @@ static void on_records(void *ud, int status, const struct hocket_error *err)
 static int on_record(void *ud, const struct hocket__store_row *row)
 {
     struct hocket__resuming *g = ud;
-    return hocket__told_add(&g->stored->told, row->record.seq, row->record.json, g->run->name);
+    return hocket__retold_add(&g->stored->retold, row->record.seq, row->record.json, g->run->name);
 }
 
 static int ask_records(struct hocket__resuming *g)
@@ -402,7 +402,7 @@ static int ask_files(struct hocket__resuming *g)
 /* Asks for its files, its memory and its log; then it begins. */
 static int read_run(struct hocket__resuming *g)
 {
-    g->kept = g->replay ? hocket__stored_told(g->stored, g->seed)
+    g->kept = g->replay ? hocket__stored_retell(g->stored, g->seed)
                         : hocket__stored_kept(g->stored, g->seed);
     if (!g->kept)
         return HOCKET_ENOMEM;
@@ -455,7 +455,7 @@ static int claimed(struct hocket__resuming *g)
     struct hocket__stored *s = g->stored;
     int rc = check(g, s->state, &g->wrong);
     if (rc == 0)
-        return g->lazy ? hocket__asleep_look(s) : read_run(g);
+        return g->lazy ? hocket__suspend_check(s) : read_run(g);
     hocket__stored_give_back(s);
     return rc;
 }
@@ -465,7 +465,7 @@ static void on_taken(void *ud, int status, const struct hocket_error *err)
     struct hocket__resuming *g = ud;
     g->stored->call = NULL;
     if (status == 0)
-        hocket__run_claim_on(&g->stored->standing, HOCKET__CLAIM_TAKE);
+        hocket__run_claim_on(&g->stored->claim_state, HOCKET__CLAIM_TAKE);
     if (status == 0)
         status = claimed(g);
     if (status < 0)
@@ -479,7 +479,7 @@ static int on_claim(void *ud, const struct hocket__store_row *row)
     s->claim.fence = row->run.fence;
     s->state = s->was = row->run.state;
     if (s->pool.len > 0)
-        s->way = HOCKET__WAY_BY_HAND;
+        s->origin = HOCKET__ORIGIN_BY_HAND;
     if (s->pool.len > 0 && !g->lazy)
         hocket__buf_addstr(&s->waits_for, row->run.waiting_for);
     return s->waits_for.status;
@@ -492,8 +492,8 @@ static int on_found(void *ud, const struct hocket__store_row *row)
     memcpy(g->run->name, run->id, sizeof(g->run->name));
     memcpy(g->stored->claim.id, run->id, sizeof(run->id));
     g->stored->recorded_before = run->last_seq;
-    if (g->run->told_before < run->last_seq)
-        g->run->told_before = run->last_seq;
+    if (g->run->reported_before < run->last_seq)
+        g->run->reported_before = run->last_seq;
     memcpy(g->seed, run->seed, sizeof(g->seed));
     hocket__buf_addstr(&g->target, run->target);
     hocket__buf_addstr(&g->input, run->input);
@@ -504,7 +504,7 @@ static int on_found(void *ud, const struct hocket__store_row *row)
     g->stored->state = run->state;
     g->stored->attempts = run->attempts;
     g->forked = run->parent[0] && run->last_n == run->at_n;
-    g->lazy = !g->replay && !g->forked && hocket__asleep_may(hocket__buf_str(&g->options), run);
+    g->lazy = !g->replay && !g->forked && hocket__suspend_may(hocket__buf_str(&g->options), run);
     if (g->lazy)
         hocket__buf_addstr(&g->stored->waits_for, run->waiting_for);
     struct hocket__str latest;
@@ -592,7 +592,7 @@ static int start(struct hocket__run *r, struct hocket__store *store, const char 
     r->resuming->replay = way->replay;
     r->resuming->fence = r->stored->claim.fence = way->fence;
     if (way->fence)
-        hocket__run_claim_on(&r->stored->standing, HOCKET__CLAIM_TAKE);
+        hocket__run_claim_on(&r->stored->claim_state, HOCKET__CLAIM_TAKE);
     if (way->fence)
         memcpy(r->stored->claim.id, name, sizeof(r->stored->claim.id));
     return hocket__resume_start(r);
@@ -605,7 +605,7 @@ struct hocket__run *hocket__resume_new(struct hocket_host *h, struct hocket__sto
     struct hocket__run *r = hocket__run_new(h, "run", on_event, on_done, ud);
     if (!r)
         return NULL;
-    r->told_before = told;
+    r->reported_before = told;
     if (prepare_run(r, store, name, options) == 0) {
         memcpy(r->stored->claim.id, name, sizeof(r->stored->claim.id));
         return r;

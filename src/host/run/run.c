@@ -80,7 +80,7 @@ void hocket__run_mark_due(struct hocket__run *r)
         hocket__list_add(&r->host->due, &r->due);
 }
 
-void hocket__run_tell_soon(struct hocket__run *r)
+void hocket__run_report_soon(struct hocket__run *r)
 {
     hocket__run_mark_due(r);
     r->host->rt->undelivered = true;

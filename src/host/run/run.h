@@ -10,7 +10,7 @@ struct hocket__run {
     struct hocket__list due;  /* host.due, while it has something to tell */
     struct hocket_host *host;
     uint64_t id, cursor;
-    uint64_t told_before;              /* its records up to this one were told in an earlier life */
+    uint64_t reported_before;          /* its records up to this one were told in an earlier life */
     char name[HOCKET__RUN_ID_LEN + 1]; /* in events and results: unique everywhere */
     uint64_t fiber;
     int journal_ref; /* keeps the journal's userdata */
@@ -47,7 +47,7 @@ void hocket__run_join(struct hocket__run *r);
 /* It has something to tell. */
 void hocket__run_mark_due(struct hocket__run *r);
 /* The same, where no fiber has run that would lead to it. */
-void hocket__run_tell_soon(struct hocket__run *r);
+void hocket__run_report_soon(struct hocket__run *r);
 /* One that has begun, and not ended; or NULL. */
 struct hocket__run *hocket__run_find(struct hocket_host *host, uint64_t id);
 /* Whether it goes on in the host's store. */

@@ -78,7 +78,7 @@ static void report(struct hocket__save *s)
     r->status = s->status;
     r->err = s->err;
     r->ended = true;
-    hocket__run_tell_soon(r);
+    hocket__run_report_soon(r);
 }
 
 void hocket__host_cancel_saves(struct hocket_host *h)
@@ -210,7 +210,7 @@ static int add_part(struct hocket__save *s, const struct hocket__run *r)
     if (hocket__grow(a, &s->parts, &s->cap, s->count + 1, sizeof(*s->parts)) < 0)
         return HOCKET_ENOMEM;
     struct part *p = &s->parts[s->count++];
-    *p = (struct part){ .save = s, .told = r->told_before };
+    *p = (struct part){ .save = s, .told = r->reported_before };
     memcpy(p->id, r->stored->claim.id, sizeof(p->id));
     hocket__buf_init(&p->bytes, a, 0);
     return 0;

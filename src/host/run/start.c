@@ -124,7 +124,7 @@ static int put(struct hocket__stored *s, const struct hocket_run_spec *spec,
     row.input = input_of(spec);
     int rc = hocket__store_put(s->store, &row, &s->claim);
     if (rc == 0)
-        hocket__run_claim_on(&s->standing, HOCKET__CLAIM_PUT);
+        hocket__run_claim_on(&s->claim_state, HOCKET__CLAIM_PUT);
     s->put = hocket__store_handed(s->store);
     return rc;
 }
@@ -136,7 +136,7 @@ static int put_if_possible(struct hocket__stored *s, const struct hocket_run_spe
     int rc = put(s, spec, options, seed);
     bool broken = rc < 0 && rc != HOCKET_ENOMEM && rc != HOCKET_ELIMIT;
     if (broken && hocket__host_may_do_without(s->run->host))
-        hocket__run_claim_on(&s->standing, HOCKET__CLAIM_WITHOUT);
+        hocket__run_claim_on(&s->claim_state, HOCKET__CLAIM_WITHOUT);
     return hocket__stored_taken(s, rc, err);
 }
 
@@ -190,7 +190,7 @@ static int put_in_store(struct hocket__run *r, const struct hocket_run_spec *spe
     if (!r->stored)
         return hocket__error_nomem(err);
     if (!store)
-        hocket__run_claim_on(&r->stored->standing, HOCKET__CLAIM_WITHOUT);
+        hocket__run_claim_on(&r->stored->claim_state, HOCKET__CLAIM_WITHOUT);
     if (hocket__json_find(options, "park", &keep) && hocket__str_is(keep, "true"))
         r->stored->parks = HOCKET__PARKS;
     return begin(r->stored, spec, options, err);
@@ -269,7 +269,7 @@ int hocket__run_begin(
     return rc < 0 ? rc : hocket__pcall(r->host->L, start_protected, &s, err);
 }
 
-/* Takes it out again; its fiber, which has not run, ends unheard. */
+/* Takes it out again; its fiber, which has not run, ends message_waits. */
 static void give_up(struct hocket__run *r)
 {
     struct hocket__fiber *f = hocket__map_get(&r->host->rt->fibers, r->fiber);
@@ -457,7 +457,7 @@ void hocket__host_cancel_runs(struct hocket_host *h)
         r->ended = true;
         r->status = hocket__error(&r->err, HOCKET_ECANCELLED, "cancelled");
         if (r->stored)
-            hocket__stored_forsake(r->stored);
+            hocket__stored_abandon(r->stored);
         if (r->is_run && r->journal && hocket__journal_last(r->journal) > 0)
             hocket__journal_close(r->journal, r->status, hocket__wall_ms());
         hocket__run_mark_due(r);

@@ -37,21 +37,21 @@ static void rename_run(char *json, size_t n, const char *name)
         memcpy(at + sizeof(mark) - 1, name, HOCKET__STORE_ID);
 }
 
-int hocket__told_add(
-    struct hocket__told *t, uint64_t seq, struct hocket__str json, const char *name)
+int hocket__retold_add(
+    struct hocket__retold *t, uint64_t seq, struct hocket__str json, const char *name)
 {
     if (hocket__grow(t->texts.a, &t->list, &t->cap, t->count + 1, sizeof(*t->list)) < 0)
         return HOCKET_ENOMEM;
     if (hocket__buf_addstr(&t->texts, json) < 0)
         return HOCKET_ENOMEM;
     rename_run(t->texts.data + t->texts.len - json.n, json.n, name);
-    t->list[t->count++] = (struct hocket__told_one){ seq, t->texts.len };
+    t->list[t->count++] = (struct hocket__retold_event){ seq, t->texts.len };
     return 0;
 }
 
 /* What it told as event `seq`; of a run that was left it has told all that its log leads to, and may have been cut off before.
  * Events that were never kept are not there, as those behind a checkpoint of one that was saved without them. */
-static bool told(struct hocket__told *t, uint64_t seq, struct hocket__str *was)
+static bool told(struct hocket__retold *t, uint64_t seq, struct hocket__str *was)
 {
     while (t->next < t->count && t->list[t->next].seq < seq)
         t->next++;
@@ -72,7 +72,7 @@ static int on_append(void *ud, const struct hocket__log_entry *e, struct hocket_
         "elsewhere)");
 }
 
-struct hocket__kept *hocket__stored_told(
+struct hocket__kept *hocket__stored_retell(
     struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED])
 {
     struct hocket__log_sink sink = { on_append, s };
@@ -98,7 +98,7 @@ static void compare_told(struct hocket__stored *s, const struct hocket__line *li
     struct hocket_error err;
     struct hocket__str was, is = line->json;
     size_t at = 0;
-    if (hocket__log_error(hocket__kept_log(s->run->kept)) || !told(&s->told, line->seq, &was))
+    if (hocket__log_error(hocket__kept_log(s->run->kept)) || !told(&s->retold, line->seq, &was))
         return;
     if (was.n == is.n && memcmp(was.p, is.p, is.n) == 0)
         return;
@@ -110,10 +110,10 @@ static void compare_told(struct hocket__stored *s, const struct hocket__line *li
     fail(s, &err);
 }
 
-void hocket__told_end(struct hocket__stored *s)
+void hocket__retold_end(struct hocket__stored *s)
 {
     struct hocket__run *r = s->run;
-    const struct hocket__told *t = &s->told;
+    const struct hocket__retold *t = &s->retold;
     uint64_t last = hocket__journal_last(r->journal);
     uint64_t was = t->count > 0 ? t->list[t->count - 1].seq : 0;
     if (r->status == HOCKET_EREPLAY || r->status == HOCKET_EPARKED || last >= was)
@@ -122,10 +122,10 @@ void hocket__told_end(struct hocket__stored *s)
         (unsigned long long) was, (unsigned long long) last);
 }
 
-void hocket__told_free(struct hocket__stored *s)
+void hocket__retold_free(struct hocket__stored *s)
 {
-    hocket__free(&s->run->host->alloc, s->told.list, s->told.cap * sizeof(*s->told.list));
-    hocket__buf_deinit(&s->told.texts);
+    hocket__free(&s->run->host->alloc, s->retold.list, s->retold.cap * sizeof(*s->retold.list));
+    hocket__buf_deinit(&s->retold.texts);
 }
 
 /* ---- What is handed over ------------------------------------------------------------------------- */
@@ -176,7 +176,7 @@ void hocket__stored_record(struct hocket__stored *s)
             hocket__stored_taken(
                 s, hocket__store_record(s->store, &s->claim, &row), &err); /* for showing alone */
         hocket__waiting_note(s, &line);
-        hocket__hearing_again(s);
+        hocket__inbox_again(s);
     }
 }
 
@@ -209,7 +209,7 @@ static void on_file(void *ud, struct hocket__str name, struct hocket__str text)
  * back: that is waited for as long as it takes. What is wrong with its log is likely to be wrong everywhere, but for a program
  * of another version: it stays at work, so that those who take it are counted (worker's ATTEMPTS), with pauses the last of
  * which is a lease. */
-void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error *why,
+void hocket__pooled_put_off(struct hocket__stored *s, const struct hocket_error *why,
     struct hocket__buf *waiting, struct hocket__store_run *row, unsigned *set)
 {
     int64_t lease = hocket__store_lease_ms(s->store), pause = lease / 4;
@@ -226,7 +226,7 @@ void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error 
         *set |= HOCKET__STORE_SET_QUEUE;
 }
 
-void hocket__shared_restore(
+void hocket__pooled_restore(
     const struct hocket__stored *s, struct hocket__store_run *row, unsigned *set)
 {
     row->state = s->was;
@@ -237,15 +237,15 @@ void hocket__shared_restore(
 
 void hocket__stored_give_back(struct hocket__stored *s)
 {
-    if (hocket__run_claim_on(&s->standing, HOCKET__CLAIM_RETURN))
+    if (hocket__run_claim_on(&s->claim_state, HOCKET__CLAIM_RETURN))
         hocket__store_release(s->store, &s->claim);
 }
 
-void hocket__stored_forsake(struct hocket__stored *s)
+void hocket__stored_abandon(struct hocket__stored *s)
 {
-    hocket__run_claim_on(&s->standing, HOCKET__CLAIM_FORSAKE);
+    hocket__run_claim_on(&s->claim_state, HOCKET__CLAIM_ABANDON);
     hocket__run_inbox_on(&s->inbox, HOCKET__INBOX_DROP);
-    s->listening = false;
+    s->watches_inbox = false;
     s->call = NULL;
 }
 
@@ -264,8 +264,8 @@ struct hocket__stored *hocket__stored_new(struct hocket__run *r, struct hocket__
     s->store = store;
     s->state = HOCKET__STORE_RUNNING;
     hocket__list_init(&s->opens);
-    hocket__list_init(&s->resting);
-    hocket__buf_init(&s->told.texts, &r->host->alloc, 0);
+    hocket__list_init(&s->idle);
+    hocket__buf_init(&s->retold.texts, &r->host->alloc, 0);
     hocket__buf_init(&s->fork, &r->host->alloc, 0);
     hocket__buf_init(&s->consent, &r->host->alloc, 0);
     hocket__buf_init(&s->waits_for, &r->host->alloc, 0);
@@ -297,7 +297,7 @@ static void on_committed(struct hocket__store_wait *w, int status, const struct 
     struct hold *hold = hocket__container_of(w, struct hold, wait);
     struct hocket__stored *s = hocket__kept_hooks(hold->kept)->hold_ud;
     if (s && status >= 0)
-        hocket__run_claim_on(&s->standing, HOCKET__CLAIM_WRITTEN);
+        hocket__run_claim_on(&s->claim_state, HOCKET__CLAIM_WRITTEN);
     bool without =
         !s || hocket__stored_is_off(s); /* a run that another process has must begin nothing */
     hocket__kept_release(
@@ -310,7 +310,7 @@ static void on_committed(struct hocket__store_wait *w, int status, const struct 
 static bool is_secure(const struct hocket__stored *s, bool world)
 {
     bool synced = hocket__runtime_durability(s->run->host->rt) == HOCKET__STORE_SYNCED;
-    return s->standing == HOCKET__CLAIM_CONFIRMED
+    return s->claim_state == HOCKET__CLAIM_CONFIRMED
            && (!world || (!synced && hocket__store_secure(s->store, &s->claim)));
 }
 
@@ -343,7 +343,8 @@ static bool on_lack(void *ud, struct hocket__str message, struct hocket_error *e
     int shown = (int) (message.n < LACK_SHOWN ? message.n : LACK_SHOWN);
     if (s->pool.len > 0 && hocket__stored_is_ours(s))
         hocket__error(err, HOCKET_EAUTH, "%.*s", (int) message.n, message.p);
-    else if (s->way != HOCKET__WAY_STARTED && !hocket__log_replays(hocket__kept_log(s->run->kept)))
+    else if (s->origin != HOCKET__ORIGIN_STARTED
+             && !hocket__log_replays(hocket__kept_log(s->run->kept)))
         hocket__error(err, HOCKET_EAUTH,
             "%.*s. The run is not over: 'hocket resume %s' goes on with it then", shown, message.p,
             name);
@@ -357,8 +358,8 @@ static void on_rest(void *ud)
     struct hocket__stored *s = ud;
     bool looked_at = !hocket__list_empty(&s->opens) || s->fork.len > 0 || s->parks != HOCKET__STAYS
                      || s->draining || s->room == HOCKET__ROOM_FULL;
-    if (looked_at && hocket__list_empty(&s->resting))
-        hocket__list_add(&s->run->host->resting, &s->resting);
+    if (looked_at && hocket__list_empty(&s->idle))
+        hocket__list_add(&s->run->host->idle, &s->idle);
 }
 
 static bool is_deaf(void *ud)
@@ -384,10 +385,10 @@ int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct
     hooks->rest = on_rest;
     hooks->deaf = is_deaf;
     hooks->rest_ud = s;
-    hocket__hearing_listen(s);
-    if (s->way == HOCKET__WAY_STARTED
+    hocket__inbox_listen(s);
+    if (s->origin == HOCKET__ORIGIN_STARTED
         || !hocket__log_replays(hocket__kept_log(k))) /* it is live at once */
-        hocket__hearing_live(s);
+        hocket__inbox_live(s);
     return 0;
 }
 
@@ -443,14 +444,14 @@ static void on_live(void *ud)
         say_operator(r);
     hocket__run_mark_due(r);
     if (r->stored)
-        hocket__hearing_live(r->stored);
+        hocket__inbox_live(r->stored);
     hocket__journal_wake_others(r->lua_journal); /* it can be spoken to */
 }
 
 static bool owes(void *ud)
 {
     const struct hocket__run *r = ud;
-    return r->journal && hocket__journal_last(r->journal) < r->told_before;
+    return r->journal && hocket__journal_last(r->journal) < r->reported_before;
 }
 
 int hocket__run_keep(struct hocket_host *h, uint64_t id, struct hocket__kept *k)

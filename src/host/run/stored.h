@@ -20,19 +20,19 @@ struct hocket__open {
 };
 
 /* What a run told in its earlier lives, which its replay has to tell again (stored.c). */
-struct hocket__told {
+struct hocket__retold {
     struct hocket__buf texts; /* each behind the other */
-    struct hocket__told_one {
+    struct hocket__retold_event {
         uint64_t seq; /* there may be gaps: events that were never kept */
         size_t end;
     } * list;
     size_t count, cap, next; /* next: what is compared next */
 };
 
-enum hocket__way {
-    HOCKET__WAY_STARTED, /* here */
-    HOCKET__WAY_RESUMED, /* with what an earlier process has left */
-    HOCKET__WAY_BY_HAND, /* the same, of a pool's run that no worker has taken */
+enum hocket__origin {
+    HOCKET__ORIGIN_STARTED, /* here */
+    HOCKET__ORIGIN_RESUMED, /* with what an earlier process has left */
+    HOCKET__ORIGIN_BY_HAND, /* the same, of a pool's run that no worker has taken */
 };
 
 /* Whether a run parks by itself. */
@@ -47,18 +47,18 @@ struct hocket__stored {
     struct hocket__store *store;
     struct hocket__store_claim claim;
     enum hocket__run_phase phase;
-    enum hocket__run_claim standing; /* of the claim */
+    enum hocket__run_claim claim_state; /* of the claim */
     enum hocket__run_inbox inbox;
     enum hocket__run_room room;
-    enum hocket__way way;
+    enum hocket__origin origin;
     enum hocket__store_state state, was; /* of its row; and as it was taken */
-    struct hocket__told told;
+    struct hocket__retold retold;
     struct hocket__buf fork; /* of a fork that goes on for the first time: its changes, as JSON */
     struct hocket__buf pool; /* whose workers may take it; empty: it is in none */
     struct hocket__buf consent;   /* what it hears when it is live (say_consent); empty: nothing */
     struct hocket__buf waits_for; /* of its row: for one that sleeps (inbox.c), or is put back */
     struct hocket__list opens;
-    struct hocket__list resting;     /* host.resting, while waiting.c is to look at it */
+    struct hocket__list idle;        /* host.idle, while waiting.c is to look at it */
     struct hocket__store_call *call; /* under way: loading, or reading messages */
     struct hocket__store_wait opening;
     struct hocket__deadline later; /* when messages that could not be read are read again */
@@ -69,11 +69,11 @@ struct hocket__stored {
     int64_t due;       /* the time of day in its row; 0: none */
     unsigned attempts; /* of workers to go on with it, in a row, that came no further */
     enum hocket__parks parks;
-    bool draining;     /* it begins no more effects, and parks when none is under way */
-    bool changed;      /* it does not wait for what its row says */
-    bool listening;    /* the store is watched for messages */
-    bool unheard;      /* a message came before the run could take it */
-    bool cancel_heard; /* a message cancels it */
+    bool draining;             /* it begins no more effects, and parks when none is under way */
+    bool changed;              /* it does not wait for what its row says */
+    bool watches_inbox;        /* the store is watched for messages */
+    bool message_waits;        /* a message came before the run could take it */
+    bool cancelled_by_message; /* a message cancels it */
 };
 
 /* A run of the store that goes on: what was asked of the store for it, until it begins. */
@@ -98,12 +98,12 @@ struct hocket__resuming {
 
 static inline bool hocket__stored_is_ours(const struct hocket__stored *s)
 {
-    return hocket__run_claim_is_ours(s->standing);
+    return hocket__run_claim_is_ours(s->claim_state);
 }
 
 static inline bool hocket__stored_is_off(const struct hocket__stored *s)
 {
-    return hocket__run_claim_is_off(s->standing);
+    return hocket__run_claim_is_off(s->claim_state);
 }
 
 static inline bool hocket__stored_is_parked(const struct hocket__stored *s)
@@ -135,16 +135,16 @@ struct hocket__kept *hocket__stored_kept(
 /* Of what was handed over: 0, or why the run must not go on. A store that broke may be done without (end.c). */
 int hocket__stored_taken(const struct hocket__stored *s, int status, struct hocket_error *err);
 void hocket__stored_record(struct hocket__stored *s);    /* its journal has grown */
-void hocket__stored_forsake(struct hocket__stored *s);   /* the store is another process's */
+void hocket__stored_abandon(struct hocket__stored *s);   /* the store is another process's */
 void hocket__stored_give_back(struct hocket__stored *s); /* its claim, where it has one */
 /* A file of its own generation. */
 void hocket__stored_file(
     struct hocket__stored *s, struct hocket__str name, struct hocket__str text);
 /* Somebody has gone on with it by hand, and has not come to where its log ends: its row says what it said. */
-void hocket__shared_restore(
+void hocket__pooled_restore(
     const struct hocket__stored *s, struct hocket__store_run *row, unsigned *set);
 /* It cannot go on here, for a reason that is no part of it: what its row is to say, so that another worker may try. */
-void hocket__shared_put_off(struct hocket__stored *s, const struct hocket_error *why,
+void hocket__pooled_put_off(struct hocket__stored *s, const struct hocket_error *why,
     struct hocket__buf *waiting, struct hocket__store_run *row, unsigned *set);
 
 /* Its fiber has ended: what ended its log comes before what Lua said. */
@@ -154,21 +154,21 @@ void hocket__run_fail_late(struct hocket__run *r, const struct hocket_error *why
 void hocket__run_unkeep(struct hocket__run *r);
 
 /* 0 or ENOMEM. */
-int hocket__told_add(
-    struct hocket__told *t, uint64_t seq, struct hocket__str json, const char *name);
+int hocket__retold_add(
+    struct hocket__retold *t, uint64_t seq, struct hocket__str json, const char *name);
 /* The log of a run that is run from it alone. NULL: out of memory. */
-struct hocket__kept *hocket__stored_told(
+struct hocket__kept *hocket__stored_retell(
     struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED]);
 /* Its fiber has ended: so has all that was told. */
-void hocket__told_end(struct hocket__stored *s);
-void hocket__told_free(struct hocket__stored *s);
+void hocket__retold_end(struct hocket__stored *s);
+void hocket__retold_free(struct hocket__stored *s);
 
 /* ---- end.c --------------------------------------------------------------------------------- */
 
 /* Its fibers have ended. One that a message has cancelled is held until what it has called has been told to end. */
 void hocket__stored_end(struct hocket__stored *s);
 /* It drains, and its fibers rest: whether it was put away. */
-bool hocket__shared_drained(struct hocket__stored *s);
+bool hocket__pooled_park_drained(struct hocket__stored *s);
 void hocket__stored_free(struct hocket__stored *s); /* NULL is fine */
 
 /* ---- waiting.c ----------------------------------------------------------------------------- */
@@ -190,29 +190,29 @@ void hocket__waiting_free(struct hocket__stored *s);
 /* ---- inbox.c ------------------------------------------------------------------------------- */
 
 /* The text of a member that is a string, or the JSON of any, in *out. False: there is none. */
-bool hocket__hearing_member(
+bool hocket__inbox_member(
     struct hocket__str json, const char *name, bool as_json, struct hocket__buf *out);
 /* It is ours, and goes on: from here on it hears that it is to be cancelled. */
-void hocket__hearing_listen(struct hocket__stored *s);
+void hocket__inbox_listen(struct hocket__stored *s);
 /* Its log is used up: from here on it hears all that others say, also while it works. */
-void hocket__hearing_live(struct hocket__stored *s);
+void hocket__inbox_live(struct hocket__stored *s);
 /* Reads its messages, and then looks at it (waiting.c). */
-void hocket__hearing_read(struct hocket__stored *s);
+void hocket__inbox_read(struct hocket__stored *s);
 /* Whether there is room now for some of what waits in the store until there is. */
-bool hocket__hearing_has_room(struct hocket__stored *s);
+bool hocket__inbox_has_room(struct hocket__stored *s);
 /* Its journal has grown: what could not be heard before may be heard now. */
-void hocket__hearing_again(struct hocket__stored *s);
-void hocket__hearing_end(struct hocket__stored *s);
-/* Others have written: asks to whom, and those look, asleep or awake. */
-void hocket__hearing_ask(struct hocket_host *h);
+void hocket__inbox_again(struct hocket__stored *s);
+void hocket__inbox_end(struct hocket__stored *s);
+/* Others have written: asks to whom, and those look, suspended or awake. */
+void hocket__inbox_ask(struct hocket_host *h);
 
 /* Whether a run of this row, gone on with under these options, may sleep until somebody says something to it. */
-bool hocket__asleep_may(struct hocket__str options, const struct hocket__store_run *row);
+bool hocket__suspend_may(struct hocket__str options, const struct hocket__store_run *row);
 /* It is claimed, or the store has changed: asks for messages; where there are none it sleeps. 0, or a status. */
-int hocket__asleep_look(struct hocket__stored *s);
+int hocket__suspend_check(struct hocket__stored *s);
 /* Its one event, once. */
-bool hocket__asleep_tell(struct hocket__run *r, struct hocket_event *e);
-void hocket__asleep_free(struct hocket__stored *s);
+bool hocket__suspended_event(struct hocket__run *r, struct hocket_event *e);
+void hocket__suspended_free(struct hocket__stored *s);
 
 /* ---- resume.c ----------------------------------------------------------------------------------- */
 

@@ -140,9 +140,9 @@ static void write_waiting(const struct hocket__stored *s, struct hocket__buf *ou
 void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state state)
 {
     struct hocket__buf waiting;
-    bool asleep = hocket__run_phase_is_replaying(s->phase)
-                  && s->pool.len == 0; /* its row stays as it was until then */
-    if ((s->state == state && !s->changed) || hocket__stored_is_off(s) || asleep)
+    bool row_stays = hocket__run_phase_is_replaying(s->phase)
+                     && s->pool.len == 0; /* its row stays as it was until then */
+    if ((s->state == state && !s->changed) || hocket__stored_is_off(s) || row_stays)
         return;
     hocket__buf_init(&waiting, &s->run->host->alloc, 0);
     if (state == HOCKET__STORE_WAITING || state == HOCKET__STORE_PARKED)
@@ -230,7 +230,7 @@ static const char *open_input(const struct hocket__stored *s, struct hocket__buf
     hocket__buf_reset(id);
     for (struct hocket__list *l = s->opens.next; l != &s->opens; l = l->next) {
         const struct hocket__open *o = hocket__container_of(l, struct hocket__open, link);
-        if (!o->person && hocket__hearing_member(hocket__buf_str(&o->json), "id", false, id)
+        if (!o->person && hocket__inbox_member(hocket__buf_str(&o->json), "id", false, id)
             && *id->data == 'i')
             return id->data;
     }
@@ -274,9 +274,9 @@ static void begin_fork(struct hocket__stored *s)
     struct hocket__buf fork = s->fork;
     hocket__buf_init(&s->fork, &s->run->host->alloc, 0);
     hocket__buf_init(&text, &s->run->host->alloc, 0);
-    if (hocket__hearing_member(hocket__buf_str(&fork), "model", false, &text))
+    if (hocket__inbox_member(hocket__buf_str(&fork), "model", false, &text))
         change_model(s, hocket__buf_str(&text));
-    if (hocket__hearing_member(hocket__buf_str(&fork), "input", false, &text))
+    if (hocket__inbox_member(hocket__buf_str(&fork), "input", false, &text))
         give_input(s, hocket__buf_str(&text));
     hocket__buf_deinit(&text);
     hocket__buf_deinit(&fork);
@@ -358,20 +358,20 @@ static bool is_left(struct hocket__stored *s)
         || !waits_for_input(s))
         return false;
     if (s->inbox == HOCKET__INBOX_READ || hocket__run_inbox_has_failed(s->inbox)
-        || !hocket__run_claim_is_known(s->standing))
+        || !hocket__run_claim_is_known(s->claim_state))
         hocket_run_park(s->run->host, s->run->id);
     else if (!hocket__run_inbox_is_reading(s->inbox))
-        hocket__hearing_read(s);
+        hocket__inbox_read(s);
     return true;
 }
 
 void hocket__waiting_look(struct hocket__stored *s)
 {
     begin_fork(s);
-    if ((s->draining && hocket__shared_drained(s)) || is_left(s))
+    if ((s->draining && hocket__pooled_park_drained(s)) || is_left(s))
         return;
-    if (hocket__hearing_has_room(s)) {
-        hocket__hearing_read(s);
+    if (hocket__inbox_has_room(s)) {
+        hocket__inbox_read(s);
         return;
     }
     if (!waits(s)) {
@@ -386,7 +386,7 @@ void hocket__waiting_look(struct hocket__stored *s)
     }
     if (s->inbox != HOCKET__INBOX_READ) {
         if (!hocket__run_inbox_is_reading(s->inbox))
-            hocket__hearing_read(s);
+            hocket__inbox_read(s);
         return;
     }
     hocket__waiting_state(s);
@@ -398,18 +398,17 @@ void hocket__waiting_look(struct hocket__stored *s)
 void hocket__waiting_look_soon(struct hocket__stored *s)
 {
     struct hocket_host *h = s->run->host;
-    if (hocket__list_empty(&s->resting))
-        hocket__list_add(&h->resting, &s->resting);
+    if (hocket__list_empty(&s->idle))
+        hocket__list_add(&h->idle, &s->idle);
     h->rt->undelivered = true;
     hocket__fibers_settle(h->rt);
 }
 
 void hocket__host_look(struct hocket_host *h)
 {
-    while (!hocket__list_empty(&h->resting)) {
-        struct hocket__stored *s =
-            hocket__container_of(h->resting.next, struct hocket__stored, resting);
-        hocket__list_del(&s->resting);
+    while (!hocket__list_empty(&h->idle)) {
+        struct hocket__stored *s = hocket__container_of(h->idle.next, struct hocket__stored, idle);
+        hocket__list_del(&s->idle);
         hocket__waiting_look(s);
     }
 }

@@ -274,7 +274,7 @@ static inline struct hocket__kept *keep(hocket_host *h, uint64_t id, struct kept
     }
     assert_int_equal(hocket__run_keep(h, id, k), 0);
     struct hocket__run *run = hocket__run_find(h, id);
-    run->told_before = log->owed;
+    run->reported_before = log->owed;
     log->run = run;
     hocket__kept_hooks(k)->hold = log->hold;
     hocket__kept_hooks(k)->file = log_file;
