@@ -1,7 +1,7 @@
 --- Models: from "provider/model" to something that can be called.
 ---
 ---     local hocket = require "hocket"
----     local id, why = hocket.model.default()
+---     local id, why = hocket.model.default(true) -- the scripted model where there is no other
 ---     local model = assert(hocket.model.resolve(id))
 ---     print(model.id, why, model.simulated)
 local carried = require "hocket.internal.base.carried"

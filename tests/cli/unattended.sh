@@ -86,4 +86,40 @@ expect 0; has out "It was cut, sorry."
 "$PTY" -- true >/dev/null 2>&1 || finish
 "$PTY" -- "$HOCKET" run --no-color t hello >shown 2>&1
 has shown "note: answers come from the simulated model"
+
+# And where the target has a script for it, that plays: of its folder, beside the file, or one folder up. Its folder is asked about.
+unset HOCKET_TRUST
+mkdir played played/agents
+printf -- '---\nname: one\n---\nYou are one.\n' | tee played/agents/one.md >alone.md
+echo 'return function() return "from the script" end' | tee played/sim.lua >sim.lua
+yes() { run "$PTY" -w "Run it?" wait:10 -w "> " line:yes -- "$HOCKET" "$@"; }
+yes run --no-color played hello
+expect 0; has out "from the script"; same "$(grep -c 'answers come from the simulated' out)" 1
+run "$PTY" -- "$HOCKET" run --no-color played hello
+expect 0; has out "from the script"; hasnt out "Run it?" # remembered
+yes run --no-color played/agents/one.md hello
+expect 0; has out "from the script"
+yes run --no-color alone.md hello
+expect 0; has out "from the script"
+echo 'return function() return "another script" end' >played/sim.lua
+run "$PTY" -w "Run it?" wait:10 -w "> " line:no -- "$HOCKET" run --no-color played hello
+expect 1; hasnt out "another script"; has out "is not trusted"
+run "$PTY" -- sh -c 'echo hello | "$0" run played -' "$HOCKET" # nobody to ask
+expect 1; hasnt out "another script"; has out "--trust"
+# Not where a model is named, or no terminal is there.
+OPENAI_API_KEY=x OPENAI_BASE_URL=http://127.0.0.1:9/v1 run "$PTY" -- "$HOCKET" run --no-color --model openai/x played hello
+hasnt out "another script"; hasnt out "trusted"
+printf -- '---\nname: one\nmodel: sim/x\n---\nYou are one.\n' >played/agents/one.md
+run "$PTY" -- "$HOCKET" run --no-color played hello
+expect 0; hasnt out "another script"; hasnt out "trusted"
+run hocket run --trust alone.md hello
+expect 4; has err "there is no model to ask"
+
+# What hocket new has made plays its own team, unasked.
+run hocket new trip
+run "$PTY" -- "$HOCKET" run --no-color trip
+expect 0; has out "What would have to happen for us to stop again?"; hasnt out "(simulated)"; hasnt out "trusted"
+# The run goes on elsewhere as it began.
+run hocket replay "$("$HOCKET" runs --json | grep -o '"id":"[^"]*"' | head -n 1 | cut -d'"' -f4)"
+expect 0; has err "all as they were told"
 finish

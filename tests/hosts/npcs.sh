@@ -17,7 +17,7 @@ grep -q 'smith says: plainly: good day! I remember 0 things of you.' "$tmp/out" 
 sed -i 's/You speak plainly/You speak darkly/' "$tmp/npcs/agents/smith.md"
 wait "$pid" || fail "love ended with $?"
 pid=
-grep -q 'reload: changed' "$tmp/out" || fail "nothing was reloaded"
+grep -q 'reload: changed: .*smith.md' "$tmp/out" || fail "nothing was reloaded"
 grep -q 'smith says: darkly: good day! I remember 1 things of you.' "$tmp/out" || fail "the smith is the old one, or has forgotten"
 grep -q 'the smith is at 360, and keeps 2 things' "$tmp/out" || fail "he did not do what he planned"
 cat "$tmp/out"

@@ -15,7 +15,7 @@ function love.load(args)
   })
   local err
   run, err = host:start(args[1], "Is there a room, and something to eat?", {
-    deltas = true, tools = { "look_around" },
+    deltas = true, tools = { "look_around" }, simulate = true, -- without a key the sim.lua beside the team plays
     on_event = function(event)
       if event.type == "model_delta" and event.agent == "innkeeper" then
         world.says, world.speaking = world.says .. event.text, true

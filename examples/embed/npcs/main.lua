@@ -1,8 +1,9 @@
 -- LÖVE: villagers who plan, remember what they were told, and change while the game runs: save one of agents/*.md and
--- talk to them again.
+-- talk to them again. The line at the top of the window says what the game has taken over, or why it did not.
 --
 --   love examples/embed/npcs [--headless [--save|--load]]
 --
+-- Without a key the sim.lua beside this file plays the model.
 -- F5 saves the village, with those who are talking; F9 goes on from there, also another day.
 -- Memory and plans are the game's: plain tables, which it gives to the next conversation and acts upon.
 --- @hocket.tools remember, plan
@@ -16,6 +17,7 @@ local villagers = {
 }
 local host, watching
 local talks, reloads, headless = 0, 0, false
+local news = "Edit agents/smith.md and save it: the game goes on."
 local mode -- of a test: "save" or "load"
 
 -- ---- What villagers can do -------------------------------------------------------------------
@@ -73,7 +75,7 @@ local function talk(name, words)
   local memories = #one.memories > 0 and "- " .. table.concat(one.memories, "\n- ") or "nothing yet"
   local on_event, on_done = listen(name)
   one.run = assert(host:start(here .. "/agents/" .. name .. ".md", words, {
-    variables = { memories = memories, places = names_of_places() }, timeout = 30, deltas = true,
+    variables = { memories = memories, places = names_of_places() }, timeout = 30, deltas = true, simulate = true,
     on_event = on_event, on_done = on_done,
   }))
 end
@@ -118,10 +120,11 @@ local function load()
   end
 end
 
--- A villager's file has changed: whoever is talking goes on as he began, the next conversation is with the new one.
+-- A villager's file has changed: whoever is talking goes on as he began, the next conversation is with the new one. A file
+-- with a mistake is refused, with its line.
 local function on_watch(event)
   if event.type ~= "output" then return end
-  reloads = reloads + 1
+  reloads, news = reloads + 1, event.text
   if headless then print("reload: " .. event.text) end
 end
 
@@ -194,6 +197,7 @@ function love.mousepressed(x)
 end
 
 function love.draw()
+  love.graphics.printf(news, 20, 20, 760)
   for name, x in pairs(places) do love.graphics.print(name, x, 460) end
   for name, one in pairs(villagers) do
     love.graphics.rectangle("fill", one.x - 8, 400, 16, 32)

@@ -127,10 +127,11 @@ static int open_agents(struct game *g, const char *team, bool start)
         .name = "look_around",
         .description = "Looks at a place of the village.",
         .parameters = "{\"type\":\"object\",\"properties\":{\"place\":{\"type\":\"string\"}}}" };
+    /* simulate: without a key the sim.lua beside the team plays */
     struct hocket_run_spec spec = { .size = sizeof(spec),
         .target = team,
         .input = "Is there a room, and something to eat?",
-        .options = "{\"deltas\":true,\"tools\":[\"look_around\"]}" };
+        .options = "{\"deltas\":true,\"tools\":[\"look_around\"],\"simulate\":true}" };
     struct hocket_options o;
     hocket_options_init(&o, sizeof(o));
     struct hocket_error e;

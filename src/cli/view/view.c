@@ -21,7 +21,9 @@ double cli_now(void)
 
 void cli_feed_start(struct cli_feed *f, struct cli_screen *screen, bool quiet, bool verbose)
 {
-    *f = (struct cli_feed){ .screen = screen, .quiet = quiet, .verbose = verbose };
+    *f = (struct cli_feed){
+        .screen = screen, .quiet = quiet, .verbose = verbose, .noted_sim = f->noted_sim
+    };
     f->began = screen->drawn_at = cli_now(); /* a short run draws nothing */
 }
 

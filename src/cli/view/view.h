@@ -14,6 +14,7 @@ struct cli_feed {
     double began;
 };
 
+/* A feed begins as zeros. A later start keeps that the note was made: it is printed once for all runs of --watch. */
 void cli_feed_start(struct cli_feed *f, struct cli_screen *screen, bool quiet, bool verbose);
 void cli_feed_end(struct cli_feed *f);
 

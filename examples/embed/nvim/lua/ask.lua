@@ -36,7 +36,7 @@ end
 function ask.ask(question, buffer, on_done)
   open()
   local run, err = host:start(ask.team, question, {
-    deltas = true,
+    deltas = true, simulate = true, -- without a key the sim.lua beside the team plays
     on_event = function(event)
       -- o1 is the first operation: the agent that was asked, and not those that it asks
       if event.type == "model_delta" and event.kind == "text" and event.op == "o1" then append(buffer, event.text) end

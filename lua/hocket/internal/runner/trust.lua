@@ -211,7 +211,7 @@ local function is_sim(id)
 end
 
 --- Whether a person chose the scripted model: for all agents, for one, or as the default. What an agent's file says, a
---- missing key or a fallback does not count.
+--- key that a named model lacks, or a fallback does not count.
 ---@param options {model?: string, models?: table<string, string>}
 ---@return boolean
 function trust.chose_sim(options)
@@ -221,8 +221,11 @@ function trust.chose_sim(options)
   return is_sim(options.model or sources.variable("HOCKET_MODEL", true))
 end
 
--- The scripted model beside a target, or one directory up.
-local function beside(found)
+--- The scripted model beside a target, or one directory up.
+---@param found {dir: string}
+---@return string? path
+---@return boolean? is_beside
+function trust.script_beside(found)
   for _, dir in ipairs { found.dir, found.dir .. "/.." } do
     if sources.info(dir .. "/sim.lua") then return dir .. "/sim.lua", dir == found.dir end
   end
@@ -274,11 +277,12 @@ end
 ---@param run hocket.Run Its option `trust`: "ask" or false where the target is a person's word, which may name a stranger's folder; otherwise it is the program's own.
 ---@param found {kind: string, dir: string, named?: boolean}
 ---@param may_ask boolean Whether there is time to ask.
+---@param stands_in? boolean Whether the scripted model answers because no other was found.
 ---@return {sim?: string, runs: boolean}? admitted The scripted model that answers for `sim`; whether any Lua of it runs.
 ---@return hocket.Error?
-function trust.admit(run, found, may_ask)
+function trust.admit(run, found, may_ask, stands_in)
   local sim, is_beside
-  if trust.chose_sim(run.options) then sim, is_beside = beside(found) end
+  if stands_in or trust.chose_sim(run.options) then sim, is_beside = trust.script_beside(found) end
   local admitted = { sim = sim, runs = found.kind == "script" or sim ~= nil }
   local option = run.options.trust
   if option == nil or option == true or run.carried then return admitted end
