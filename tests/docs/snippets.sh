@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs what the documents show. Each document has a directory of its own, in which its blocks run in order:
 #
-#   ```lua             a script: hocket runs it with the simulated model
+#   ```lua             a script: hocket runs it
 #   ```lua stock       a script for a stock lua5.4, which loads hocket as a module
 #   ```sh              a shell script, with hocket on the path
 #   ```c               compiled; a whole program is linked with the libraries and run
@@ -10,13 +10,17 @@
 #   ```LANG file=NAME  is written to that file, for the blocks after it
 #   ```LANG skip       is only read; there are few, and every one has a reason beside it
 #
-#   snippets.sh HOCKET SOURCE_DIR BUILD_DIR [FILE…]
+#   snippets.sh HOCKET PTY SOURCE_DIR BUILD_DIR [FILE…]
+# Each block runs as a reader types it: on a terminal, with HOME, PATH and TERM and no other variable. The home is new
+# for each document, so the first run of a folder asks whether its Lua may run; the answer here is yes.
 # With SANITIZED=1 C programs are compiled, but not linked.
 set -u
 hocket=$1
-source=$2
-build=$3
-shift 3
+pty=$2
+source=$3
+build=$4
+shift 4
+"$pty" -- true >/dev/null 2>&1 || { echo "skipped: this machine has no pseudo terminals (is /dev/pts mounted?)"; exit 77; }
 [ $# -gt 0 ] || set -- "$source"/README.md "$source"/docs/*.md
 tmp=$(mktemp -d)
 trap 'left=$?; sh "$source/tests/canary.sh" "$tmp" || left=1; rm -rf "$tmp"; exit $left' EXIT
@@ -46,10 +50,19 @@ split() {
     ' "$1"
 }
 
-# Nothing of the caller is seen: no key, no model of his.
+# What a reader's shell has. A sanitizer needs its options as well.
 clean() {
-    env -i PATH="$tmp/bin:/usr/local/bin:/usr/bin:/bin" HOME="$tmp" LANG=C.UTF-8 TZ=UTC HOCKET_MODEL=sim/default HOCKET_STORE=off HOCKET_TRUST=1 \
-        ASAN_OPTIONS="${ASAN_OPTIONS:-}" LD_LIBRARY_PATH="$build" LUA_CPATH_5_4="$build/lua/5.4/?.so" "$@"
+    env -i HOME="$dir/home" PATH="$tmp/bin:/usr/local/bin:/usr/bin:/bin" TERM=xterm ${ASAN_OPTIONS:+"ASAN_OPTIONS=$ASAN_OPTIONS"} "$@"
+}
+
+# The same on a terminal, with a yes for each of the first few folders that ask; or with an answer to what a script asks.
+on_terminal() {
+    set -- -- "$@"
+    for _ in 1 2 3 4 5 6; do set -- -w "Run it?" wait:10 -w "> " line:yes "$@"; done
+    clean "$pty" "$@"
+}
+answering() {
+    clean "$pty" -w "> " line:Lisbon -- "$@"
 }
 
 run_c() {
@@ -67,14 +80,14 @@ run_c() {
         return
     fi
     # shellcheck disable=SC2086,SC2046
-    $flags -o program "$1" "-L$build" -lhocket-serve -lhocket $(pkg-config --libs libuv lua5.4) &&
-        clean timeout 60 ./program
+    $flags -o program "$1" "-L$build" "-Wl,-rpath,$build" -lhocket-serve -lhocket $(pkg-config --libs libuv lua5.4) &&
+        on_terminal ./program
 }
 
 # Where there is no lua5.4, and in one that knows no sanitizer, such a script is only read.
 run_stock() {
     { [ -z "${SANITIZED:-}" ] && command -v lua5.4 >/dev/null; } || return 0
-    clean timeout 60 lua5.4 "$1"
+    on_terminal lua5.4 -e "package.cpath = '$build/lua/5.4/?.so;' .. package.cpath" "$1"
 }
 
 run_one() { # file language words
@@ -82,17 +95,17 @@ run_one() { # file language words
     lua) case " $3 " in *" stock "*) run_stock "$1"; return ;; esac ;;
     esac
     case $2 in
-    lua) clean timeout 60 hocket run "$1" "Two days in Lisbon" ;;
-    sh) clean timeout 60 sh -eu "$1" ;;
+    lua) answering hocket run "$1" "Two days in Lisbon" ;;
+    sh) on_terminal sh -eu "$1" ;;
     c | cpp) run_c "$1" ;;
-    json) clean timeout 60 hocket run "$source/tests/docs/check_json.lua" "$1" ;;
+    json) clean hocket run "$source/tests/docs/check_json.lua" "$1" ;;
     esac
 }
 
 run_document() {
     doc=$1
     dir=$tmp/$(basename "$doc" .md)
-    mkdir -p "$dir/blocks"
+    mkdir -p "$dir/blocks" "$dir/home"
     ln -s "$source/examples" "$dir/examples"
     split "$doc" "$dir/blocks" >"$dir/list"
     cd "$dir" || exit 1
@@ -116,7 +129,7 @@ run_document() {
         ran=$((ran + 1))
         if ! run_one "$block" "$language" "$words" >"$dir/out" 2>&1 </dev/null; then
             echo "$doc:$line: this ${language} block failed:" >&2
-            tail -n 20 "$dir/out" >&2
+            tr '\r' '\n' <"$dir/out" | tail -n 20 >&2 # a live view writes its line again and again
             failed=$((failed + 1))
         fi
     done <"$dir/list"
