@@ -317,14 +317,17 @@ function startPlan(state, agent, record) {
 
 // ---- The run ------------------------------------------------------------------------------------------------------
 
+// How an agent is left that had not ended, by the state of its run.
+const left = { done: "finished", failed: "cancelled", cancelled: "cancelled", parked: "parked" };
+
 function endRun(state, agent, record) {
   state.ended = state.time;
   state.open.clear();
-  state.outcome = state.error ? "failed" : "done";
+  state.outcome = left[record.state] ? record.state : state.error ? "failed" : "done"; // older runs do not say
   for (const one of state.agents) {
     closeSpans(state, one);
     if (one.ended === null) one.ended = state.time;
-    if (one.state === "working") one.state = state.error ? "cancelled" : "finished";
+    if (one.state === "working") one.state = left[state.outcome];
   }
   state.notes.push(record);
 }

@@ -118,6 +118,9 @@ test("a run that fails, and one that goes on after that", () => {
   assert.equal(failed.outcome, "failed");
   assert.equal(failed.agents[0].state, "failed");
   assert.equal(failed.error.message, "no key");
+  const ends = (state) => all(numbered([[0, "workflow_started", { message: "x" }], [1, "task_running", { ...o1, task: 1 }], [2, "workflow_finished", { state }]]));
+  assert.deepEqual(["done", "failed", "cancelled", "parked"].map((state) => [ends(state).outcome, ends(state).agents[0].state]),
+    [["done", "finished"], ["failed", "cancelled"], ["cancelled", "cancelled"], ["parked", "parked"]]);
 });
 
 test("a plan's tasks need each other, and are tried again", () => {

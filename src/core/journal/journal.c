@@ -52,7 +52,8 @@ struct hocket__journal_options hocket__journal_options_default(void)
 }
 
 /* What the lines have to say that end a journal in its run's place. */
-#define ENDED    ",\"document_versions\":null,\"tasks\":null,\"usage\":null}"
+#define ENDED                                                                                      \
+    ",\"document_versions\":null,\"ending\":null,\"state\":null,\"tasks\":null,\"usage\":null}"
 #define FAILED   ",\"code\":\"%s\",\"message\":\"%s\"}"
 #define LAST_MAX 160 /* bytes of either, with the words of a status */
 

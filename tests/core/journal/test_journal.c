@@ -458,7 +458,7 @@ static void test_close(void **state)
             assert_true(hocket__journal_next(j, &cursor, &line));
         }
         assert_true(has(&line, "\"type\":\"workflow_finished\",\"document_versions\":null,"
-                               "\"tasks\":null,\"usage\":null}"));
+                               "\"ending\":null,\"state\":null,\"tasks\":null,\"usage\":null}"));
         assert_int_equal(hocket__json_check(line.json, NULL), 0);
         assert_false(t.failed);
         hocket__journal_free(j);

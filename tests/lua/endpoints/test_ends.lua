@@ -5,6 +5,7 @@ local client = require "hocket.internal.mcp.client"
 local delegation = require "hocket.tools.delegate_to_agent"
 local ending = require "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
+local fs = require "hocket.fs"
 local hocket = require "hocket"
 local json = require "hocket.json"
 local process = require "hocket.process"
@@ -222,7 +223,7 @@ end)
 -- What a command ends with: its code, and what --json, the last event and the store say.
 local exits = { done = 0, partial = 0, budget = 5, turns = 5, cut = 5, timeout = 124, waits = 75, failed = 1 }
 door("cli", function(row)
-  return ("%d %s %s"):format(exits[row.name] or 4, row.name, row.state)
+  return ("%d %s %s %s/%s"):format(exits[row.name] or 4, row.name, row.state, row.name, row.state)
 end, function(at)
   local store, target = at.dir.path .. "/runs.db", at.agent == "bad" and "bad.lua" or "agents/" .. at.agent .. ".md"
   local env = { "PATH=/usr/bin:/bin", "HOME=" .. at.dir.path, "OPENAI_API_KEY=k", "OPENAI_BASE_URL=" .. (at.case.world == "dead" and "http://127.0.0.1:1/v1" or served.base) }
@@ -234,12 +235,13 @@ end, function(at)
     local ended = program:wait()
     return ended.code or ended, table.concat(out, "\n")
   end
-  local code, out = run("run", "--json", "--trust", "--store", store, "--model", "openai-chat/m", "--timeout", at.options.timeout and tostring(at.options.timeout) or "60", target, at.input)
+  local code, out = run("run", "--json", "--trust", "--store", store, "--events", "events.jsonl", "--model", "openai-chat/m", "--timeout", at.options.timeout and tostring(at.options.timeout) or "60", target, at.input)
   local result = json.decode(out)
   local _, rows = run("runs", "--json", "--store", store)
   local list = json.decode(rows)
   list = list.runs or list
-  return ("%s %s %s"):format(tostring(code), ending.of(result).name, list[1].state)
+  local finished = json.decode(assert(fs.read(at.dir.path .. "/events.jsonl")):match "[^\n]+\n$")
+  return ("%s %s %s %s/%s"):format(tostring(code), ending.of(result).name, list[1].state, finished.ending, finished.state)
 end)
 
 -- ---- All of them ---------------------------------------------------------------------------------

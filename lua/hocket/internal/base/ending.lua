@@ -108,6 +108,15 @@ function ending.of(told)
   return type(told.partial) == "table" and next(told.partial) and by_name.partial or row
 end
 
+--- Whether a reply that was cut is an answer all the same: in a conversation, which reports the cut with its turn, or after a stop.
+---@param reply hocket.Reply
+---@param conversation boolean?
+---@return boolean
+function ending.is_answer(reply, conversation)
+  local cut = reply.cut
+  return not cut or cut.reason == "stopped" or conversation and (cut.reason == "length" or cut.reason == "refusal") or false
+end
+
 --- What events and results tell of an error: its words, and what a client needs to know to try again.
 ---@param err hocket.Error
 ---@return table

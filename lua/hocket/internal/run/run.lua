@@ -3,6 +3,7 @@ local account = require "hocket.internal.models.account"
 local budget_wait = require "hocket.internal.base.lazy" "hocket.internal.run.budget_wait"
 local caught = require "hocket.internal.base.caught"
 local changes = require "hocket.internal.run.changes"
+local edition = require "hocket.internal.base.edition"
 local effects = require "hocket.internal.base.effects"
 local accounts = require "hocket.internal.core.account"
 local ending = require "hocket.internal.base.lazy" "hocket.internal.base.ending"
@@ -593,10 +594,18 @@ function Run:models_asked()
   return ids, simulated
 end
 
+-- How the run ended, and in which state that leaves it: the table is read only where something went wrong. Older runs did not say.
+local function how_ended(self, missing)
+  local err = self.failure
+  if edition.of(self) < 2 then return "" end
+  if not err then return missing and '"ending":"partial","state":"done",' or '"ending":"done","state":"done",' end
+  return ('"ending":"%s","state":"%s",'):format(ending.of_error(err).name, ending.state(err.code))
+end
+
 local function tell_end(self)
   self.final_tasks = tasks_json(self)
   local missing = shortfall.of(self)
-  return self.journal:append("workflow_finished", ('{"document_versions":%s,%s"tasks":%s,"usage":%s}'):format(versions_json(self),
+  return self.journal:append("workflow_finished", ('{"document_versions":%s,%s%s"tasks":%s,"usage":%s}'):format(versions_json(self), how_ended(self, missing),
     missing and ('"partial":%s,'):format(json.encode(missing)) or "", self.final_tasks, json.encode(self:usage())))
 end
 

@@ -4,6 +4,7 @@ local agents = require "hocket.agent"
 local broker = require "hocket.broker"
 local cassette = require "hocket.cassette"
 local caught = require "hocket.internal.base.caught"
+local ending = require "hocket.internal.base.lazy" "hocket.internal.base.ending"
 local effects = require "hocket.internal.base.effects"
 local explain = require "hocket.internal.base.lazy" "hocket.internal.models.explain"
 local fiber = require "hocket.internal.core.fiber"
@@ -145,12 +146,17 @@ function runner.workflow(run, input, work)
   if run.steering and not run.parked then steering.finish(run) end
   tell_reused(run)
   if fiber.self():cancelled() then
+    run.failure = run.parked and { code = "parked" } or run.out_of_time or { code = "cancelled" }
     run:emit("error", run.parked and { message = "the run waits until " .. run.parked, code = "parked" } or run.out_of_time or { message = "cancelled", code = "cancelled" })
     error({ code = "cancelled", message = "cancelled" }, 0)
   elseif not ok or err and not reply then
     err = explain.agent(cause(run, caught.error(err)))
+    run.failure = err
     run:emit("error", { message = err.message, code = err.code, traceback = err.traceback })
-  elseif reply and reply.text and reply.text ~= "" then
+  elseif reply and reply.cut and not ending.is_answer(reply, run.options.conversation) then
+    run.failure = { code = reply.cut.code, finish = reply.cut.reason }
+  end
+  if ok and reply and reply.text and reply.text ~= "" and not err then
     run:emit("final_answer", { content = reply.text })
   end
   return reply, err

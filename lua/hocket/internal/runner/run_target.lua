@@ -7,6 +7,7 @@ local caught = require "hocket.internal.base.caught"
 local consent = require "hocket.internal.run.consent"
 local edition = require "hocket.internal.base.edition"
 local effects = require "hocket.internal.base.effects"
+local endings = require "hocket.internal.base.lazy" "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
@@ -269,8 +270,7 @@ end
 -- An answer that was cut by a budget or a limit is told, and is a failure all the same.
 local function outcome(reply, err, conversation)
   local cut = reply and reply.cut
-  local told = conversation and (cut and (cut.reason == "length" or cut.reason == "refusal")) -- with its turn, and the talk went on
-  if cut and cut.reason ~= "stopped" and not told then
+  if cut and not endings.is_answer(reply, conversation) then
     return { ok = false, text = reply.text, finish = reply.finish, error = { code = cut.code, message = cut.message } }
   end
   if reply then return { ok = true, text = reply.text, finish = reply.finish or "stop", sources = reply.sources, made = made_files(reply) } end
