@@ -47,7 +47,7 @@
  *   to the host. Until it does, hocket_pump answers HOCKET_ECALLBACK.
  * - Not so where the program's own libuv loop has made the call: libuv survives neither.
  * - on_closed is called last. The host is gone; it may do anything.
- * - log_cb, getenv_cb, secret_cb, wakeup_cb and the allocator are called in the middle of hocket's work. They
+ * - log_cb, getenv_cb, secret_cb, wakeup_cb, output_cb and the allocator are called in the middle of hocket's work. They
  *   call no function of this header, and they return.
  * A host whose callback has been left where it may not be is lost: everything answers HOCKET_ECALLBACK, and
  * its memory and sockets stay until the process ends.
@@ -170,6 +170,9 @@ typedef const char *(*hocket_getenv_cb)(const char *name, void *ud);
  * seen by pumping alone. */
 typedef void (*hocket_wakeup_cb)(void *ud);
 
+/* What a script prints, as it prints it, with the line end. Its event "output" comes as well, when no Lua runs. */
+typedef void (*hocket_output_cb)(const char *text, size_t text_len, void *ud);
+
 struct hocket_options {
     size_t size;                       /* sizeof(struct hocket_options) */
     struct hocket_allocator allocator; /* {0}: malloc */
@@ -205,7 +208,9 @@ struct hocket_options {
     /* Not 0: a store that cannot be used is told by log_cb, and runs go on without. Otherwise they end with its error, and
      * a folder is an error of hocket_open. */
     int store_optional;
-    uint64_t store_bytes; /* and the oldest of them while the file is larger; 0: no limit */
+    uint64_t store_bytes;       /* and the oldest of them while the file is larger; 0: no limit */
+    hocket_output_cb output_cb; /* NULL: what scripts print is an event alone */
+    void *output_ud;
 };
 
 /* Fills it with the defaults. `size` is sizeof(struct hocket_options), as the program was compiled with it. */

@@ -17,13 +17,15 @@ local reserved = { workflow_started = true, workflow_finished = true }
 
 --- Appends an event of one's own. Types are lower-case words; those of docs/events.md have their
 --- meanings, and the first and the last of a run come from the run alone.
----@param type string
+---@param kind string
 ---@param payload? table
 ---@return integer? seq
 ---@return hocket.Error?
-function events.emit(type, payload)
-  if reserved[type] then error(("the event '%s' belongs to the run"):format(type), 2) end
-  return current():emit(type, payload)
+function events.emit(kind, payload)
+  if reserved[kind] then error(("the event '%s' belongs to the run"):format(kind), 2) end
+  local run = current()
+  if kind == "output" and type(payload) == "table" and type(payload.text) == "string" then return run:output(payload) end
+  return run:emit(kind, payload)
 end
 
 --- All events so far, oldest first.

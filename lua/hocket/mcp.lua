@@ -43,13 +43,20 @@ local fields = {
   all = "boolean", resources = "table", templates = "table", prompts = "table", port = "number", token = "string|boolean",
 }
 
-local function serve(spec)
+local function serve_on(spec, stream)
   local made, err = service.open(spec)
   if not made then return nil, err end
   local closing <close> = setmetatable({}, { __close = function() made:close() end })
   made:watch()
   if spec.port then return http.serve(made.server, { port = spec.port, token = spec.token }) end
-  return stdio.serve(made.server)
+  return stdio.serve(made.server, stream)
+end
+
+local function serve(spec)
+  if spec.port then return serve_on(spec) end
+  local stream <close>, err = stdio.open()
+  if not stream then return nil, err end
+  return serve_on(spec, stream)
 end
 
 --- Serves over this process's standard input and output, until its input ends; with `port` over HTTP at http://127.0.0.1:PORT/mcp,

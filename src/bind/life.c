@@ -78,6 +78,8 @@ static void fill(struct hocket__runtime *rt, const struct hocket_options *o, uv_
     rt->secret_ud = o->secret_ud;
     rt->wakeup_cb = o->wakeup_cb;
     rt->wakeup_ud = o->wakeup_ud;
+    rt->output_cb = o->output_cb;
+    rt->output_ud = o->output_ud;
     rt->max_message = o->max_message ? o->max_message : (size_t) 32 << 20;
     rt->max_connections = o->max_connections;
     rt->threaded = o->thread;

@@ -110,6 +110,8 @@ struct hocket__runtime {
     void *secret_ud;
     hocket_wakeup_cb wakeup_cb; /* from any thread */
     void *wakeup_ud;
+    hocket_output_cb output_cb;
+    void *output_ud;
     const struct hocket__pack *pack; /* scripts of an optional component, or NULL */
     const char *launcher;            /* held by the userdata; NULL: no programs can be started */
     struct hocket__launchers launchers;

@@ -6,6 +6,7 @@
 #include "cli/out.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,11 +16,31 @@
 #include "cli/text.h"
 
 /* There is one stdout; so there is one state. */
-static int failure;
+static int failure, out = STDOUT_FILENO;
+
+void cli_out_claim(void)
+{
+    int own = out == STDOUT_FILENO ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
+    if (own >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+        out = own;
+}
+
+void cli_out_release(void)
+{
+    if (out != STDOUT_FILENO && dup2(out, STDOUT_FILENO) >= 0) {
+        close(out);
+        out = STDOUT_FILENO;
+    }
+}
+
+int cli_out_fd(void)
+{
+    return out;
+}
 
 bool cli_out_is_terminal(void)
 {
-    return isatty(STDOUT_FILENO);
+    return isatty(out);
 }
 
 int cli_out_failure(void)
@@ -27,16 +48,23 @@ int cli_out_failure(void)
     return failure;
 }
 
-/* A stdout that somebody else made non-blocking is waited for. */
+void cli_out_flush(void)
+{
+    if (fflush(stdout) != 0 && failure == 0)
+        failure = errno;
+}
+
+/* A stdout that somebody else made non-blocking is waited for. What scripts wrote by io.write before comes before. */
 static void write_all(const char *p, size_t n)
 {
+    cli_out_flush();
     while (n > 0 && failure == 0) {
-        ssize_t done = write(STDOUT_FILENO, p, n);
+        ssize_t done = write(out, p, n);
         if (done >= 0) {
             p += done;
             n -= (size_t) done;
         } else if (errno == EAGAIN) {
-            poll(&(struct pollfd){ .fd = STDOUT_FILENO, .events = POLLOUT }, 1, -1);
+            poll(&(struct pollfd){ .fd = out, .events = POLLOUT }, 1, -1);
         } else if (errno != EINTR) {
             failure = errno;
         }
@@ -62,6 +90,14 @@ void cli_out_text(const char *p, size_t n)
     cli_text_show(&shown, p, n, true);
     write_all(shown.p, shown.n);
     cli_buf_free(&shown);
+}
+
+void cli_out_script(const char *p, size_t n)
+{
+    if (cli_out_is_terminal() || (fcntl(out, F_GETFL) & O_NONBLOCK))
+        cli_out_text(p, n);
+    else if (fwrite(p, 1, n, stdout) < n && failure == 0)
+        failure = errno;
 }
 
 void cli_out_line(const char *p, size_t n)

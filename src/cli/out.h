@@ -14,6 +14,18 @@ void cli_out_styled(const char *p, size_t n);
 void cli_out_line(const char *p, size_t n); /* with a line end, unless the text has one */
 bool cli_out_is_terminal(void);
 
+/* From now on only these functions reach stdout: what scripts, modules in C and programs write to it goes to stderr. For commands
+ * whose stdout is JSON or a report, before any script is loaded. Where no descriptor is left it stays as it is. */
+void cli_out_claim(void);
+/* The opposite, before another program takes this one's place. */
+void cli_out_release(void);
+/* Its descriptor, also where it is claimed. */
+int cli_out_fd(void);
+/* Text of a script, in its order with what the script writes by the C library's stdout: it is out after cli_out_flush, and goes to
+ * stderr where the script serves a protocol over stdout before that. */
+void cli_out_script(const char *p, size_t n);
+void cli_out_flush(void);
+
 /* 0, or the errno of the first failure. */
 int cli_out_failure(void);
 

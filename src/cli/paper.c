@@ -24,7 +24,7 @@ void cli_paper_start(struct cli_paper *p)
     cli_screen_start(&p->screen, false, true);
     p->screen.color = p->screen.color && p->terminal;
     p->screen.columns = COLUMNS;
-    if (p->terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    if (p->terminal && ioctl(cli_out_fd(), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         p->screen.columns = size.ws_col < 40 ? 40 : size.ws_col;
 }
 

@@ -3,6 +3,7 @@
  * takes all at once; what finds no room is counted, and told at the end. */
 #include "cli/sink.h"
 
+#include "cli/out.h"
 #include "cli/text.h"
 
 #include <errno.h>
@@ -189,7 +190,7 @@ static int open_file(struct cli_sink *s, const char *path)
         O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC | (is_descriptor(path) ? 0 : O_NOFOLLOW);
     struct stat st;
     if (strcmp(path, "-") == 0) {
-        s->fd = STDOUT_FILENO;
+        s->fd = cli_out_fd();
         return 0;
     }
     s->own_fd = true;

@@ -199,6 +199,48 @@ static void test_run(void **state)
     test_alloc_check(&t);
 }
 
+struct printed {
+    char text[64];
+    bool told; /* its event had come before */
+};
+
+static void on_output(const char *text, size_t n, void *ud)
+{
+    struct printed *p = ud;
+    snprintf(p->text + strlen(p->text), sizeof(p->text) - strlen(p->text), "%.*s", (int) n, text);
+}
+
+static void on_output_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    struct printed *p = ud;
+    (void) h;
+    (void) run;
+    p->told |= strcmp(e->type, "output") == 0;
+    assert_true(!p->told || strcmp(p->text, "a\t1\nemitted\n") == 0);
+}
+
+/* A program gets what scripts print at once, before the event. */
+static void test_output(void **state)
+{
+    (void) state;
+    struct hocket_options o;
+    struct hocket_error err;
+    struct printed p = { 0 };
+    hocket_options_init(&o, sizeof(o));
+    o.output_cb = on_output;
+    o.output_ud = &p;
+    hocket_host *h = open_host(NULL, &o);
+    struct hocket_run_spec spec = { .size = sizeof(spec),
+        .target =
+            script("print('a', 1) require('hocket').events.emit('output', {text = 'emitted'})") };
+    uint64_t run;
+    assert_int_equal(hocket_run_start(h, &spec, &run, on_output_event, NULL, &p, &err), 0);
+    while (hocket_pump(h, 0) > 0)
+        ;
+    assert_true(p.told);
+    hocket_close(h, NULL, NULL);
+}
+
 static void test_answer(void **state)
 {
     (void) state;
@@ -666,6 +708,7 @@ int main(void)
         cmocka_unit_test(test_bad_options),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test_teardown(test_run, drop_script),
+        cmocka_unit_test_teardown(test_output, drop_script),
         cmocka_unit_test_teardown(test_answer, drop_script),
         cmocka_unit_test_teardown(test_approvals, drop_script),
         cmocka_unit_test_teardown(test_conversation, drop_script),

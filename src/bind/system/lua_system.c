@@ -448,6 +448,16 @@ static int l_open(lua_State *L)
     return 1;
 }
 
+/* output(text): what a script has printed goes to the host, where that wants it at once */
+static int l_output(lua_State *L)
+{
+    const struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket__str text = hocket__check_str(L, 1);
+    if (rt->output_cb)
+        rt->output_cb(text.p, text.n, rt->output_ud);
+    return 0;
+}
+
 static int l_version(lua_State *L)
 {
     lua_pushstring(L, HOCKET_VERSION);
@@ -480,6 +490,7 @@ static const luaL_Reg functions[] = {
     { "run_id", l_run_id },
     { "log", l_log },
     { "open", l_open },
+    { "output", l_output },
     { "version", l_version },
     { "edition", l_edition },
     { NULL, NULL },

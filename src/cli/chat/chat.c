@@ -266,6 +266,8 @@ static int open_sink(struct cli_chat *c)
     if (!c->args.events)
         return CLI_GO_ON;
     c->events_on_stdout = strcmp(c->args.events, "-") == 0;
+    if (c->events_on_stdout)
+        cli_out_claim();
     c->sink = cli_sink_open(c->args.events, &error);
     if (c->sink)
         return CLI_GO_ON;

@@ -292,6 +292,7 @@ static int main_eval(const struct cli_command *self, int argc, char **argv)
     v.run.command = "eval";
     v.run.input_from_stdin = true; /* what stands in files is nobody's typing */
     int rc = cli_args_read(self, argc, argv, &args);
+    cli_out_claim(); /* for the report */
     if (rc == CLI_GO_ON && (rc = check(&v, &args)) == 0)
         rc = start(&v, &args);
     cli_run_args_free(&v.run);

@@ -163,6 +163,7 @@ static void take_store(struct hocket_options *o, const struct hocket_options *st
     o->store_days = store->store_days;
     o->store_bytes = store->store_bytes;
     o->store_optional = store->store_optional;
+    o->output_cb = store->output_cb;
 }
 
 /* NULL with *err filled when it cannot be opened. */

@@ -14,7 +14,8 @@ void cli_host_early_http(void);
 /* The host, or NULL after having said why, with the exit code in *code: a machine that has no memory or
  * descriptors left says nothing of any agent. `screen` (may be NULL) gets what is logged. */
 hocket_host *cli_host_open(struct cli_screen *screen, int *code);
-/* The same for a host that keeps runs: of *store (cli/store.h) what it says of the store is taken. */
+/* The same for a host that keeps runs: of *store (cli/store.h) what it says of the store is taken, and
+ * output_cb. */
 hocket_host *cli_host_open_store(
     struct cli_screen *screen, const struct hocket_options *store, int *code);
 /* Lets `hocket attach` in under a name ("-": the process's number; NULL: not at all). CLI_EXIT_DONE, or the exit code

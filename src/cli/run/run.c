@@ -48,6 +48,7 @@ struct job {
     uint64_t run;
     struct cli_parked parked;
     bool events_on_stdout, cancelled, partial;
+    bool free_stdout; /* it is the scripts': what they print is there before its event comes */
 };
 
 /* ---- Events ------------------------------------------------------------ */
@@ -79,10 +80,12 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
     cli_parked_event(&j->parked, e); /* whoever is there to answer may leave as well */
     if (j->sink)
         cli_sink_add(j->sink, e->json, e->json_len, strcmp(e->type, "workflow_finished") == 0);
-    if (strcmp(e->type, "output") == 0)
-        print_output(j, e);
-    else
+    if (strcmp(e->type, "output") != 0)
         cli_feed_event(&j->feed, e);
+    else if (j->free_stdout)
+        cli_out_flush();
+    else
+        print_output(j, e);
 }
 
 static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
@@ -94,6 +97,24 @@ static void on_done(hocket_host *host, uint64_t run, const struct hocket_result 
 }
 
 /* ---- Beginning --------------------------------------------------------- */
+
+static void on_output(const char *text, size_t n, void *ud)
+{
+    (void) ud;
+    cli_out_script(text, n);
+}
+
+/* Whose stdout is: JSON has it for itself. Below a live view on the same terminal what scripts print waits for its event.
+ * Otherwise it is the scripts', and print keeps its order with io.write. */
+static void give_stdout(struct job *j, struct hocket_options *o)
+{
+    bool seen = !(j->args.flags & CLI_QUIET) && isatty(STDERR_FILENO) && cli_out_is_terminal();
+    if ((j->args.flags & CLI_JSON) || (j->args.events && strcmp(j->args.events, "-") == 0))
+        cli_out_claim();
+    else if (!seen)
+        o->output_cb = on_output;
+    j->free_stdout = o->output_cb != NULL;
+}
 
 static int open_sink(struct job *j)
 {
@@ -325,6 +346,7 @@ static void show(struct job *j)
 {
     bool spaced = j->screen.terminal && !(j->args.flags & CLI_QUIET) && cli_out_is_terminal();
     cli_screen_end(&j->screen);
+    cli_out_flush();
     print_answer(j, spaced);
     say_error(j);
     j->partial = say_partial(j);
@@ -379,6 +401,7 @@ static int run(struct job *j)
     struct hocket_options store = { 0 };
     cli_store_for_runs(&store, j->args.store, j->args.durability);
     store.store_optional &= !j->args.resume;
+    give_stdout(j, &store);
     int rc = open_sink(j);
     if (rc == CLI_GO_ON)
         rc = change_directory(j, &target);

@@ -174,10 +174,8 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
     struct work *w = ud;
     (void) host;
     (void) run;
-    if (w->json) {
+    if (w->json)
         cli_out_line(e->json, e->json_len);
-        fflush(stdout);
-    }
     hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
     if (!w->json)
         say(w, e->type, event);
@@ -209,6 +207,8 @@ static int start(struct work *w)
     w->began_in = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (w->workdir && chdir(w->workdir) < 0)
         return cli_usage("work", "cannot work in '%s': %s", w->workdir, strerror(errno));
+    if (w->json)
+        cli_out_claim();
     hocket_host *host = cli_host_open_store(NULL, &store, &rc);
     if (!host)
         return rc;
@@ -230,6 +230,7 @@ static int start(struct work *w)
 static int begin_anew(const struct work *w, char **argv)
 {
     cli_signals_hold();
+    cli_out_release();
     if (cli_signal_taken())
         return CLI_EXIT_DONE;
     if (w->began_in < 0 || fchdir(w->began_in) == 0)

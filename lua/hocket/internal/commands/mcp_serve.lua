@@ -43,11 +43,7 @@ local function serve_http(made, args, journal)
   end })
 end
 
----@async
----@param args {targets?: string[], tools?: string[], options?: table, all?: boolean, name?: string, instructions?: string, transport?: "stdio"|"events", port?: integer, no_token?: boolean} port: over HTTP.
----@param journal userdata
-return function(args, journal, id)
-  args.parked = function(run) journal:append("mcp_parked", { parked = run }) end
+local function serve(args, journal, id, stream)
   local made, err = service.open(args)
   if not made then return nil, err end
   local closing <close> = setmetatable({}, { __close = function() made:close() end })
@@ -57,7 +53,18 @@ return function(args, journal, id)
   local ok
   if args.transport == "events" then ok, err = serve_by_events(made, journal, id)
   elseif args.port then ok, err = serve_http(made, args, journal)
-  else ok, err = stdio.serve(made.server) end
+  else ok, err = stdio.serve(made.server, stream) end
   if not ok then return nil, err end
   return { text = "" }
+end
+
+---@async
+---@param args {targets?: string[], tools?: string[], options?: table, all?: boolean, name?: string, instructions?: string, transport?: "stdio"|"events", port?: integer, no_token?: boolean} port: over HTTP.
+---@param journal userdata
+return function(args, journal, id)
+  args.parked = function(run) journal:append("mcp_parked", { parked = run }) end
+  if args.transport == "events" or args.port then return serve(args, journal, id) end
+  local stream <close>, err = stdio.open() -- what targets print when they are loaded is no message
+  if not stream then return nil, err end
+  return serve(args, journal, id, stream)
 end

@@ -50,14 +50,19 @@ local function next_line(self, sink)
   end
 end
 
+--- Takes standard input and output, before anything that could print is loaded.
+---@return hocket.Stream?
+---@return hocket.Error?
+function server_stdio.open()
+  return sockets.stdio(MAX_MESSAGE, MAX_QUEUE)
+end
+
 --- Serves until the input ends, or nobody reads the output any more.
 ---@async
 ---@param server hocket.McpServer_
----@return true? ended
----@return hocket.Error?
-function server_stdio.serve(server)
-  local stream, err = sockets.stdio(MAX_MESSAGE, MAX_QUEUE)
-  if not stream then return nil, err end
+---@param stream userdata As `open` gave it; it is closed.
+---@return true ended
+function server_stdio.serve(server, stream)
   local sink = setmetatable({ stream = stream }, Sink)
   local connection = server:connect(sink)
   local closing <close> = setmetatable({}, { __close = function()

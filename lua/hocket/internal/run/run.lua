@@ -149,6 +149,16 @@ function Run:emit(type, payload, agent, op)
   return self.journal:append(type, payload, agent, op)
 end
 
+--- What a script prints: an event, and of a run that does so for the first time what the host shows at once.
+---@param payload {text: string}
+---@return integer? seq
+---@return hocket.Error?
+function Run:output(payload)
+  local seq, err = self:emit("output", payload)
+  if seq and not effects.is_replay() then system.output(payload.text .. "\n") end
+  return seq, err
+end
+
 --- Takes in a question that is open from here on, until it is no longer in `questions`.
 ---@internal
 function Run:put_question(question)

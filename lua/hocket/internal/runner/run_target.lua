@@ -90,7 +90,7 @@ local function printing(run)
     for i = 1, parts.n do parts[i] = tostring(parts[i]) end
     local text = table.concat(parts, "\t", 1, parts.n)
     run.printed_cut = run.printed_cut or run:cut_in(text)
-    run:emit("output", { text = text })
+    run:output { text = text }
   end
 end
 

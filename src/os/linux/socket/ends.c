@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -92,6 +93,7 @@ void hocket__ends_close(struct hocket__ends *e)
     if (e->set >= 0) {
         close(e->set);
         give_back(e->in, STDIN_FILENO);
+        fflush(stdout); /* what was printed meanwhile goes where it was printed to */
         give_back(e->out, STDOUT_FILENO);
     } else {
         close(e->in);
