@@ -34,7 +34,7 @@ static struct hocket__str write_author(
 {
     struct hocket__buf *out = &hocket__runtime(L)->scratch;
     hocket__buf_reset(out);
-    if (hocket__journal_author(op, agent, out) < 0)
+    if (hocket__journal_shared_members(op, agent, out) < 0)
         hocket__raise_nomem(L);
     return hocket__buf_str(out);
 }

@@ -310,7 +310,7 @@ static int l_tagged(lua_State *L)
     struct document *d = check_document(L);
     lua_Integer version = luaL_checkinteger(L, 2);
     hocket__buf_reset(&d->rt->scratch);
-    int rc = hocket__document_tagged(d->doc, version, &d->rt->scratch);
+    int rc = hocket__document_render_entry(d->doc, version, &d->rt->scratch);
     if (rc == HOCKET_ENOTFOUND)
         return 0;
     if (rc < 0)

@@ -120,7 +120,7 @@ int hocket__runtime_after_fork(struct hocket__runtime *rt)
         return HOCKET_ESTATE;
     if (hocket__descriptors_hold_standard() != 0) /* daemons close them between the fork and this */
         return HOCKET_EIO;
-    hocket__launchers_forget(&rt->launchers);
+    hocket__launchers_after_fork(&rt->launchers);
     hocket__own_take_over(&rt->own);
     return uv_loop_fork(rt->loop) < 0 ? HOCKET_EIO : 0;
 }

@@ -10,7 +10,7 @@ int hocket__emitter_check(const struct hocket__emitter *e, struct hocket_error *
     return 0;
 }
 
-bool hocket__emitter_is_told(const struct hocket__emitter *e, int64_t number)
+bool hocket__emitter_is_about(const struct hocket__emitter *e, int64_t number)
 {
     return number == 0 || e->number == 0 || e->number == number;
 }

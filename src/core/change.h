@@ -35,7 +35,7 @@ int hocket__emitter_check(const struct hocket__emitter *e, struct hocket_error *
 
 /* Whether a record with this number (0: it tells none) is about what is told here. What has no number
  * takes that of the first record which is applied. */
-bool hocket__emitter_is_told(const struct hocket__emitter *e, int64_t number);
+bool hocket__emitter_is_about(const struct hocket__emitter *e, int64_t number);
 
 /* Emits; a payload whose buffer has failed is ENOMEM instead. */
 int hocket__emitter_send(struct hocket__emitter *e, const char *type, struct hocket__str agent,

@@ -44,7 +44,7 @@ int hocket__text_repair(struct hocket__buf *scratch, struct hocket__str *s)
 }
 
 /* Repairing may make it longer, so it is cut before (for the work) and after. */
-int hocket__text_own(
+int hocket__text_repaired_copy(
     const struct hocket_allocator *a, struct hocket__str in, size_t max, struct hocket__str *out)
 {
     struct hocket__buf scratch;

@@ -22,7 +22,7 @@ void hocket__text_free(const struct hocket_allocator *a, struct hocket__str *s);
 int hocket__text_repair(struct hocket__buf *scratch, struct hocket__str *s);
 
 /* A copy of the text, repaired and cut to `max` bytes. As hocket__text_copy. */
-int hocket__text_own(
+int hocket__text_repaired_copy(
     const struct hocket_allocator *a, struct hocket__str in, size_t max, struct hocket__str *out);
 
 /* The longest prefix of at most `max` bytes that splits no sequence. */

@@ -184,7 +184,7 @@ static int64_t read_wait(struct hocket__str s)
 }
 
 /* The longest of all waits that it tells of. */
-int64_t hocket__when_words(struct hocket__str text)
+int64_t hocket__when_sentence(struct hocket__str text)
 {
     static const char *const words[] = { "again in ", "again after ", "retry in ", "retry after",
         "retrying in ", "retrying after ", "wait for ", "wait " };

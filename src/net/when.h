@@ -15,7 +15,7 @@ int64_t hocket__when_number(struct hocket__str text, int64_t unit_ms);
 int64_t hocket__when_duration(struct hocket__str text);
 /* How long a sentence of a server says to wait: "Please try again in 3s.", "retry after 3 seconds", "Please retry in
  * 1m20.5s"; a number alone is of seconds. -1: it does not say so. */
-int64_t hocket__when_words(struct hocket__str text);
+int64_t hocket__when_sentence(struct hocket__str text);
 
 /* Since 1970, UTC: "2026-08-19T14:34:57Z", "…57.123+02:00". */
 int64_t hocket__when_rfc3339(struct hocket__str text);

@@ -33,7 +33,7 @@ int hocket__launchers_start(
 void hocket__launchers_close(struct hocket__launchers *l);
 
 /* In a forked copy of the host's process: leaves the nursery to the original. */
-void hocket__launchers_forget(struct hocket__launchers *l);
+void hocket__launchers_after_fork(struct hocket__launchers *l);
 
 /* ---- nursery.c, launcher.c: the launchers' side ------------------------------------ */
 

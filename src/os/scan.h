@@ -33,7 +33,7 @@ void hocket__scan_free(struct hocket__scan *s);
 /* Looks. A root that is not there is empty. After a failure everything is as before the look: ENOMEM,
  * EDENIED, EIO, ELIMIT (more than so many files), ECANCELLED (*cancelled, read atomically, became
  * true). */
-int hocket__scan_look(struct hocket__scan *s, const int *cancelled, struct hocket_error *err);
+int hocket__scan_run(struct hocket__scan *s, const int *cancelled, struct hocket_error *err);
 
 struct hocket__scan_change {
     char kind;               /* '+' new, '-' gone, '~' changed */
@@ -65,4 +65,4 @@ const char *hocket__scan_dir(const struct hocket__scan *s, size_t n);
 /* Whether the tree was there, and whether all its file systems tell of changes that others make
  * (those of networks do not). */
 bool hocket__scan_exists(const struct hocket__scan *s);
-bool hocket__scan_is_told(const struct hocket__scan *s);
+bool hocket__scan_gets_events(const struct hocket__scan *s);

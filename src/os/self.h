@@ -22,5 +22,5 @@ const char *hocket__self_getenv(const char *name);
 void hocket__self_init(struct hocket__self *self);
 /* Whether the process of this number, of that start, has ended: asked where the number means something (the same
  * machine, boot and pid namespace); false elsewhere, where only its lease tells. */
-bool hocket__self_sees_end(
+bool hocket__self_knows_ended(
     const struct hocket__self *self, struct hocket__str place, int64_t pid, int64_t start);

@@ -25,11 +25,11 @@ static void go_through(struct hocket__log *log)
     for (int i = 0; i < 100000 && hocket__log_replays(log); i++) {
         const struct hocket__log_entry *e = hocket__log_due(log);
         if (e)
-            hocket__log_pass(log);
-        else if (hocket__log_waits(log))
+            hocket__log_advance(log);
+        else if (hocket__log_is_before_next(log))
             hocket__log_step(log);
         else
-            hocket__log_look(log, 7);
+            hocket__log_read_clock(log, 7);
         if (e)
             hocket__log_forget(log, e->n);
     }

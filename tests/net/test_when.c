@@ -92,29 +92,29 @@ static void test_points(void **state)
 static void test_words(void **state)
 {
     (void) state;
-    check(hocket__when_words, "Rate limit reached for m on tokens per min. Please try again in 3s.",
-        3000);
-    check(hocket__when_words, "Please try again in 1m20.5s. Visit https://x for 2s", 80500);
-    check(hocket__when_words, "Please try again in 120ms.", 120);
-    check(hocket__when_words, "try again in 6h0m0s", 21600000);
-    check(hocket__when_words, "Please retry after 3 seconds.", 3000);
-    check(hocket__when_words, "Retry-After: 4", 4000);
-    check(hocket__when_words, "retry_after=5", -1);
-    check(hocket__when_words, "Please retry in 34.074824224s.", 34075);
-    check(hocket__when_words, "TRY AGAIN IN 2 MINUTES AND 5 SECONDS", 125000);
-    check(hocket__when_words, "Please wait 10 seconds, then try again after 1 minute", 60000);
-    check(hocket__when_words, "wait for 1 hour", 3600000);
-    check(hocket__when_words, "try again in 3", 3000);
-    check(hocket__when_words, "try again in 3.", 3000);
-    check(hocket__when_words, "try again in 5 attempts", -1);
-    check(hocket__when_words, "retry after 2026-11-29", -1);
-    check(hocket__when_words, "retry after 10:30", -1);
-    check(hocket__when_words, "try again in 99999999999999999999 seconds", -1);
-    check(hocket__when_words, "try again in 25 hours", -1);
-    check(hocket__when_words, "try again in ", -1);
-    check(hocket__when_words, "try again in", -1);
-    check(hocket__when_words, "try again later", -1);
-    check(hocket__when_words, "", -1);
+    check(hocket__when_sentence,
+        "Rate limit reached for m on tokens per min. Please try again in 3s.", 3000);
+    check(hocket__when_sentence, "Please try again in 1m20.5s. Visit https://x for 2s", 80500);
+    check(hocket__when_sentence, "Please try again in 120ms.", 120);
+    check(hocket__when_sentence, "try again in 6h0m0s", 21600000);
+    check(hocket__when_sentence, "Please retry after 3 seconds.", 3000);
+    check(hocket__when_sentence, "Retry-After: 4", 4000);
+    check(hocket__when_sentence, "retry_after=5", -1);
+    check(hocket__when_sentence, "Please retry in 34.074824224s.", 34075);
+    check(hocket__when_sentence, "TRY AGAIN IN 2 MINUTES AND 5 SECONDS", 125000);
+    check(hocket__when_sentence, "Please wait 10 seconds, then try again after 1 minute", 60000);
+    check(hocket__when_sentence, "wait for 1 hour", 3600000);
+    check(hocket__when_sentence, "try again in 3", 3000);
+    check(hocket__when_sentence, "try again in 3.", 3000);
+    check(hocket__when_sentence, "try again in 5 attempts", -1);
+    check(hocket__when_sentence, "retry after 2026-11-29", -1);
+    check(hocket__when_sentence, "retry after 10:30", -1);
+    check(hocket__when_sentence, "try again in 99999999999999999999 seconds", -1);
+    check(hocket__when_sentence, "try again in 25 hours", -1);
+    check(hocket__when_sentence, "try again in ", -1);
+    check(hocket__when_sentence, "try again in", -1);
+    check(hocket__when_sentence, "try again later", -1);
+    check(hocket__when_sentence, "", -1);
 }
 
 int main(void)

@@ -213,7 +213,7 @@ static int l_limit(lua_State *L)
 /* a:matters(id) -> whether a call has to ask */
 static int l_matters(lua_State *L)
 {
-    lua_pushboolean(L, hocket__budget_matters(check(L), id_at(L, 2)));
+    lua_pushboolean(L, hocket__budget_is_limited(check(L), id_at(L, 2)));
     return 1;
 }
 
@@ -310,7 +310,7 @@ static int l_tools(lua_State *L)
     lua_Integer n = luaL_checkinteger(L, 3), may = hocket__budget_tools(s, id, n, &a);
     struct hocket__usage_sum used = { .tool_calls = may };
     lua_pushinteger(L, may);
-    lua_pushboolean(L, may > 0 && hocket__budget_matters(s, id));
+    lua_pushboolean(L, may > 0 && hocket__budget_is_limited(s, id));
     int results = may < n ? 2 + push_why(L, s, &a) : 2;
     if (may > 0)
         hocket__accounts_add(hocket__check_accounts(L, 1), id, &used);
@@ -346,7 +346,7 @@ static int l_above(lua_State *L)
 {
     static const char *const kinds[] = { "turns", "tool_calls", "tokens", "cost", NULL };
     enum hocket__budget_kind kind = (enum hocket__budget_kind) luaL_checkoption(L, 3, NULL, kinds);
-    int64_t least = hocket__budget_above(check(L), id_at(L, 2), kind);
+    int64_t least = hocket__budget_left_above(check(L), id_at(L, 2), kind);
     if (least == HOCKET__NO_LIMIT)
         return 0;
     push_amount(L, kind, least);

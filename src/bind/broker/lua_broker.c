@@ -287,7 +287,7 @@ static int answered(lua_State *L, int rc, const struct hocket_error *err)
 /* b:shut(): takes no more jobs */
 static int l_shut(lua_State *L)
 {
-    hocket__broker_shut(hocket__check_broker(L)->broker);
+    hocket__broker_stop_accepting(hocket__check_broker(L)->broker);
     return 0;
 }
 

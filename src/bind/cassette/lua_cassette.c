@@ -175,7 +175,7 @@ static int l_note(lua_State *L)
     luaL_checkany(L, 3);
     hocket__buf_reset(&t->rt->scratch);
     hocket__json_encode(L, 3, &t->rt->scratch);
-    hocket__cassette_note(t->cassette, name, hocket__buf_str(&t->rt->scratch));
+    hocket__cassette_note_fact(t->cassette, name, hocket__buf_str(&t->rt->scratch));
     return 0;
 }
 
@@ -185,7 +185,7 @@ static int l_recall(lua_State *L)
     struct tape *t = check_tape(L);
     struct hocket_error err;
     struct hocket__str json;
-    bool there = hocket__cassette_recall(t->cassette, hocket__check_str(L, 2), &json);
+    bool there = hocket__cassette_recall_fact(t->cassette, hocket__check_str(L, 2), &json);
     lua_pushboolean(L, there);
     if (there && hocket__json_push(L, json, &err) < 0)
         return hocket__raise(L, &err);

@@ -74,7 +74,7 @@ static void read_clock(struct hocket__kept *k, int64_t due)
     const struct hocket__fiber *f = k->rt->running;
     if (!f || f->kept != k || k->rt->kept != k || hocket__kept_forsaken(k))
         return;
-    uint32_t read = hocket__log_look(k->log, f->path);
+    uint32_t read = hocket__log_read_clock(k->log, f->path);
     if (hocket__log_error(k->log))
         hocket__kept_end(k);
     else if (read > 0 && hocket__kept_owes(k))

@@ -395,7 +395,7 @@ bool hocket__effect_ended_again(struct hocket__fiber *f, const struct hocket__lo
         return false;
     happens(f, HOCKET__EFFECT_REPLAY);
     f->effect.outcome = e;
-    hocket__log_pass(f->kept->log);
+    hocket__log_advance(f->kept->log);
     wake_inside(f);
     return true;
 }

@@ -21,7 +21,7 @@ static void diverge(struct hocket__kept *k, const char *what, const struct hocke
 {
     struct hocket_error err;
     hocket__error(&err, HOCKET_EREPLAY, "%s: entry %llu of its log is a %s of fiber %llx", what,
-        (unsigned long long) e->n, hocket__log_word(e->kind), (unsigned long long) e->path);
+        (unsigned long long) e->n, hocket__log_kind_word(e->kind), (unsigned long long) e->path);
     hocket__log_fail(k->log, &err);
 }
 
@@ -50,7 +50,7 @@ static bool apply_to(struct hocket__fiber *f, const struct hocket__log_entry *e)
         diverge(f->kept, "the fiber does not wait now", e);
         return true;
     }
-    hocket__log_pass(f->kept->log);
+    hocket__log_advance(f->kept->log);
     f->outer_woken = false;
     if (e->kind == HOCKET__LOG_WAKE)
         hocket__fiber_wake(f->rt, f->id);
@@ -65,7 +65,7 @@ static bool apply_to(struct hocket__fiber *f, const struct hocket__log_entry *e)
 
 static void apply_to_run(struct hocket__kept *k, const struct hocket__log_entry *e)
 {
-    hocket__log_pass(k->log);
+    hocket__log_advance(k->log);
     if (e->kind == HOCKET__LOG_LIFE)
         read_life(k, e);
     else if (e->kind == HOCKET__LOG_TELL && k->hooks.tell)
@@ -143,7 +143,7 @@ static void go_live(struct hocket__kept *k)
 static void check_stuck(struct hocket__kept *k)
 {
     struct hocket_error err;
-    if (k->n_ready > 0 || !hocket__log_waits(k->log))
+    if (k->n_ready > 0 || !hocket__log_is_before_next(k->log))
         return;
     hocket__error(&err, HOCKET_EREPLAY,
         "the run has come to a stop after %llu steps, where it went on when it was logged",
@@ -272,7 +272,7 @@ static int feed_entry(lua_State *L)
     const struct hocket__log_entry *e = f->entry;
     push_table(L, &f->k->memory_ref);
     lua_createtable(L, 0, 7);
-    set_text(L, "kind", hocket__cstr(hocket__log_word(e->kind)));
+    set_text(L, "kind", hocket__cstr(hocket__log_kind_word(e->kind)));
     set_text(L, "name", e->name);
     set_text(L, "digest", e->digest);
     set_text(L, "value", e->value);
@@ -435,7 +435,7 @@ static void check_log(lua_State *L, const struct hocket__kept *k)
 /* Pushes what the newest one says, which the replay leaps to; else nothing. */
 static bool leap(lua_State *L, struct hocket__kept *k)
 {
-    const struct hocket__log_entry *e = hocket__log_leap(k->log);
+    const struct hocket__log_entry *e = hocket__log_skip_to_checkpoint(k->log);
     struct hocket__str text;
     struct hocket_error err;
     if (!e)

@@ -200,7 +200,7 @@ static int l_comes(lua_State *L)
 {
     const struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
     struct hocket__str name = hocket__check_str(L, 1), start = hocket__check_str(L, 2);
-    lua_pushboolean(L, k && hocket__log_comes(k->log, name, start));
+    lua_pushboolean(L, k && hocket__log_has_effect_ahead(k->log, name, start));
     return 1;
 }
 

@@ -89,7 +89,7 @@ static int l_new(lua_State *L)
 static void on_thread(uv_work_t *w)
 {
     struct look *k = w->data;
-    k->status = hocket__scan_look(k->scan, &k->cancelled, &k->err);
+    k->status = hocket__scan_run(k->scan, &k->cancelled, &k->err);
 }
 
 static void on_end(uv_work_t *w, int status)
@@ -147,7 +147,7 @@ static int l_look(lua_State *L)
     k->closer.close = on_close;
     if (!f || !lua_isyieldable(L)
         || uv_queue_work(hocket__runtime(L)->loop, &k->work, on_thread, on_end) < 0) {
-        k->status = hocket__scan_look(k->scan, NULL, &k->err);
+        k->status = hocket__scan_run(k->scan, NULL, &k->err);
         return answer(L, k);
     }
     k->fiber = f->id;
@@ -225,7 +225,7 @@ static int l_dirs(lua_State *L)
 /* s:told() -> whether all its file systems tell of changes */
 static int l_told(lua_State *L)
 {
-    lua_pushboolean(L, hocket__scan_is_told(check_idle(L)->scan));
+    lua_pushboolean(L, hocket__scan_gets_events(check_idle(L)->scan));
     return 1;
 }
 

@@ -39,7 +39,7 @@ void hocket__journal_wake_others(struct hocket__lua_journal *j);
 /* Appends a record, whoever does so: its number; 0: not now, the replay does; below 0 as hocket__journal_append. */
 int64_t hocket__journal_put(
     struct hocket__lua_journal *j, const struct hocket__record *r, struct hocket_error *err);
-/* The same in place, as hocket__journal_begin and _end. `author`: what hocket__journal_author made of op and agent, or NULL. All are
+/* The same in place, as hocket__journal_begin and _end. `author`: what hocket__journal_shared_members made of op and agent, or NULL. All are
  * borrowed until the end. */
 struct hocket__buf *hocket__journal_write(struct hocket__lua_journal *j,
     const struct hocket__str *author, struct hocket__str op, struct hocket__str agent,

@@ -311,7 +311,7 @@ static struct hocket__retry_verdict as_recorded(
 {
     if (!a->transport->offline || !v.again)
         return v;
-    if (!a->llm || !hocket__llm_recorded_again(a->llm))
+    if (!a->llm || !hocket__llm_has_another_recording(a->llm))
         return (struct hocket__retry_verdict){ false, 0, "recorded" };
     v.delay_ms = 0;
     return v;

@@ -91,7 +91,7 @@ static int l_look(lua_State *L)
 {
     struct lua_lane *lane = hocket__check_object(L, 1, LANE);
     struct hocket__limiter_need need;
-    hocket__lane_look(&lane->lane, &need);
+    hocket__lane_need(&lane->lane, &need);
     lua_pushinteger(L, need.waiting);
     lua_pushinteger(L, need.flying);
     lua_pushinteger(L, need.waiting_tokens);

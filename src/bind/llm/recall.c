@@ -47,7 +47,7 @@ int hocket__attempt_recall(
     struct hocket__llm_timing t = { .first_us = (uint64_t) number_at(packed, FIRST_US),
         .total_us = (uint64_t) number_at(packed, TOTAL_US),
         .sent = true };
-    int rc = hocket__llm_recall(
+    int rc = hocket__llm_from_packed(
         a->rt->alloc, &a->provider->net, a->rt->max_message, t, reply, &a->llm, err);
     if (rc < 0)
         return rc;

@@ -123,8 +123,8 @@ int hocket__l_store_has_ended(lua_State *L)
     struct hocket__self self = { 0 };
     struct hocket__str place = hocket__check_str(L, 1);
     hocket__self_init(&self);
-    lua_pushboolean(
-        L, hocket__self_sees_end(&self, place, luaL_checkinteger(L, 2), luaL_checkinteger(L, 3)));
+    lua_pushboolean(L,
+        hocket__self_knows_ended(&self, place, luaL_checkinteger(L, 2), luaL_checkinteger(L, 3)));
     return 1;
 }
 

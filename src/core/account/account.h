@@ -105,7 +105,7 @@ int hocket__budget_set(
     struct hocket__accounts *s, uint64_t account, const struct hocket__budget_spec *spec);
 
 /* Whether anything has to be asked: a limit, here or above, or a stop. */
-bool hocket__budget_matters(const struct hocket__accounts *s, uint64_t account);
+bool hocket__budget_is_limited(const struct hocket__accounts *s, uint64_t account);
 
 /* What a call may need. */
 struct hocket__budget_ask {
@@ -147,7 +147,7 @@ bool hocket__budget_settle(struct hocket__accounts *s, uint64_t hold, bool goes_
 
 /* For an agent that lets others work before its own first call: it keeps back what that one needs, as far
  * as that can be known. */
-void hocket__budget_keep(struct hocket__accounts *s, uint64_t account);
+void hocket__budget_reserve_first_call(struct hocket__accounts *s, uint64_t account);
 
 /* How many of n tool calls may be made, of which *out (may be NULL) names the limit when it is
  * fewer. They are not added. */
@@ -163,7 +163,7 @@ int64_t hocket__budget_left(
     const struct hocket__accounts *s, uint64_t account, enum hocket__budget_kind kind);
 
 /* The same of the tightest limit above an account. */
-int64_t hocket__budget_above(
+int64_t hocket__budget_left_above(
     const struct hocket__accounts *s, uint64_t account, enum hocket__budget_kind kind);
 
 /* Milliseconds until the first limit in seconds that holds for an account; HOCKET__NO_LIMIT. */

@@ -73,12 +73,12 @@ static inline uint32_t hocket__account_find(const struct hocket__accounts *s, ui
 void hocket__account_tidy(struct hocket__accounts *s, uint32_t n);
 
 /* Sums that stop at the largest number. */
-static inline int64_t hocket__plus(int64_t a, int64_t b)
+static inline int64_t hocket__saturating_add(int64_t a, int64_t b)
 {
     return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-static inline int64_t hocket__at_least_0(int64_t v)
+static inline int64_t hocket__clamp_to_zero(int64_t v)
 {
     return v > 0 ? v : 0;
 }
@@ -87,10 +87,10 @@ static inline int64_t hocket__at_least_0(int64_t v)
 void hocket__budget_amounts(const struct hocket__usage_sum *u, int64_t out[KINDS]);
 bool hocket__budget_limited(const struct hocket__account *c, int k);
 /* Not used and not held: below 0 when more is held than there is. */
-int64_t hocket__budget_rest(const struct hocket__account *c, int k);
+int64_t hocket__budget_left_unheld(const struct hocket__account *c, int k);
 /* The least that is left of a kind from n upward, up to where it is set aside; INT64_MAX: no limit.
  */
-int64_t hocket__budget_least(const struct hocket__accounts *s, uint32_t n, int k);
+int64_t hocket__budget_tightest(const struct hocket__accounts *s, uint32_t n, int k);
 
 /* Reserves (or with negative amounts gives back) along the way from `n` up to where somebody has
  * set something aside for it. */

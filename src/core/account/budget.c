@@ -51,21 +51,24 @@ static void fill(
 {
     out[HOCKET__BUDGET_TURNS] = 1;
     out[HOCKET__BUDGET_TOOL_CALLS] = 0;
-    out[HOCKET__BUDGET_TOKENS] = bounded(hocket__plus(input, output));
-    out[HOCKET__BUDGET_COST] = bounded(hocket__plus(times(input, hocket__at_least_0(ask->price_in)),
-        times(output, hocket__at_least_0(ask->price_out))));
+    out[HOCKET__BUDGET_TOKENS] = bounded(hocket__saturating_add(input, output));
+    out[HOCKET__BUDGET_COST] =
+        bounded(hocket__saturating_add(times(input, hocket__clamp_to_zero(ask->price_in)),
+            times(output, hocket__clamp_to_zero(ask->price_out))));
 }
 
 /* A conversation only grows, and its answers are like those before. */
 static struct need need_of(const struct hocket__account *c, const struct hocket__budget_ask *ask)
 {
     struct need need;
-    int64_t guess =
-        c->most_output > 0 ? hocket__plus(times(c->most_output, 2), OUTPUT_MARGIN) : OUTPUT_GUESS;
+    int64_t guess = c->most_output > 0
+                        ? hocket__saturating_add(times(c->most_output, 2), OUTPUT_MARGIN)
+                        : OUTPUT_GUESS;
     int64_t likely = ask->max_output >= 0 && ask->max_output < guess ? ask->max_output : guess;
     need.input = ask->input;
     if (c->last_tokens > 0)
-        need.input = hocket__plus(c->last_tokens, hocket__at_least_0(ask->input - c->last_guess));
+        need.input = hocket__saturating_add(
+            c->last_tokens, hocket__clamp_to_zero(ask->input - c->last_guess));
     fill(need.expected, ask, need.input, likely);
     fill(need.most, ask, need.input, ask->max_output >= 0 ? ask->max_output : guess);
     fill(need.least, ask, need.input, 1);
@@ -97,7 +100,7 @@ static struct hocket__budget_answer decided(
 static enum hocket__budget_verdict judge(
     const struct hocket__account *c, int k, const struct need *need, bool last, bool covered)
 {
-    int64_t left = hocket__budget_rest(c, k), held = c->limits->held[k];
+    int64_t left = hocket__budget_left_unheld(c, k), held = c->limits->held[k];
     int64_t most = need->most[k], expected = need->expected[k];
     bool alone = c->limits->in_flight == 0;
     if (c->limits->limit[k] == 0 || left + held <= 0)
@@ -111,7 +114,7 @@ static enum hocket__budget_verdict judge(
         return HOCKET__BUDGET_WAIT;
     if (left < need->least[k])
         return alone || held == 0 ? HOCKET__BUDGET_REFUSED : HOCKET__BUDGET_WAIT;
-    if (left >= hocket__plus(expected, last ? 0 : expected))
+    if (left >= hocket__saturating_add(expected, last ? 0 : expected))
         return HOCKET__BUDGET_GO;
     if (left < expected && held > 0) /* the rest is others' */
         return alone ? HOCKET__BUDGET_REFUSED : HOCKET__BUDGET_WAIT;
@@ -170,12 +173,12 @@ static struct hocket__budget_answer judge_all(const struct hocket__accounts *s, 
 static int64_t room(const struct hocket__accounts *s, uint32_t n, const struct need *need,
     const struct hocket__budget_ask *ask)
 {
-    int64_t tokens = hocket__budget_least(s, n, HOCKET__BUDGET_TOKENS),
-            cost = hocket__budget_least(s, n, HOCKET__BUDGET_COST);
+    int64_t tokens = hocket__budget_tightest(s, n, HOCKET__BUDGET_TOKENS),
+            cost = hocket__budget_tightest(s, n, HOCKET__BUDGET_COST);
     int64_t least = tokens == INT64_MAX ? INT64_MAX : tokens - need->input;
     if (cost != INT64_MAX && ask->price_out > 0) {
         int64_t paid =
-            (cost - times(need->input, hocket__at_least_0(ask->price_in))) / ask->price_out;
+            (cost - times(need->input, hocket__clamp_to_zero(ask->price_in))) / ask->price_out;
         least = paid < least ? paid : least;
     }
     return least;
@@ -278,13 +281,13 @@ static void keep_back(struct hocket__accounts *s, uint32_t n, const struct hocke
     struct need need = need_of(c, &like);
     hocket__budget_unhold(s, n, c->kept);
     for (int k = 0; k < KINDS; k++) {
-        int64_t there = hocket__budget_least(s, n, k);
+        int64_t there = hocket__budget_tightest(s, n, k);
         c->kept[k] = there < need.expected[k] ? there : need.expected[k];
     }
     hocket__budget_hold(s, n, c->kept);
 }
 
-void hocket__budget_keep(struct hocket__accounts *s, uint64_t account)
+void hocket__budget_reserve_first_call(struct hocket__accounts *s, uint64_t account)
 {
     static const struct hocket__hold unpriced;
     uint32_t n = hocket__account_find(s, account);
@@ -319,8 +322,8 @@ int64_t hocket__budget_tools(const struct hocket__accounts *s, uint64_t account,
     for (uint32_t i = found ? found : 1; i; i = s->list[i].parent) {
         if (!hocket__budget_limited(&s->list[i], HOCKET__BUDGET_TOOL_CALLS))
             continue;
-        int64_t left =
-            hocket__at_least_0(hocket__budget_rest(&s->list[i], HOCKET__BUDGET_TOOL_CALLS));
+        int64_t left = hocket__clamp_to_zero(
+            hocket__budget_left_unheld(&s->list[i], HOCKET__BUDGET_TOOL_CALLS));
         if (left >= n)
             continue;
         n = left;

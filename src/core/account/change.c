@@ -131,7 +131,7 @@ uint64_t hocket__account_change(
     case HOCKET__ACCOUNT_ASK:
         a = hocket__budget_ask(s, c->id, &c->ask, now_ms);
         return a.verdict == HOCKET__BUDGET_GO ? a.hold : 0;
-    case HOCKET__ACCOUNT_KEEP: hocket__budget_keep(s, c->id); break;
+    case HOCKET__ACCOUNT_KEEP: hocket__budget_reserve_first_call(s, c->id); break;
     case HOCKET__ACCOUNT_SETTLE: hocket__budget_settle(s, c->id, c->goes_on); break;
     case HOCKET__ACCOUNT_WARN: hocket__budget_warning(s, c->id, &a); break;
     case HOCKET__ACCOUNT_LEFT:

@@ -11,18 +11,19 @@
 
 void hocket__budget_amounts(const struct hocket__usage_sum *u, int64_t out[KINDS])
 {
-    out[HOCKET__BUDGET_TURNS] = hocket__at_least_0(u->calls);
-    out[HOCKET__BUDGET_TOOL_CALLS] = hocket__at_least_0(u->tool_calls);
+    out[HOCKET__BUDGET_TURNS] = hocket__clamp_to_zero(u->calls);
+    out[HOCKET__BUDGET_TOOL_CALLS] = hocket__clamp_to_zero(u->tool_calls);
     out[HOCKET__BUDGET_TOKENS] =
-        hocket__plus(hocket__at_least_0(u->input), hocket__at_least_0(u->output));
-    out[HOCKET__BUDGET_COST] = hocket__at_least_0(u->cost);
+        hocket__saturating_add(hocket__clamp_to_zero(u->input), hocket__clamp_to_zero(u->output));
+    out[HOCKET__BUDGET_COST] = hocket__clamp_to_zero(u->cost);
 }
 
-int64_t hocket__budget_rest(const struct hocket__account *c, int k)
+int64_t hocket__budget_left_unheld(const struct hocket__account *c, int k)
 {
     int64_t used[KINDS];
     hocket__budget_amounts(&c->total, used);
-    return c->limits->limit[k] - hocket__plus(used[k], hocket__at_least_0(c->limits->held[k]));
+    return c->limits->limit[k]
+           - hocket__saturating_add(used[k], hocket__clamp_to_zero(c->limits->held[k]));
 }
 
 bool hocket__budget_limited(const struct hocket__account *c, int k)
@@ -101,7 +102,7 @@ static int64_t find_least(const struct hocket__accounts *s, uint32_t n, int k, u
     for (; n; n = s->list[n].parent) {
         if (!hocket__budget_limited(&s->list[n], k))
             continue;
-        int64_t left = hocket__at_least_0(hocket__budget_rest(&s->list[n], k));
+        int64_t left = hocket__clamp_to_zero(hocket__budget_left_unheld(&s->list[n], k));
         if (left < least) {
             least = left;
             *whose = n;
@@ -112,7 +113,7 @@ static int64_t find_least(const struct hocket__accounts *s, uint32_t n, int k, u
     return least;
 }
 
-int64_t hocket__budget_least(const struct hocket__accounts *s, uint32_t n, int k)
+int64_t hocket__budget_tightest(const struct hocket__accounts *s, uint32_t n, int k)
 {
     uint32_t whose;
     return find_least(s, n, k, &whose);
@@ -172,7 +173,7 @@ int hocket__budget_set(
     return 0;
 }
 
-bool hocket__budget_matters(const struct hocket__accounts *s, uint64_t account)
+bool hocket__budget_is_limited(const struct hocket__accounts *s, uint64_t account)
 {
     uint32_t n = hocket__account_find(s, account);
     return s->stopping || s->list[n ? n : 1].limited;
@@ -188,11 +189,11 @@ int64_t hocket__budget_left(
 {
     uint32_t n = hocket__account_find(s, account);
     return n && hocket__budget_limited(&s->list[n], (int) kind)
-               ? hocket__at_least_0(hocket__budget_rest(&s->list[n], (int) kind))
+               ? hocket__clamp_to_zero(hocket__budget_left_unheld(&s->list[n], (int) kind))
                : HOCKET__NO_LIMIT;
 }
 
-int64_t hocket__budget_above(
+int64_t hocket__budget_left_above(
     const struct hocket__accounts *s, uint64_t account, enum hocket__budget_kind kind)
 {
     uint32_t n = hocket__account_find(s, account), whose;
@@ -207,7 +208,7 @@ int64_t hocket__budget_time(const struct hocket__accounts *s, uint64_t account, 
         const struct hocket__account *c = &s->list[n];
         if (!c->limits || c->limits->seconds_ms == HOCKET__NO_LIMIT)
             continue;
-        int64_t left = hocket__at_least_0(c->limits->seconds_ms - (now_ms - c->opened_ms));
+        int64_t left = hocket__clamp_to_zero(c->limits->seconds_ms - (now_ms - c->opened_ms));
         least = left < least ? left : least;
     }
     return least == INT64_MAX ? HOCKET__NO_LIMIT : least;
@@ -233,9 +234,9 @@ static void lend_one(struct hocket__account *c, int k, int64_t amount, bool is_a
     hocket__budget_amounts(&c->total, used);
     if (l->limit[k] == HOCKET__NO_LIMIT)
         l->limit[k] = used[k];
-    l->limit[k] = hocket__plus(l->limit[k], amount);
+    l->limit[k] = hocket__saturating_add(l->limit[k], amount);
     if (is_aside)
-        l->aside[k] = hocket__plus(hocket__at_least_0(l->aside[k]), amount);
+        l->aside[k] = hocket__saturating_add(hocket__clamp_to_zero(l->aside[k]), amount);
 }
 
 int hocket__budget_lend(

@@ -147,9 +147,9 @@ size_t hocket__board_in(const struct hocket__board *b, enum hocket__task_status 
 static int task_init(
     struct hocket__board *b, struct hocket__task *task, const struct hocket__task_spec *spec)
 {
-    if (hocket__text_own(b->a, spec->text, SIZE_MAX, &task->text) < 0
-        || hocket__text_own(b->a, spec->active_form, SIZE_MAX, &task->active_form) < 0
-        || hocket__text_own(b->a, spec->assigned_to, SIZE_MAX, &task->assigned_to) < 0)
+    if (hocket__text_repaired_copy(b->a, spec->text, SIZE_MAX, &task->text) < 0
+        || hocket__text_repaired_copy(b->a, spec->active_form, SIZE_MAX, &task->active_form) < 0
+        || hocket__text_repaired_copy(b->a, spec->assigned_to, SIZE_MAX, &task->assigned_to) < 0)
         return HOCKET_ENOMEM;
     return 0;
 }
@@ -212,9 +212,9 @@ static int texts_init(
     struct hocket__board *b, struct texts *t, const struct hocket__task_update *u, size_t max)
 {
     *t = (struct texts){ { "", 0 }, { "", 0 }, { "", 0 } };
-    if (hocket__text_own(b->a, u->completed_by, max, &t->completed_by) == 0
-        && hocket__text_own(b->a, u->error, max, &t->error) == 0
-        && hocket__text_own(b->a, u->result, max, &t->result) == 0)
+    if (hocket__text_repaired_copy(b->a, u->completed_by, max, &t->completed_by) == 0
+        && hocket__text_repaired_copy(b->a, u->error, max, &t->error) == 0
+        && hocket__text_repaired_copy(b->a, u->result, max, &t->result) == 0)
         return 0;
     texts_deinit(b, t);
     return HOCKET_ENOMEM;

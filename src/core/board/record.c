@@ -153,7 +153,7 @@ static int replay_tasks(struct hocket__board *b, struct hocket__replay *p, struc
             hocket__replay_raw(p);
     }
     int status = hocket__replay_end(p, err);
-    bool own = hocket__emitter_is_told(&b->emitter, number);
+    bool own = hocket__emitter_is_about(&b->emitter, number);
     if (status == 0 && own && (s.n == 0 || first != (int64_t) b->count + 1))
         status = out_of_order("creates", first, err);
     if (status == 0 && own)
@@ -202,7 +202,7 @@ static int replay_update(
     int64_t number = 0;
     read_update(p, &u, &number);
     int status = hocket__replay_end(p, err);
-    if (status < 0 || !hocket__emitter_is_told(&b->emitter, number))
+    if (status < 0 || !hocket__emitter_is_about(&b->emitter, number))
         return status;
     const struct hocket__task *task = hocket__board_get(b, u.id);
     if (!task || !hocket__task_can(task->status, u.status))

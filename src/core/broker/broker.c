@@ -79,7 +79,7 @@ void hocket__broker_limit_all(struct hocket__broker *b, int64_t limit)
     hocket__queue_limit_all(&b->queue, limit);
 }
 
-void hocket__broker_shut(struct hocket__broker *b)
+void hocket__broker_stop_accepting(struct hocket__broker *b)
 {
     b->shut = true;
 }
@@ -97,7 +97,7 @@ int hocket__node_missing(uint64_t id, struct hocket_error *err)
     return hocket__error(err, HOCKET_ENOTFOUND, "there is no job %llu", (unsigned long long) id);
 }
 
-struct hocket__node *hocket__node_held(
+struct hocket__node *hocket__node_of_attempt(
     const struct hocket__broker *b, uint64_t id, uint64_t fence, int *rc, struct hocket_error *err)
 {
     struct hocket__node *n = hocket__node_find(b, id);

@@ -189,7 +189,7 @@ int hocket__broker_unpark(
 int hocket__broker_cancel(
     struct hocket__broker *b, uint64_t id, int64_t now_ms, struct hocket_error *err);
 /* Takes nothing in from now on: submit says ECLOSED. What there is goes on. */
-void hocket__broker_shut(struct hocket__broker *b);
+void hocket__broker_stop_accepting(struct hocket__broker *b);
 /* All of a run, or of everything (run 0). Returns how many were named so, those
  * below them included. */
 size_t hocket__broker_cancel_all(struct hocket__broker *b, uint64_t run, int64_t now_ms);

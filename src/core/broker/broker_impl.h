@@ -63,7 +63,7 @@ struct hocket__broker {
 struct hocket__node *hocket__node_find(const struct hocket__broker *b, uint64_t id);
 int hocket__node_missing(uint64_t id, struct hocket_error *err);
 /* Finds a job whose attempt is under way with this fence; NULL: *rc says why. */
-struct hocket__node *hocket__node_held(
+struct hocket__node *hocket__node_of_attempt(
     const struct hocket__broker *b, uint64_t id, uint64_t fence, int *rc, struct hocket_error *err);
 /* 0, or ESTATE with a message when the table forbids it. */
 int hocket__node_check(

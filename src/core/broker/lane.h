@@ -33,7 +33,7 @@ void hocket__laneset_deinit(struct hocket__laneset *s, const struct hocket_alloc
 bool hocket__laneset_add(struct hocket__laneset *s, size_t lane);
 bool hocket__laneset_del(struct hocket__laneset *s, size_t lane);
 
-static inline bool hocket__laneset_meets(
+static inline bool hocket__laneset_intersects(
     const struct hocket__laneset *x, const struct hocket__laneset *y)
 {
     size_t words = x->words < y->words ? x->words : y->words;

@@ -51,7 +51,7 @@ int hocket__broker_note(struct hocket__broker *b, uint64_t id, uint64_t fence, i
     enum hocket__broker_note kind, struct hocket__str text, struct hocket_error *err)
 {
     int rc;
-    struct hocket__node *n = hocket__node_held(b, id, fence, &rc, err);
+    struct hocket__node *n = hocket__node_of_attempt(b, id, fence, &rc, err);
     if (!n)
         return rc;
     if (text.n > b->options.max_event_bytes)

@@ -101,9 +101,9 @@ static struct hocket__cell *level_best(
     const struct hocket__level *v, const struct hocket__laneset *open)
 {
     struct hocket__list *l = v->rows.next;
-    for (; l != &v->rows && hocket__laneset_meets(&v->lanes, open); l = l->next) {
+    for (; l != &v->rows && hocket__laneset_intersects(&v->lanes, open); l = l->next) {
         struct hocket__row *w = hocket__container_of(l, struct hocket__row, at_level);
-        struct hocket__cell *c = hocket__laneset_meets(&w->lanes, open) ? row_best(w) : NULL;
+        struct hocket__cell *c = hocket__laneset_intersects(&w->lanes, open) ? row_best(w) : NULL;
         if (c)
             return c;
     }
@@ -216,7 +216,7 @@ static void use_all(struct hocket__queue *q, struct hocket__queue_entry *e, int 
     use(q, e->cell->group, by);
 }
 
-void hocket__queue_hold(struct hocket__queue *q, struct hocket__queue_entry *e)
+void hocket__queue_force_slot(struct hocket__queue *q, struct hocket__queue_entry *e)
 {
     use_all(q, e, 1);
 }
@@ -236,7 +236,7 @@ struct hocket__queue_entry *hocket__queue_pop(struct hocket__queue *q)
         return NULL;
     struct hocket__queue_entry *e = cell_first(c);
     hocket__queue_remove(q, e);
-    hocket__queue_hold(q, e);
+    hocket__queue_force_slot(q, e);
     /* resuming is no turn: the run pays for an attempt once */
     if (!e->resumed) {
         pass(q, c->row->level);

@@ -90,7 +90,7 @@ void hocket__queue_remove(struct hocket__queue *q, struct hocket__queue_entry *e
 /* The next entry, which now holds a slot, or NULL. */
 struct hocket__queue_entry *hocket__queue_pop(struct hocket__queue *q);
 /* Takes a slot without asking: for what was running when a store was loaded. */
-void hocket__queue_hold(struct hocket__queue *q, struct hocket__queue_entry *e);
+void hocket__queue_force_slot(struct hocket__queue *q, struct hocket__queue_entry *e);
 void hocket__queue_release(struct hocket__queue *q, struct hocket__queue_entry *e);
 
 /* The limit of one name, from now on; what runs already is left alone. 0 or ENOMEM. */

@@ -104,7 +104,7 @@ int hocket__broker_abandon(struct hocket__broker *b, uint64_t id, uint64_t fence
     int status, struct hocket_error *err)
 {
     int rc;
-    struct hocket__node *n = hocket__node_held(b, id, fence, &rc, err);
+    struct hocket__node *n = hocket__node_of_attempt(b, id, fence, &rc, err);
     if (!n)
         return rc;
     fail(b, n, status, now_ms);

@@ -63,7 +63,7 @@ static int check_spec(
     struct hocket__node *parent = NULL;
     if (rc < 0)
         return rc;
-    if (s->parent && !(parent = hocket__node_held(b, s->parent, s->parent_fence, &rc, err)))
+    if (s->parent && !(parent = hocket__node_of_attempt(b, s->parent, s->parent_fence, &rc, err)))
         return rc;
     if (parent ? s->run != 0 && s->run != parent->job->run : s->run == 0)
         return hocket__error(
@@ -397,7 +397,7 @@ static int load_state(struct hocket__job *job, void *ud)
     else if (job->state == HOCKET__JOB_READY || job->state == HOCKET__JOB_RESUMING)
         hocket__node_queue(b, n, job->state == HOCKET__JOB_RESUMING);
     else if (job->state == HOCKET__JOB_RUNNING)
-        hocket__queue_hold(&b->queue, &n->entry);
+        hocket__queue_force_slot(&b->queue, &n->entry);
     hocket__node_timer(b, n);
     return 0;
 }

@@ -79,7 +79,7 @@ int hocket__broker_complete(struct hocket__broker *b, uint64_t id, uint64_t fenc
 {
     int rc;
     struct hocket__job_outcome o = { .result = result, .usage = usage };
-    struct hocket__node *n = hocket__node_held(b, id, fence, &rc, err);
+    struct hocket__node *n = hocket__node_of_attempt(b, id, fence, &rc, err);
     /* Everything that can refuse comes first; from hocket__node_finish on there is no way
      * back. */
     if (!n || (rc = hocket__node_check(n, HOCKET__JOB_COMPLETED, err)) < 0
@@ -94,7 +94,7 @@ int hocket__broker_fail(struct hocket__broker *b, uint64_t id, uint64_t fence, i
     uint64_t random, const struct hocket__job_outcome *outcome, struct hocket_error *err)
 {
     int rc;
-    struct hocket__node *n = hocket__node_held(b, id, fence, &rc, err);
+    struct hocket__node *n = hocket__node_of_attempt(b, id, fence, &rc, err);
     if (!n || (rc = keep_outcome(b, n, outcome, err)) < 0)
         return rc;
     hocket__node_fail(b, n, outcome->no_retry, now_ms, random);
@@ -106,7 +106,7 @@ int hocket__broker_heartbeat(struct hocket__broker *b, uint64_t id, uint64_t fen
     int64_t lease_ms, struct hocket_error *err)
 {
     int rc;
-    struct hocket__node *n = hocket__node_held(b, id, fence, &rc, err);
+    struct hocket__node *n = hocket__node_of_attempt(b, id, fence, &rc, err);
     if (!n)
         return rc;
     rc = b->store->ops->heartbeat(b->store, n->job, lease_ms);
@@ -120,7 +120,7 @@ int hocket__broker_park(
     struct hocket__broker *b, uint64_t id, uint64_t fence, struct hocket_error *err)
 {
     int rc;
-    struct hocket__node *n = hocket__node_held(b, id, fence, &rc, err);
+    struct hocket__node *n = hocket__node_of_attempt(b, id, fence, &rc, err);
     if (!n || (rc = hocket__node_check(n, HOCKET__JOB_WAITING, err)) < 0)
         return rc;
     /* The place to come back to, before the slot is given away: a parent that could not resume
@@ -136,7 +136,7 @@ int hocket__broker_unpark(
     struct hocket__broker *b, uint64_t id, uint64_t fence, struct hocket_error *err)
 {
     int rc;
-    struct hocket__node *n = hocket__node_held(b, id, fence, &rc, err);
+    struct hocket__node *n = hocket__node_of_attempt(b, id, fence, &rc, err);
     if (!n || (rc = hocket__node_check(n, HOCKET__JOB_RESUMING, err)) < 0)
         return rc;
     hocket__node_move(b, n, HOCKET__JOB_RESUMING);

@@ -128,7 +128,7 @@ void hocket__document_describe(
 
 /* Appends one entry as HOCKET__RENDER_TAGGED shows it: "[agent] text", without a line end. ENOTFOUND (no such version,
  * or it is replaced), or the buffer's status. */
-int hocket__document_tagged(
+int hocket__document_render_entry(
     const struct hocket__document *d, int64_t version, struct hocket__buf *out);
 
 enum hocket__rendering {

@@ -63,7 +63,7 @@ void hocket__document_write(
 void hocket__document_write_number(const struct hocket__document *d, struct hocket__buf *out);
 
 /* Appends what an entry did. */
-void hocket__document_tell(
+void hocket__document_report(
     const struct hocket__document *d, const struct hocket__entry *e, struct hocket__buf *out);
 
 /* The entry of a slot that follows `last` (NULL: the first) at a version; NULL at the end. */

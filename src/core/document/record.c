@@ -16,7 +16,7 @@ static void write_description(
 {
     struct hocket__buf text;
     hocket__buf_init(&text, d->a, 0);
-    hocket__document_tell(d, e, &text);
+    hocket__document_report(d, e, &text);
     hocket__jw_key(out, "change_description");
     hocket__jw_string(out, hocket__buf_str(&text));
     if (text.status < 0 && out->status == 0)
@@ -186,7 +186,7 @@ static int replay_record(
     struct record rec = { .a = d->a, .c = { .base_version = -1 }, .slot = { "", 0 } };
     read_members(p, &rec);
     int status = hocket__replay_end(p, err);
-    if (status == 0 && hocket__emitter_is_told(&d->emitter, rec.number))
+    if (status == 0 && hocket__emitter_is_about(&d->emitter, rec.number))
         status = take_record(d, &rec, err);
     hocket__free(d->a, rec.replaces, rec.cap * sizeof(*rec.replaces));
     return status;

@@ -41,7 +41,7 @@ int hocket__document_each(const struct hocket__document *d, const struct hocket_
 
 /* ---- What changed ----------------------------------------------------------- */
 
-void hocket__document_tell(
+void hocket__document_report(
     const struct hocket__document *d, const struct hocket__entry *e, struct hocket__buf *out)
 {
     if (e->base_version < 0)
@@ -57,7 +57,7 @@ void hocket__document_describe(
 {
     const struct hocket__entry *e = hocket__document_entry(d, version);
     if (e)
-        hocket__document_tell(d, e, out);
+        hocket__document_report(d, e, out);
 }
 
 static int write_version(
@@ -66,7 +66,7 @@ static int write_version(
     char time[HOCKET__ISOTIME_SIZE];
     struct hocket__buf text;
     hocket__buf_init(&text, d->a, 0);
-    hocket__document_tell(d, e, &text);
+    hocket__document_report(d, e, &text);
     hocket__isotime(e->at_ms, time);
     hocket__jw_open(out, '{');
     hocket__jw_key(out, "version");
@@ -126,7 +126,7 @@ static void add_tagged(const struct hocket__entry *e, struct hocket__buf *out)
     add_indented(out, hocket__text_trim(e->content));
 }
 
-int hocket__document_tagged(
+int hocket__document_render_entry(
     const struct hocket__document *d, int64_t version, struct hocket__buf *out)
 {
     const struct hocket__entry *e = hocket__document_entry(d, version);

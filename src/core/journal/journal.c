@@ -89,7 +89,7 @@ static int put_aside(struct hocket__journal *j)
     hocket__buf_init(&j->last, j->a, 0);
     if (hocket__buf_reserve(&j->last, line) < 0)
         return HOCKET_ENOMEM;
-    return hocket__lines_put_aside(&j->lines, HOCKET__LINES_LAST * line);
+    return hocket__lines_reserve_last(&j->lines, HOCKET__LINES_LAST * line);
 }
 
 struct hocket__journal *hocket__journal_new(
@@ -294,7 +294,8 @@ static void write_head(struct hocket__journal *j, struct hocket__buf *b, struct 
     j->ending = hocket__str_is(type, HOCKET__JOURNAL_LAST);
 }
 
-int hocket__journal_author(struct hocket__str op, struct hocket__str agent, struct hocket__buf *out)
+int hocket__journal_shared_members(
+    struct hocket__str op, struct hocket__str agent, struct hocket__buf *out)
 {
     write_optional(out, HOCKET__STR(OP), op);
     write_optional(out, HOCKET__STR(AGENT), agent);
@@ -315,7 +316,7 @@ static int begin_as(struct hocket__journal *j, struct hocket__str op, struct hoc
     struct hocket__str type, int64_t now_ms, struct hocket_error *err)
 {
     hocket__buf_reset(&j->author);
-    if (hocket__journal_author(op, agent, &j->author) < 0)
+    if (hocket__journal_shared_members(op, agent, &j->author) < 0)
         return hocket__error_nomem(err);
     write_head(j, &j->scratch, hocket__buf_str(&j->author), type, now_ms);
     return 0;

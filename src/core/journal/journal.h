@@ -67,7 +67,7 @@ int64_t hocket__journal_append(struct hocket__journal *j, const struct hocket__r
 /* The same, written in place: begin gives the buffer that already holds the record's head, members
  * are appended to it by base/json/write.h (or with their commas, as they stand in a line), end
  * makes it a line. A record that is begun and not ended was never there. `author` is what
- * hocket__journal_author made for whoever speaks; the type is not checked. begin returns NULL with
+ * hocket__journal_shared_members made for whoever speaks; the type is not checked. begin returns NULL with
  * ESTATE in *err, end what append does. */
 struct hocket__buf *hocket__journal_begin(struct hocket__journal *j, struct hocket__str author,
     struct hocket__str type, int64_t now_ms, struct hocket_error *err);
@@ -78,7 +78,7 @@ struct hocket__buf *hocket__journal_begin_as(struct hocket__journal *j, struct h
 
 /* Appends to *out what the records of an operation and an agent have alike, so that it is quoted once
  * for all that they do. Either may be empty. 0 or ENOMEM. */
-int hocket__journal_author(
+int hocket__journal_shared_members(
     struct hocket__str op, struct hocket__str agent, struct hocket__buf *out);
 
 /* The next record has the number behind `seq`, where that is more than the last has: those in memory are forgotten, and readers

@@ -108,7 +108,7 @@ int hocket__lines_add(struct hocket__lines *l, struct hocket__str text, uint32_t
     return 0;
 }
 
-int hocket__lines_put_aside(struct hocket__lines *l, size_t size)
+int hocket__lines_reserve_last(struct hocket__lines *l, size_t size)
 {
     if (hocket__grow(l->a, &l->index, &l->cap, HOCKET__LINES_LAST + 1, sizeof(*l->index)) < 0)
         return HOCKET_ENOMEM;

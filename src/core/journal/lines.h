@@ -37,7 +37,7 @@ int hocket__lines_add(struct hocket__lines *l, struct hocket__str text, uint32_t
 /* Puts memory aside for HOCKET__LINES_LAST lines of `size` bytes in all, with their NULs, that
  * hocket__lines_add_last adds without failing, once. 0 or ENOMEM. */
 #define HOCKET__LINES_LAST 2
-int hocket__lines_put_aside(struct hocket__lines *l, size_t size);
+int hocket__lines_reserve_last(struct hocket__lines *l, size_t size);
 void hocket__lines_add_last(struct hocket__lines *l, struct hocket__str text, uint32_t mark);
 /* Drops the oldest; there has to be one. */
 void hocket__lines_drop(struct hocket__lines *l);

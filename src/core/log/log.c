@@ -187,7 +187,7 @@ int hocket__log_feed(
     return 0;
 }
 
-void hocket__log_whole(struct hocket__log *log)
+void hocket__log_keep_all(struct hocket__log *log)
 {
     log->whole = true;
 }
@@ -234,7 +234,7 @@ static const struct hocket__log_entry *head(const struct hocket__log *log)
 static const char *const words[HOCKET__LOG_KINDS] = { "?", "life", "wake", "timeout", "cancel",
     "stuck", "end", "tell", "notice", "begin", "value", "rest", "over", "checkpoint", "clock" };
 
-const char *hocket__log_word(enum hocket__log_kind kind)
+const char *hocket__log_kind_word(enum hocket__log_kind kind)
 {
     return kind >= HOCKET__LOG_LIFE && kind < HOCKET__LOG_KINDS ? words[kind] : words[0];
 }
@@ -248,10 +248,10 @@ static int clip(struct hocket__str s)
 static void describe(const struct hocket__log_entry *e, char *out, size_t n)
 {
     if (e->name.n > 0)
-        snprintf(out, n, "%s of '%.*s' (%u of its fiber)", hocket__log_word(e->kind), clip(e->name),
-            e->name.p, e->ord);
+        snprintf(out, n, "%s of '%.*s' (%u of its fiber)", hocket__log_kind_word(e->kind),
+            clip(e->name), e->name.p, e->ord);
     else
-        snprintf(out, n, "%s", hocket__log_word(e->kind));
+        snprintf(out, n, "%s", hocket__log_kind_word(e->kind));
 }
 
 static void not_done(struct hocket__log *log, const struct hocket__log_entry *e)
@@ -282,13 +282,13 @@ const struct hocket__log_entry *hocket__log_due(struct hocket__log *log)
 
 /* What is next comes later: whoever has no fiber left that could make a step until then has come to
  * a stop (kept_replay.c). */
-bool hocket__log_waits(const struct hocket__log *log)
+bool hocket__log_is_before_next(const struct hocket__log *log)
 {
     const struct hocket__log_entry *e = head(log);
     return e && e->tick > log->tick;
 }
 
-void hocket__log_pass(struct hocket__log *log)
+void hocket__log_advance(struct hocket__log *log)
 {
     const struct hocket__log_entry *e = head(log);
     if (!e)
@@ -308,13 +308,13 @@ void hocket__log_forget(struct hocket__log *log, uint64_t n)
         drop(log, (size_t) i - 1);
 }
 
-const struct hocket__log_entry *hocket__log_leap(struct hocket__log *log)
+const struct hocket__log_entry *hocket__log_skip_to_checkpoint(struct hocket__log *log)
 {
     const struct hocket__log_entry *e = head(log);
     if (!e || log->next != log->first || !is_leap(log, e))
         return NULL;
     log->tick = e->tick;
-    hocket__log_pass(log);
+    hocket__log_advance(log);
     return e;
 }
 
@@ -364,7 +364,7 @@ static bool begins_with(struct hocket__str s, struct hocket__str start)
     return s.n >= start.n && memcmp(s.p, start.p, start.n) == 0;
 }
 
-bool hocket__log_comes(
+bool hocket__log_has_effect_ahead(
     const struct hocket__log *log, struct hocket__str name, struct hocket__str digest)
 {
     for (size_t i = log->next; !log->failed && i < log->n_fed; i++) {
@@ -382,7 +382,7 @@ const struct hocket__log_entry *hocket__log_match(
 {
     const struct hocket__log_entry *was = head(log);
     if (was && fits(log, was, is)) {
-        hocket__log_pass(log);
+        hocket__log_advance(log);
         return was;
     }
     if (was)
@@ -405,14 +405,14 @@ static void look_again(struct hocket__log *log, uint64_t path)
     bool now = was->kind == HOCKET__LOG_CLOCK && was->tick == log->tick;
     uint32_t most = now ? was->ord : HOCKET__LOG_LOOKS;
     if (fits(log, was, &is)) {
-        hocket__log_pass(log);
+        hocket__log_advance(log);
         hocket__log_forget(log, log->last);
     } else if (log->looks >= most) {
         misfit(log, was, &is);
     }
 }
 
-uint32_t hocket__log_look(struct hocket__log *log, uint64_t path)
+uint32_t hocket__log_read_clock(struct hocket__log *log, uint64_t path)
 {
     log->looks++;
     if (!hocket__log_replays(log))

@@ -36,7 +36,7 @@ enum hocket__log_kind {
     HOCKET__LOG_REST,     /* a step let the others go on: its time was over */
     HOCKET__LOG_OVER,     /* the run has ended: nothing follows */
     HOCKET__LOG_CHECKPOINT, /* the first: up to here all is replayed; a later one holds what a replay goes on with */
-    HOCKET__LOG_CLOCK, /* a step read the clock, and it had moved: ord says which read it was (hocket__log_look) */
+    HOCKET__LOG_CLOCK, /* a step read the clock, and it had moved: ord says which read it was (hocket__log_read_clock) */
     HOCKET__LOG_KINDS
 };
 
@@ -71,12 +71,12 @@ void hocket__log_free(struct hocket__log *log); /* NULL is fine */
 
 /* Before the run begins: the next entry of its past; copied. EINVAL when it cannot follow the one
  * before: its number, its tick, its time. What stands between the first checkpoint and the newest one is
- * forgotten, and may be missing: see hocket__log_leap. */
+ * forgotten, and may be missing: see hocket__log_skip_to_checkpoint. */
 int hocket__log_feed(
     struct hocket__log *log, const struct hocket__log_entry *e, struct hocket_error *err);
 
 /* Before the first entry is fed: nothing is forgotten, and the run is replayed through all of its checkpoints. */
-void hocket__log_whole(struct hocket__log *log);
+void hocket__log_keep_all(struct hocket__log *log);
 
 /* Whether there are entries that were not replayed yet. Not after an error. */
 bool hocket__log_replays(const struct hocket__log *log);
@@ -101,7 +101,7 @@ uint64_t hocket__log_last(const struct hocket__log *log); /* number of the last 
  * Returns the number of the read where no replay is going on: whoever finds that the clock has moved then appends an entry
  * CLOCK with this number as its ord, and does so with read HOCKET__LOG_LOOKS in any case. Returns 0 in a replay, and
  * after an error. EREPLAY ends a replay that reads the clock more often than the run did. */
-uint32_t hocket__log_look(struct hocket__log *log, uint64_t path);
+uint32_t hocket__log_read_clock(struct hocket__log *log, uint64_t path);
 
 /* Live: appends an entry of this kind and what else is set in *e; n, tick and time are filled in.
  * `now_ms`: on the run's clock; what is earlier than its last entry counts as that. */
@@ -113,9 +113,9 @@ int hocket__log_put(
  * itself, has not been done: EREPLAY, to be had from hocket__log_error. */
 const struct hocket__log_entry *hocket__log_due(struct hocket__log *log);
 /* Whether the next entry waits for a tick that is still to come. */
-bool hocket__log_waits(const struct hocket__log *log);
+bool hocket__log_is_before_next(const struct hocket__log *log);
 /* It was applied: the clock moves to it. It stays until hocket__log_forget. */
-void hocket__log_pass(struct hocket__log *log);
+void hocket__log_advance(struct hocket__log *log);
 /* Nobody needs the entry n any more, which was passed. */
 void hocket__log_forget(struct hocket__log *log, uint64_t n);
 
@@ -124,7 +124,7 @@ void hocket__log_forget(struct hocket__log *log, uint64_t n);
 const struct hocket__log_entry *hocket__log_peek(
     const struct hocket__log *log, const struct hocket__log_entry *is);
 /* In a replay: whether an effect of this name, whose digest begins so, is still to begin. Looks at all that is left. */
-bool hocket__log_comes(
+bool hocket__log_has_effect_ahead(
     const struct hocket__log *log, struct hocket__str name, struct hocket__str digest);
 /* In a replay, in a step: what it does now (kind, path, ord, name, digest of *is) has to be the next
  * entry, which is passed. Gives it, or NULL with EREPLAY in *err, which has ended the log. */
@@ -133,10 +133,10 @@ const struct hocket__log_entry *hocket__log_match(
 
 /* In a replay, in the step that has come to the first checkpoint: the newest one, which is passed. Ticks and time go on from
  * there. NULL: there is none. */
-const struct hocket__log_entry *hocket__log_leap(struct hocket__log *log);
+const struct hocket__log_entry *hocket__log_skip_to_checkpoint(struct hocket__log *log);
 
 /* The word for a kind; "?" for what is none. */
-const char *hocket__log_word(enum hocket__log_kind kind);
+const char *hocket__log_kind_word(enum hocket__log_kind kind);
 
 /* Where two digests differ: the field, and both values (empty: it is not there). False when
  * they do not. What is given points into them. */

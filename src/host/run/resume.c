@@ -407,7 +407,7 @@ static int read_run(struct hocket__resuming *g)
     if (!g->kept)
         return HOCKET_ENOMEM;
     if (g->replay) /* all that was told, before its checkpoints, too */
-        hocket__log_whole(hocket__kept_log(g->kept));
+        hocket__log_keep_all(hocket__kept_log(g->kept));
     g->generations = g->generation.len;
     return ask_files(g);
 }

@@ -231,7 +231,7 @@ static bool multiplexed(const struct hocket__transport *t, int64_t id)
 
 static bool again(const struct hocket__transport *t, int64_t id)
 {
-    return hocket__play_again(cassette_of(t), id);
+    return hocket__play_has_another(cassette_of(t), id);
 }
 
 static const struct hocket__transport_ops ops = { start, cancel, multiplexed };
@@ -248,7 +248,7 @@ int hocket__cassette_secret(struct hocket__cassette *c, struct hocket__str secre
 
 /* ---- Facts and chance ----------------------------------------------------------------- */
 
-void hocket__cassette_note(
+void hocket__cassette_note_fact(
     struct hocket__cassette *c, struct hocket__str name, struct hocket__str json)
 {
     struct hocket__buf *b = &c->scratch;
@@ -266,7 +266,7 @@ void hocket__cassette_note(
     hocket__cassette_put(c, b);
 }
 
-bool hocket__cassette_recall(
+bool hocket__cassette_recall_fact(
     const struct hocket__cassette *c, struct hocket__str name, struct hocket__str *json)
 {
     for (size_t i = 0; c->transport.offline && i < c->n_facts; i++)

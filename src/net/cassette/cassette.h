@@ -73,10 +73,10 @@ struct hocket__transport *hocket__cassette_transport(struct hocket__cassette *c)
 int hocket__cassette_secret(struct hocket__cassette *c, struct hocket__str secret);
 
 /* A fact that decides what the run does (which model was chosen), as JSON. Recording: notes it.
- * In a replay hocket__cassette_recall gives the first of that name; false: none was noted. */
-void hocket__cassette_note(
+ * In a replay hocket__cassette_recall_fact gives the first of that name; false: none was noted. */
+void hocket__cassette_note_fact(
     struct hocket__cassette *c, struct hocket__str name, struct hocket__str json);
-bool hocket__cassette_recall(
+bool hocket__cassette_recall_fact(
     const struct hocket__cassette *c, struct hocket__str name, struct hocket__str *json);
 
 /* A number that looks random and is the same in the replay: it depends on the recording, and

@@ -95,7 +95,7 @@ int64_t hocket__play_start(struct hocket__cassette *c, const struct hocket__http
 void hocket__play_cancel(struct hocket__cassette *c, int64_t id);
 void hocket__play_turn(struct hocket__deadline *d);
 /* Whether the request that was started as `id` was recorded once more, and nobody has made that one yet. */
-bool hocket__play_again(const struct hocket__cassette *c, int64_t id);
+bool hocket__play_has_another(const struct hocket__cassette *c, int64_t id);
 
 /* ---- diff.c ---- */
 

@@ -377,7 +377,7 @@ void hocket__play_cancel(struct hocket__cassette *c, int64_t id)
         set_turn(c, 0);
 }
 
-bool hocket__play_again(const struct hocket__cassette *c, int64_t id)
+bool hocket__play_has_another(const struct hocket__cassette *c, int64_t id)
 {
     const struct hocket__exchange *x = find(c, id);
     return x && find_equal(c, x->identity);

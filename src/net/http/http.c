@@ -307,7 +307,7 @@ void hocket__http_cancel(struct hocket__http *http, int64_t id)
 {
     struct hocket__request *req = find(http, id);
     if (req)
-        hocket__request_doom(req, NULL);
+        hocket__request_abort(req, NULL);
 }
 
 int hocket__http_active(const struct hocket__http *http)

@@ -64,7 +64,7 @@ static void let_through(struct hocket__origin *o, struct hocket__request *req, b
     o->active++;
     o->probes += probe;
     o->http->resolving += probe;
-    if (hocket__shard_take(o->pool, req, &err) < 0)
+    if (hocket__shard_submit(o->pool, req, &err) < 0)
         hocket__request_end(req, &err);
     else
         hocket__request_admitted(req);

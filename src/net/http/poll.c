@@ -132,7 +132,7 @@ int hocket__poll_want(CURL *easy, curl_socket_t fd, int what, void *shard_ud, vo
         s = add(shard, fd, false);
     /* Returning an error here would end all transfers of the multi handle. */
     if (!s || hocket__sockets_want(&http->sockets, &s->socket, events) < 0)
-        hocket__request_doom_easy(shard, easy);
+        hocket__request_abort_easy(shard, easy);
     return 0;
 }
 

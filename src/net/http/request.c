@@ -110,7 +110,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ud)
         req->progress = HOCKET__REQUEST_BY_HANDLER;
         hocket__wait_progress(req);
     } else if (status == HOCKET__HTTP_ENOUGH) {
-        hocket__wait_little(req);
+        hocket__wait_for_end(req);
     }
     if (status >= 0)
         return n;
@@ -387,27 +387,27 @@ void hocket__request_finish(struct hocket__request *req, CURLcode code)
 
 /* A cancel outside of libcurl is done at once. All else waits: with an error there is somebody
  * to tell, and that happens from the loop only. */
-void hocket__request_doom(struct hocket__request *req, const struct hocket_error *err)
+void hocket__request_abort(struct hocket__request *req, const struct hocket_error *err)
 {
     if (!err && !(req->shard && req->shard->busy)) {
         hocket__request_drop(req);
         return;
     }
-    bool doomed = req->doom != HOCKET__REQUEST_LIVES;
+    bool aborted = req->doom != HOCKET__REQUEST_LIVES;
     if (!err)
         req->doom = HOCKET__REQUEST_CANCELLED;
-    if (doomed)
+    if (aborted)
         return;
     if (err) {
         req->doom = HOCKET__REQUEST_DOOMED;
         req->err = *err;
     }
-    hocket__list_add(&req->shard->doomed, &req->node);
+    hocket__list_add(&req->shard->aborted, &req->node);
     if (!req->shard->busy)
         hocket__shard_wake(req->shard);
 }
 
-void hocket__request_doom_easy(struct hocket__shard *shard, CURL *easy)
+void hocket__request_abort_easy(struct hocket__shard *shard, CURL *easy)
 {
     struct hocket__request *req = NULL;
     shard->http->curl->easy_getinfo(easy, CURLINFO_PRIVATE, (char **) &req);
@@ -415,10 +415,10 @@ void hocket__request_doom_easy(struct hocket__shard *shard, CURL *easy)
         return;
     struct hocket_error err;
     hocket__error(&err, HOCKET_EIO, "%s: its socket cannot be watched", req->origin->name);
-    hocket__request_doom(req, &err);
+    hocket__request_abort(req, &err);
 }
 
-void hocket__request_end_doomed(struct hocket__request *req)
+void hocket__request_end_aborted(struct hocket__request *req)
 {
     struct hocket_error err = req->err;
     if (req->doom == HOCKET__REQUEST_CANCELLED)

@@ -41,7 +41,7 @@ enum hocket__request_progress {
 };
 
 /* Whether it ends when libcurl has returned. */
-enum hocket__request_doom {
+enum hocket__request_abort {
     HOCKET__REQUEST_LIVES,
     HOCKET__REQUEST_DOOMED,
     HOCKET__REQUEST_CANCELLED /* the same, and nobody is told */
@@ -59,7 +59,7 @@ struct hocket__request {
     enum hocket__request_place place;
     enum hocket__request_link link;
     enum hocket__request_progress progress;
-    enum hocket__request_doom doom;
+    enum hocket__request_abort doom;
     int no_socket;   /* errno: there was no descriptor or memory for one; 0 */
     bool denied;     /* allow_address said no */
     bool finished;   /* libcurl has done with it */
@@ -71,7 +71,7 @@ struct hocket__request {
 
     struct hocket__origin *origin;
     struct hocket__shard *shard; /* NULL: not with libcurl */
-    struct hocket__list node;    /* in origin->waiting or spare, or shard->doomed */
+    struct hocket__list node;    /* in origin->waiting or spare, or shard->aborted */
     struct hocket__list all;     /* in http->requests */
     struct hocket__list member;  /* in shard->members */
     struct hocket__deadline deadline;
@@ -127,10 +127,10 @@ void hocket__request_end(struct hocket__request *req, const struct hocket_error 
 void hocket__request_finish(struct hocket__request *req, CURLcode code);
 
 /* Ends it, at once or when libcurl has returned: with *err, or silently (NULL). */
-void hocket__request_doom(struct hocket__request *req, const struct hocket_error *err);
+void hocket__request_abort(struct hocket__request *req, const struct hocket_error *err);
 /* The same for the request of an easy handle whose socket cannot be watched. */
-void hocket__request_doom_easy(struct hocket__shard *shard, CURL *easy);
-void hocket__request_end_doomed(struct hocket__request *req);
+void hocket__request_abort_easy(struct hocket__shard *shard, CURL *easy);
+void hocket__request_end_aborted(struct hocket__request *req);
 
 /* Fills req->err, unless an earlier error stands there; returns the status. */
 int hocket__request_fail(struct hocket__request *req, int status, const char *fmt, ...)

@@ -4,7 +4,7 @@
  *
  * While libcurl is on the stack (`busy`) nothing may be taken out of the multi handle:
  * curl_multi_remove_handle fails inside a callback (CURLM_RECURSIVE_API_CALL). What is to end
- * then goes into `doomed`, and ends when libcurl has returned. */
+ * then goes into `aborted`, and ends when libcurl has returned. */
 #include "net/http/shard.h"
 
 #include "net/http/error.h"
@@ -47,9 +47,9 @@ static int on_timer_wish(CURLM *multi, long ms, void *ud)
 
 static void end_doomed(struct hocket__shard *shard)
 {
-    while (!hocket__list_empty(&shard->doomed) && !shard->http->closing)
-        hocket__request_end_doomed(
-            hocket__container_of(shard->doomed.next, struct hocket__request, node));
+    while (!hocket__list_empty(&shard->aborted) && !shard->http->closing)
+        hocket__request_end_aborted(
+            hocket__container_of(shard->aborted.next, struct hocket__request, node));
 }
 
 /* `closing` is looked at each time: a handler that was told may have closed the actor. */
@@ -76,7 +76,7 @@ static void fail_all(struct hocket__shard *shard, CURLMcode code)
         "HTTP transfers failed: %s", http->curl->multi_strerror(code));
     /* none is taken out here: the shard is busy, so they are only marked */
     for (struct hocket__list *n = shard->members.next; n != &shard->members; n = n->next)
-        hocket__request_doom(hocket__container_of(n, struct hocket__request, member), &err);
+        hocket__request_abort(hocket__container_of(n, struct hocket__request, member), &err);
 }
 
 void hocket__shard_run(struct hocket__shard *shard, curl_socket_t fd, int flags)
@@ -180,7 +180,7 @@ static struct hocket__shard *shard_new(struct hocket__pool *pool)
     shard->timer.passed = on_timer;
     shard->reaper.passed = on_reaper;
     hocket__list_init(&shard->ready);
-    hocket__list_init(&shard->doomed);
+    hocket__list_init(&shard->aborted);
     hocket__list_init(&shard->members);
     set_up(shard);
     pool->shards[pool->n_shards++] = shard;
@@ -208,7 +208,7 @@ static struct hocket__shard *choose(struct hocket__pool *pool)
     return pool->n_shards < HOCKET__SHARDS_MAX ? shard_new(pool) : least;
 }
 
-int hocket__shard_take(
+int hocket__shard_submit(
     struct hocket__pool *pool, struct hocket__request *req, struct hocket_error *err)
 {
     struct hocket__shard *shard = choose(pool);

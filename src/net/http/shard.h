@@ -26,7 +26,7 @@ struct hocket__shard {
     struct hocket__list members;    /* these */
     bool busy;                      /* libcurl is on the stack */
     struct hocket__list ready;      /* in http->ready */
-    struct hocket__list doomed;     /* requests that end when libcurl has returned */
+    struct hocket__list aborted;    /* requests that end when libcurl has returned */
     struct hocket__deadline timer;  /* what libcurl asked for */
     struct hocket__deadline reaper; /* when nothing happens until then, it is closed */
     uint64_t idle_since;
@@ -47,7 +47,7 @@ struct hocket__pool *hocket__pool_get(struct hocket__http *http, const char *nam
 void hocket__pool_free(struct hocket__pool *pool);
 
 /* Gives the request to a shard of the pool: 0, ENOMEM or EIO. */
-int hocket__shard_take(
+int hocket__shard_submit(
     struct hocket__pool *pool, struct hocket__request *req, struct hocket_error *err);
 /* Takes the request out of its shard; connection and name look-up end at once when it
  * is under way. Not while the shard is busy. */

@@ -93,7 +93,7 @@ void hocket__wait_progress(struct hocket__request *req)
     hocket__wait_begin(req);
 }
 
-void hocket__wait_little(struct hocket__request *req)
+void hocket__wait_for_end(struct hocket__request *req)
 {
     req->progress = HOCKET__REQUEST_TO_END;
     req->progressed = true;

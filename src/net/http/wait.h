@@ -16,6 +16,6 @@ void hocket__wait_begin(struct hocket__request *req);
 void hocket__wait_progress(struct hocket__request *req);
 /* All that counts has come: until there is progress again it waits for the end alone, and for a
  * second at most. */
-void hocket__wait_little(struct hocket__request *req);
+void hocket__wait_for_end(struct hocket__request *req);
 /* The deadline's callback: ends the request when it is late. */
 void hocket__wait_passed(struct hocket__deadline *d);

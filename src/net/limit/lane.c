@@ -20,7 +20,7 @@ static void on_time(struct hocket__deadline *d)
     struct hocket__lane *lane = hocket__container_of(d, struct hocket__lane, deadline);
     /* A timer has passed, so the loop has polled: an answer that was there would have been
      * seen. */
-    hocket__limiter_silence(&lane->limiter, now_ms());
+    hocket__limiter_no_answer_yet(&lane->limiter, now_ms());
     turn(lane);
 }
 
@@ -78,10 +78,10 @@ void hocket__lane_share(struct hocket__lane *lane, void (*on_short)(void *ud), v
     turn(lane);
 }
 
-void hocket__lane_look(struct hocket__lane *lane, struct hocket__limiter_need *need)
+void hocket__lane_need(struct hocket__lane *lane, struct hocket__limiter_need *need)
 {
     lane->told_short = false;
-    hocket__limiter_look(&lane->limiter, need, now_ms());
+    hocket__limiter_need(&lane->limiter, need, now_ms());
 }
 
 void hocket__lane_grant(struct hocket__lane *lane, const struct hocket__limiter_grant *grant)
@@ -147,7 +147,7 @@ void hocket__lane_leave(struct hocket__lane *lane, struct hocket__lane_wait *w)
     if (w->state == HOCKET__LANE_QUEUED)
         hocket__limiter_leave(&lane->limiter, &w->wait);
     else if (w->state == HOCKET__LANE_GOING)
-        hocket__limiter_lost(&lane->limiter, w->tokens);
+        hocket__limiter_forget_call(&lane->limiter, w->tokens);
     else if (w->state == HOCKET__LANE_OUT)
         return;
     if (w->state != HOCKET__LANE_QUEUED)

@@ -34,7 +34,7 @@ void hocket__lane_limit(struct hocket__lane *lane, struct hocket__limits limits)
 
 /* As hocket__limiter_share, _look and _grant. A NULL shares nothing any more. */
 void hocket__lane_share(struct hocket__lane *lane, void (*on_short)(void *ud), void *ud);
-void hocket__lane_look(struct hocket__lane *lane, struct hocket__limiter_need *need);
+void hocket__lane_need(struct hocket__lane *lane, struct hocket__limiter_need *need);
 void hocket__lane_grant(struct hocket__lane *lane, const struct hocket__limiter_grant *grant);
 
 /* As hocket__limiter_ask. After 1, and after on_turn, the wait is GOING until it is left. */

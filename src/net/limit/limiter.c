@@ -249,12 +249,12 @@ struct hocket__limiter_wait *hocket__limiter_next(
     *delay = w ? wait_for(l, w->tokens, now) : -1;
     if (*delay != 0)
         return NULL;
-    hocket__limiter_shift(l);
+    hocket__limiter_pop(l);
     take(l, w->tokens, now);
     return w;
 }
 
-void hocket__limiter_silence(struct hocket__limiter *l, int64_t now)
+void hocket__limiter_no_answer_yet(struct hocket__limiter *l, int64_t now)
 {
     if (l->answered || l->unanswered < l->window)
         return;
@@ -320,7 +320,7 @@ static void got_through(struct hocket__limiter *l, int64_t now)
 void hocket__limiter_answer(struct hocket__limiter *l, int64_t tokens, int status,
     const struct hocket__advice *advice, int64_t now)
 {
-    hocket__limiter_lost(l, tokens);
+    hocket__limiter_forget_call(l, tokens);
     refill(l, now);
     l->answered = true;
     if (status == 429)
@@ -352,7 +352,7 @@ void hocket__limiter_refused(struct hocket__limiter *l, int64_t after_ms, int64_
     turned_away(l, after_ms, now);
 }
 
-void hocket__limiter_lost(struct hocket__limiter *l, int64_t tokens)
+void hocket__limiter_forget_call(struct hocket__limiter *l, int64_t tokens)
 {
     l->unanswered -= l->unanswered > 0;
     l->unanswered_tokens -= tokens < l->unanswered_tokens ? tokens : l->unanswered_tokens;

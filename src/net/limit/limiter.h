@@ -120,13 +120,13 @@ struct hocket__limiter_wait *hocket__limiter_next(
 
 /* Time has passed in which an answer would have been seen: the network was looked at in it. Opens
  * the window of a server that has not answered yet. */
-void hocket__limiter_silence(struct hocket__limiter *l, int64_t now);
+void hocket__limiter_no_answer_yet(struct hocket__limiter *l, int64_t now);
 
 /* Of each call that went, exactly one: its answer began, with a status and resolved headers,
  * or it ended without. `tokens` as it was asked with. */
 void hocket__limiter_answer(struct hocket__limiter *l, int64_t tokens, int status,
     const struct hocket__advice *advice, int64_t now);
-void hocket__limiter_lost(struct hocket__limiter *l, int64_t tokens);
+void hocket__limiter_forget_call(struct hocket__limiter *l, int64_t tokens);
 /* Of each call that went: it is over. */
 void hocket__limiter_end(struct hocket__limiter *l, int64_t now);
 /* The tokens that an answered call really took, in place of the estimate. */
@@ -154,7 +154,7 @@ struct hocket__limiter_need {
     int64_t
         block_ms; /* the provider wants to be left alone for so long, which others do not know yet */
 };
-void hocket__limiter_look(
+void hocket__limiter_need(
     struct hocket__limiter *l, struct hocket__limiter_need *need, int64_t now);
 
 struct hocket__limiter_grant {

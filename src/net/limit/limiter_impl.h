@@ -28,7 +28,7 @@ int hocket__limiter_enqueue(
 /* The one whose turn it is, or NULL. */
 struct hocket__limiter_wait *hocket__limiter_head(const struct hocket__limiter *l);
 /* Takes the head out and gives its run the last place. */
-void hocket__limiter_shift(struct hocket__limiter *l);
+void hocket__limiter_pop(struct hocket__limiter *l);
 
 /* ---- share.c ---- */
 

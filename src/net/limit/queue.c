@@ -65,7 +65,7 @@ bool hocket__limiter_leave(struct hocket__limiter *l, struct hocket__limiter_wai
     return true;
 }
 
-void hocket__limiter_shift(struct hocket__limiter *l)
+void hocket__limiter_pop(struct hocket__limiter *l)
 {
     struct hocket__limiter_wait *w = hocket__limiter_head(l);
     struct hocket__limiter_run *run = w->run;

@@ -44,7 +44,7 @@ bool hocket__limiter_is_short(const struct hocket__limiter *l, int64_t now)
            || (head && l->flying >= hocket__limiter_slots(l));
 }
 
-void hocket__limiter_look(struct hocket__limiter *l, struct hocket__limiter_need *need, int64_t now)
+void hocket__limiter_need(struct hocket__limiter *l, struct hocket__limiter_need *need, int64_t now)
 {
     const struct hocket__limiter_wait *head = hocket__limiter_head(l);
     bool is_news = l->blocked_until > now && l->blocked_until > l->share.told_until;

@@ -159,7 +159,7 @@ static void on_done(
     if (rc < 0)
         complete(c, &err);
     else if (c->parting.out)
-        hocket__parting_end(&c->parting);
+        hocket__think_splitter_end(&c->parting);
     c->on_done(c->ud, rc < 0 ? &err : NULL);
 }
 
@@ -321,9 +321,9 @@ int hocket__llm_prepare(const struct hocket_allocator *a, const struct hocket__l
     init_texts(c);
     hocket__advice_init(&c->advice);
     hocket__reply_init(&c->reply, a, max);
-    hocket__parting_init(&c->parting, a, max, spec->on_delta, spec->ud);
+    hocket__think_splitter_init(&c->parting, a, max, spec->on_delta, spec->ud);
     int rc = hocket__decoder_new(a, spec->provider->proto, max, &c->reply,
-        spec->on_delta ? hocket__parting_delta : NULL, &c->parting, &c->decoder);
+        spec->on_delta ? hocket__think_splitter_delta : NULL, &c->parting, &c->decoder);
     rc = rc < 0 ? hocket__error_nomem(err) : write_request(c, spec, err);
     if (rc < 0)
         hocket__llm_dispose(c);
@@ -347,9 +347,9 @@ int hocket__llm_start(struct hocket__transport *t, const struct hocket_allocator
 
 /* A call without a request: it has its reply already, and whoever asks it finds what a live one
  * would have said. */
-int hocket__llm_recall(const struct hocket_allocator *a, const struct hocket__provider *provider,
-    size_t max_message, struct hocket__llm_timing timing, struct hocket__str packed,
-    struct hocket__llm_call **out, struct hocket_error *err)
+int hocket__llm_from_packed(const struct hocket_allocator *a,
+    const struct hocket__provider *provider, size_t max_message, struct hocket__llm_timing timing,
+    struct hocket__str packed, struct hocket__llm_call **out, struct hocket_error *err)
 {
     struct hocket__llm_call *c = hocket__zero(a, sizeof(*c));
     if (!c)
@@ -358,7 +358,7 @@ int hocket__llm_recall(const struct hocket_allocator *a, const struct hocket__pr
     c->proto = provider->proto;
     c->timing = timing;
     init_texts(c);
-    hocket__parting_init(&c->parting, a, 0, NULL, NULL);
+    hocket__think_splitter_init(&c->parting, a, 0, NULL, NULL);
     hocket__reply_init(&c->reply, a, max_of(max_message));
     int rc = hocket__reply_unpack(packed, &c->reply);
     if (rc < 0) {
@@ -419,7 +419,7 @@ struct hocket__llm_timing hocket__llm_timing(const struct hocket__llm_call *c)
     return c->timing;
 }
 
-bool hocket__llm_recorded_again(const struct hocket__llm_call *c)
+bool hocket__llm_has_another_recording(const struct hocket__llm_call *c)
 {
     return c->transport && c->transport->again && c->transport->again(c->transport, c->last_id);
 }
@@ -444,7 +444,7 @@ void hocket__llm_dispose(struct hocket__llm_call *c)
     hocket__buf_deinit(&c->key);
     if (c->decoder)
         hocket__decoder_free(c->decoder);
-    hocket__parting_deinit(&c->parting);
+    hocket__think_splitter_deinit(&c->parting);
     hocket__reply_deinit(&c->reply);
     hocket__free(c->a, c, sizeof(*c));
 }

@@ -67,9 +67,9 @@ int hocket__llm_start(struct hocket__transport *t, const struct hocket_allocator
     const struct hocket__llm_spec *spec, struct hocket__llm_call **out, struct hocket_error *err);
 /* A call that has ended, with a reply that hocket__reply_pack wrote: it was made by another process, or before.
  * 0, EPARSE, ENOMEM, ELIMIT. */
-int hocket__llm_recall(const struct hocket_allocator *a, const struct hocket__provider *provider,
-    size_t max_message, struct hocket__llm_timing timing, struct hocket__str packed,
-    struct hocket__llm_call **out, struct hocket_error *err);
+int hocket__llm_from_packed(const struct hocket_allocator *a,
+    const struct hocket__provider *provider, size_t max_message, struct hocket__llm_timing timing,
+    struct hocket__str packed, struct hocket__llm_call **out, struct hocket_error *err);
 const struct hocket__reply *hocket__llm_reply(const struct hocket__llm_call *c);
 /* Puts stars in the place of secrets in all texts of a reply that has come. */
 void hocket__llm_mask(struct hocket__llm_call *c, const struct hocket__secrets *secrets);
@@ -80,7 +80,7 @@ const char *hocket__llm_protocol(const struct hocket__llm_call *c);
 const struct hocket__advice *hocket__llm_advice(const struct hocket__llm_call *c);
 struct hocket__llm_timing hocket__llm_timing(const struct hocket__llm_call *c);
 /* Whether the transport, which is offline, has one more answer for this very request. */
-bool hocket__llm_recorded_again(const struct hocket__llm_call *c);
+bool hocket__llm_has_another_recording(const struct hocket__llm_call *c);
 /* Closes the socket when it is under way (on a relay's thread: soon); no callback runs after it. */
 void hocket__llm_cancel(struct hocket__llm_call *c);
 void hocket__llm_free(struct hocket__llm_call *c);

@@ -31,7 +31,7 @@ struct hocket__llm_call {
     struct hocket__history *history; /* gets the body back; NULL: on another thread */
     struct hocket__history_mark mark;
     struct hocket__reply reply;
-    struct hocket__parting parting; /* of its deltas, where somebody wants them */
+    struct hocket__think_splitter parting; /* of its deltas, where somebody wants them */
     struct hocket__advice advice;
     char location[200]; /* where a redirect points to, which is not followed */
     struct hocket__llm_timing timing;

@@ -115,7 +115,8 @@ static bool same_object(
     return same;
 }
 
-bool hocket__arguments_again(const struct hocket__call *call, const struct hocket__piece *more)
+bool hocket__arguments_are_repeated(
+    const struct hocket__call *call, const struct hocket__piece *more)
 {
     struct hocket__str old = hocket__buf_str(&call->arguments);
     struct hocket__buf text;

@@ -125,7 +125,7 @@ bool hocket__system_next(const struct hocket__history *h, size_t *at, struct hoc
     return false;
 }
 
-bool hocket__schema_in_words(const struct hocket__llm_request *q)
+bool hocket__schema_only_in_prompt(const struct hocket__llm_request *q)
 {
     return q->schema.n > 0 && hocket__proto_traits_of(q)->no_json_schema;
 }

@@ -41,7 +41,7 @@ bool hocket__neutral_blank(const struct hocket__neutral *m);
 bool hocket__system_next(const struct hocket__history *h, size_t *at, struct hocket__neutral *m);
 
 /* Whether the provider knows no other way to say the answer's schema than words. */
-bool hocket__schema_in_words(const struct hocket__llm_request *q);
+bool hocket__schema_only_in_prompt(const struct hocket__llm_request *q);
 /* Whether the request itself has a text for the system: its own, or the answer's schema `in_words`;
  * and that text as a JSON string. */
 bool hocket__system_has(const struct hocket__llm_request *q, bool in_words);

@@ -236,7 +236,7 @@ bool hocket__html_title(struct hocket__str text, struct hocket__str *title)
     return true;
 }
 
-bool hocket__says_error(struct hocket__str value)
+bool hocket__is_error_value(struct hocket__str value)
 {
     return value.n > 2 && !hocket__str_is(value, "false");
 }
@@ -268,7 +268,7 @@ void hocket__reply_set_error(
         set_value(&e->message, body);
 }
 
-bool hocket__reply_stray(
+bool hocket__reply_foreign_error(
     struct hocket__reply *reply, const char *where, int status, struct hocket__str text)
 {
     struct hocket__json j;
@@ -282,7 +282,7 @@ bool hocket__reply_stray(
         struct hocket__str value = hocket__json_value(&j);
         is_error |= (names_kind && hocket__str_is(value, "\"error\""))
                     || (has_words && value.n > 2 && value.p[0] == '"')
-                    || (has_detail && hocket__says_error(value));
+                    || (has_detail && hocket__is_error_value(value));
     }
     if (is_error)
         hocket__reply_set_error(reply, where, status, text);
@@ -398,8 +398,8 @@ static int64_t wait_of(const struct hocket__reply_error *e)
 {
     if (e->retry_after_ms >= 0)
         return e->retry_after_ms;
-    int64_t ms = hocket__when_words(cut(hocket__buf_str(&e->message), MAX_MESSAGE));
-    return ms >= 0 ? ms : hocket__when_words(cut(hocket__buf_str(&e->detail), MAX_MESSAGE));
+    int64_t ms = hocket__when_sentence(cut(hocket__buf_str(&e->message), MAX_MESSAGE));
+    return ms >= 0 ? ms : hocket__when_sentence(cut(hocket__buf_str(&e->detail), MAX_MESSAGE));
 }
 
 int hocket__reply_failed(const struct hocket__reply *r, struct hocket_error *err)

@@ -314,7 +314,7 @@ bool hocket__neutral_has_data(const struct hocket__neutral_part *part)
     return part->data.set || part->url.set;
 }
 
-void hocket__neutral_words(const struct hocket__neutral_part *part, struct hocket__buf *b)
+void hocket__neutral_describe(const struct hocket__neutral_part *part, struct hocket__buf *b)
 {
     static const char *const words[] = { "text", "picture", "recording", "document" };
     hocket__buf_addf(b, "[a %s", words[part->kind]);

@@ -73,11 +73,11 @@ void hocket__reply_set(struct hocket__buf *b, struct hocket__str text);
 
 /* Whether the value of a member "error" tells of one: not null, "", {}, [] or false, which servers
  * send to say that all is well. */
-bool hocket__says_error(struct hocket__str value);
+bool hocket__is_error_value(struct hocket__str value);
 /* For an event or a body in which nothing of the protocol's was found: sets reply->error when it is
  * one in a shape of its own, {"object":"error",…}, {"type":"error",…}, {"detail":…} or
  * {"message":"…"}, and returns whether it is. */
-bool hocket__reply_stray(
+bool hocket__reply_foreign_error(
     struct hocket__reply *reply, const char *where, int status, struct hocket__str text);
 /* Fills reply->error from any of the shapes that error bodies have (an object, a list of one, a
  * text that is no JSON) and sets finish. `where` is a literal; status 0: not by HTTP. */
@@ -145,7 +145,7 @@ bool hocket__neutral_part(struct hocket__json *j, struct hocket__neutral_part *p
 void hocket__neutral_url(const struct hocket__neutral_part *part, struct hocket__buf *b);
 /* Says in words (inside of a JSON string) what a protocol has no form for. The callers of models look at that
  * before; it is for conversations that another protocol's model has gone on with. */
-void hocket__neutral_words(const struct hocket__neutral_part *part, struct hocket__buf *b);
+void hocket__neutral_describe(const struct hocket__neutral_part *part, struct hocket__buf *b);
 /* Whether there is something in it that is no text. */
 bool hocket__neutral_has_data(const struct hocket__neutral_part *part);
 
@@ -164,7 +164,8 @@ bool hocket__arguments_fit(const struct hocket__piece *arguments, struct hocket_
 bool hocket__arguments_reopen(const struct hocket__call *call, const struct hocket__piece *more);
 /* Whether the piece says once more what the arguments of the call are already, perhaps written in another way, or
  * encoded twice. When memory is out: false. */
-bool hocket__arguments_again(const struct hocket__call *call, const struct hocket__piece *more);
+bool hocket__arguments_are_repeated(
+    const struct hocket__call *call, const struct hocket__piece *more);
 
 /* One tool of q->tools. */
 struct hocket__tool_spec {

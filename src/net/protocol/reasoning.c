@@ -152,19 +152,19 @@ void hocket__reply_part(struct hocket__reply *r)
 
 /* ---- Streams ---- */
 
-void hocket__parting_init(struct hocket__parting *p, const struct hocket_allocator *a, size_t max,
-    hocket__delta_cb out, void *ud)
+void hocket__think_splitter_init(struct hocket__think_splitter *p, const struct hocket_allocator *a,
+    size_t max, hocket__delta_cb out, void *ud)
 {
-    *p = (struct hocket__parting){ .out = out, .ud = ud };
+    *p = (struct hocket__think_splitter){ .out = out, .ud = ud };
     hocket__buf_init(&p->held, a, max);
 }
 
-void hocket__parting_deinit(struct hocket__parting *p)
+void hocket__think_splitter_deinit(struct hocket__think_splitter *p)
 {
     hocket__buf_deinit(&p->held);
 }
 
-static void put(struct hocket__parting *p, bool reasoning, struct hocket__str s)
+static void put(struct hocket__think_splitter *p, bool reasoning, struct hocket__str s)
 {
     if (s.n > 0)
         p->out(p->ud, reasoning ? HOCKET__DELTA_REASONING : HOCKET__DELTA_TEXT, 0, s);
@@ -175,7 +175,7 @@ static struct hocket__str part_of(struct hocket__str s, size_t from, size_t to)
     return hocket__str(s.p + from, to - from);
 }
 
-static void close_block(struct hocket__parting *p)
+static void close_block(struct hocket__think_splitter *p)
 {
     p->state = HOCKET__PARTING_BLANK;
     p->parted = true;
@@ -183,7 +183,8 @@ static void close_block(struct hocket__parting *p)
 
 /* Each takes what it can of `s` from `at` on and returns where the rest begins; false in *more: that has to wait for
  * further bytes. */
-static size_t take_blank(struct hocket__parting *p, struct hocket__str s, size_t at, bool *more)
+static size_t take_blank(
+    struct hocket__think_splitter *p, struct hocket__str s, size_t at, bool *more)
 {
     size_t i = skip_blanks(s, at), length = 0;
     enum tag tag = i < s.n && s.p[i] == '<' ? tag_at(s, i, &length) : NONE;
@@ -199,7 +200,8 @@ static size_t take_blank(struct hocket__parting *p, struct hocket__str s, size_t
     return tag != NONE ? i + length : p->parted ? i : at;
 }
 
-static size_t take_text(struct hocket__parting *p, struct hocket__str s, size_t at, bool *more)
+static size_t take_text(
+    struct hocket__think_splitter *p, struct hocket__str s, size_t at, bool *more)
 {
     size_t i = at, length = 0;
     enum tag tag = next_tag(s, &i, &length);
@@ -216,7 +218,8 @@ static size_t take_text(struct hocket__parting *p, struct hocket__str s, size_t 
     return i;
 }
 
-static size_t take_reasoning(struct hocket__parting *p, struct hocket__str s, size_t at, bool *more)
+static size_t take_reasoning(
+    struct hocket__think_splitter *p, struct hocket__str s, size_t at, bool *more)
 {
     size_t i = at, length = 0;
     enum tag tag = next_tag(s, &i, &length);
@@ -228,7 +231,8 @@ static size_t take_reasoning(struct hocket__parting *p, struct hocket__str s, si
 }
 
 /* From its opening tag on, which is at `at`. */
-static size_t take_held(struct hocket__parting *p, struct hocket__str s, size_t at, bool *more)
+static size_t take_held(
+    struct hocket__think_splitter *p, struct hocket__str s, size_t at, bool *more)
 {
     size_t i = at + p->looked, length = 0, tag_length = 0;
     enum tag tag;
@@ -245,7 +249,7 @@ static size_t take_held(struct hocket__parting *p, struct hocket__str s, size_t 
     return i + length;
 }
 
-static size_t take(struct hocket__parting *p, struct hocket__str s)
+static size_t take(struct hocket__think_splitter *p, struct hocket__str s)
 {
     size_t at = 0;
     for (bool more = true; more && at < s.n;)
@@ -260,7 +264,7 @@ static size_t take(struct hocket__parting *p, struct hocket__str s)
 }
 
 /* Nothing can be held any more. */
-static void give_up(struct hocket__parting *p, struct hocket__str text)
+static void give_up(struct hocket__think_splitter *p, struct hocket__str text)
 {
     bool reasoning = p->state == HOCKET__PARTING_REASONING;
     put(p, reasoning, hocket__buf_str(&p->held));
@@ -270,7 +274,7 @@ static void give_up(struct hocket__parting *p, struct hocket__str text)
         p->state = HOCKET__PARTING_TEXT;
 }
 
-static void add_text(struct hocket__parting *p, struct hocket__str text)
+static void add_text(struct hocket__think_splitter *p, struct hocket__str text)
 {
     if (p->held.len == 0) {
         size_t taken = take(p, text);
@@ -285,17 +289,17 @@ static void add_text(struct hocket__parting *p, struct hocket__str text)
         hocket__buf_drop(&p->held, take(p, hocket__buf_str(&p->held)));
 }
 
-void hocket__parting_delta(
+void hocket__think_splitter_delta(
     void *ud, enum hocket__delta_kind kind, size_t call, struct hocket__str text)
 {
-    struct hocket__parting *p = ud;
+    struct hocket__think_splitter *p = ud;
     if (kind == HOCKET__DELTA_TEXT)
         add_text(p, text);
     else
         p->out(p->ud, kind, call, text);
 }
 
-void hocket__parting_end(struct hocket__parting *p)
+void hocket__think_splitter_end(struct hocket__think_splitter *p)
 {
     struct hocket__str held = hocket__buf_str(&p->held);
     size_t from = p->state == HOCKET__PARTING_BLANK && p->parted ? skip_blanks(held, 0) : 0;

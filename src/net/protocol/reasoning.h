@@ -23,7 +23,7 @@ void hocket__reply_part(struct hocket__reply *r);
 /* The same for an answer that streams: deltas go in and come out as text or as reasoning. What may still become either
  * is held back: the beginning of a tag, and text from an opening tag in the middle on, until it is closed or the answer
  * ends. Text that went out before a closing tag without an opening one cannot be taken back. */
-struct hocket__parting {
+struct hocket__think_splitter {
     hocket__delta_cb out;
     void *ud;
     struct hocket__buf held;
@@ -39,11 +39,11 @@ struct hocket__parting {
 };
 
 /* `max`: bytes that are held back at most. */
-void hocket__parting_init(struct hocket__parting *p, const struct hocket_allocator *a, size_t max,
-    hocket__delta_cb out, void *ud);
-void hocket__parting_deinit(struct hocket__parting *p);
+void hocket__think_splitter_init(struct hocket__think_splitter *p, const struct hocket_allocator *a,
+    size_t max, hocket__delta_cb out, void *ud);
+void hocket__think_splitter_deinit(struct hocket__think_splitter *p);
 /* A hocket__delta_cb, whose `ud` is the parting. Where memory is out, what is held goes out as text. */
-void hocket__parting_delta(
+void hocket__think_splitter_delta(
     void *ud, enum hocket__delta_kind kind, size_t call, struct hocket__str text);
 /* The answer has ended: what is held goes out. */
-void hocket__parting_end(struct hocket__parting *p);
+void hocket__think_splitter_end(struct hocket__think_splitter *p);

@@ -162,7 +162,7 @@ void hocket__twin_state(struct hocket__reader *r, bool its)
     r->twin.unlike |= !its;
 }
 
-void hocket__twin_unlike(struct hocket__reader *r)
+void hocket__twin_give_up(struct hocket__reader *r)
 {
     r->twin.unlike = true;
 }

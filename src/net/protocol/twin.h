@@ -25,7 +25,7 @@ bool hocket__twin_take(struct hocket__reader *r, struct hocket__str data);
 size_t hocket__twin_take_frames(struct hocket__reader *r, const char *p, size_t n, uint64_t *count);
 
 /* Around a full read of an event: begin, then whatever appends a text says so, and
- * whatever else is done that must not be skipped says hocket__twin_unlike; keep, with the frame
+ * whatever else is done that must not be skipped says hocket__twin_give_up; keep, with the frame
  * where the reader has one: 0 or ENOMEM; one of more than 64 KiB is not kept. */
 void hocket__twin_begin(struct hocket__reader *r);
 void hocket__twin_piece(struct hocket__reader *r, enum hocket__delta_kind kind, size_t call,
@@ -34,7 +34,7 @@ void hocket__twin_piece(struct hocket__reader *r, enum hocket__delta_kind kind, 
 void hocket__twin_hole(struct hocket__reader *r, const struct hocket__json *j);
 /* The text was added to r->state as well, as it stood; or (not `its`) something else was done there. */
 void hocket__twin_state(struct hocket__reader *r, bool its);
-void hocket__twin_unlike(struct hocket__reader *r);
+void hocket__twin_give_up(struct hocket__reader *r);
 int hocket__twin_keep(struct hocket__reader *r, struct hocket__str data);
 
 /* Heads: what a stream's chunks begin with is mostly the same in all of them, also where the rest

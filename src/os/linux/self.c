@@ -67,7 +67,7 @@ const char *hocket__self_getenv(const char *name)
 }
 
 /* A process number is used again: the time at which it was started tells the old one from the new. */
-bool hocket__self_sees_end(
+bool hocket__self_knows_ended(
     const struct hocket__self *self, struct hocket__str place, int64_t pid, int64_t start)
 {
     if (!hocket__str_eq(place, hocket__cstr(self->place)))

@@ -165,7 +165,7 @@ static int find_gone(struct hocket__writer *w, struct hocket__str pools, int64_t
     add_now(w);
     while ((rc = hocket__sql_step(w)) == 1 && *n < MOST_OWNERS) {
         int64_t pid = hocket__sql_int_of(w, 0), start = hocket__sql_int_of(w, 1);
-        if (!hocket__self_sees_end(&w->self, place, pid, start))
+        if (!hocket__self_knows_ended(&w->self, place, pid, start))
             continue;
         gone[*n][0] = pid;
         gone[(*n)++][1] = start;

@@ -67,8 +67,9 @@ static bool is_held(struct hocket__writer *w)
 {
     int64_t pid = hocket__sql_int_of(w, HOCKET__COLUMN_owner_pid);
     return pid != 0 && hocket__sql_int_of(w, HOCKET__COLUMN_lease_ms) >= w->ops->now(w)
-           && !hocket__self_sees_end(&w->self, hocket__sql_text_of(w, HOCKET__COLUMN_owner_place),
-               pid, hocket__sql_int_of(w, HOCKET__COLUMN_owner_start));
+           && !hocket__self_knows_ended(&w->self,
+               hocket__sql_text_of(w, HOCKET__COLUMN_owner_place), pid,
+               hocket__sql_int_of(w, HOCKET__COLUMN_owner_start));
 }
 
 int64_t hocket__sql_run_no(struct hocket__writer *w, struct hocket__str id, int *rc)

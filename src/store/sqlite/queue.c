@@ -90,7 +90,7 @@ static int gone_of_pool(struct hocket__sqlite_writer *w, struct hocket__str pool
     int rc;
     while ((rc = hocket__sql_step(&w->base)) == 1 && *n < MOST_OWNERS) {
         struct owner o = { hocket__sql_int_of(&w->base, 0), hocket__sql_int_of(&w->base, 1) };
-        if (hocket__self_sees_end(&w->base.self, place, o.pid, o.start))
+        if (hocket__self_knows_ended(&w->base.self, place, o.pid, o.start))
             gone[(*n)++] = o;
     }
     hocket__sql_done(&w->base);

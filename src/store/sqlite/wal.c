@@ -93,7 +93,7 @@ static int find(
 
 static bool has_ended(const struct hocket__sqlite_writer *w, const struct hocket__wal_of *of)
 {
-    return hocket__self_sees_end(&w->base.self, hocket__cstr(of->place), of->pid, of->start);
+    return hocket__self_knows_ended(&w->base.self, hocket__cstr(of->place), of->pid, of->start);
 }
 
 static bool has_runs(struct hocket__sqlite_writer *w, int64_t store)

@@ -73,7 +73,7 @@ static void test_turns(void **state)
 {
     struct test_alloc t;
     struct hocket__accounts *s = fresh(&t, limits(3, NONE, NONE));
-    assert_true(hocket__budget_matters(s, ROOT));
+    assert_true(hocket__budget_is_limited(s, ROOT));
     assert_int_equal(call(s, ROOT, 10, 10, false), HOCKET__BUDGET_GO);
     assert_int_equal(call(s, ROOT, 10, 10, false), HOCKET__BUDGET_GO);
     struct hocket__budget_answer a = ask(s, ROOT, 10, 10, false);
@@ -262,8 +262,8 @@ static void test_kept_for_the_first(void **state)
     struct hocket__accounts *s = fresh(&t, limits(3, 2000, NONE));
     uint64_t lead = hocket__account_open(s, ROOT, &no_names, 0),
              child = hocket__account_open(s, lead, &no_names, 0);
-    hocket__budget_keep(s, lead);
-    hocket__budget_keep(s, lead); /* once */
+    hocket__budget_reserve_first_call(s, lead);
+    hocket__budget_reserve_first_call(s, lead); /* once */
     assert_int_equal(hocket__budget_left(s, ROOT, HOCKET__BUDGET_TURNS), 2);
     assert_true(hocket__budget_left(s, ROOT, HOCKET__BUDGET_TOKENS) < 2000);
     assert_int_equal(call(s, child, 1, 1, true), HOCKET__BUDGET_GO);
@@ -271,9 +271,9 @@ static void test_kept_for_the_first(void **state)
     assert_int_equal(call(s, child, 1, 1, true), HOCKET__BUDGET_REFUSED);
     hocket__account_close(s, child, 1);
     assert_int_equal(call(s, lead, 1, 1, true), HOCKET__BUDGET_GO);
-    hocket__budget_keep(s, lead);
+    hocket__budget_reserve_first_call(s, lead);
     hocket__account_close(s, lead, 1); /* which returns it */
-    hocket__budget_keep(s, lead);
+    hocket__budget_reserve_first_call(s, lead);
     assert_int_equal(hocket__budget_left(s, ROOT, HOCKET__BUDGET_TOKENS), 2000 - 6);
     done(&t, s);
 }
@@ -357,14 +357,15 @@ static void test_lend(void **state)
     lend(s, b, 0, 300);
     assert_int_equal(hocket__budget_left(s, a, HOCKET__BUDGET_TURNS), 4);
     assert_int_equal(hocket__budget_left(s, a, HOCKET__BUDGET_TOKENS), NONE);
-    assert_int_equal(hocket__budget_above(s, a, HOCKET__BUDGET_TURNS), 6);
-    assert_int_equal(hocket__budget_above(s, a, HOCKET__BUDGET_TOKENS), 700);
-    assert_int_equal(hocket__budget_above(s, a, HOCKET__BUDGET_COST), NONE);
-    assert_int_equal(hocket__budget_above(s, ROOT, HOCKET__BUDGET_TURNS), NONE);
+    assert_int_equal(hocket__budget_left_above(s, a, HOCKET__BUDGET_TURNS), 6);
+    assert_int_equal(hocket__budget_left_above(s, a, HOCKET__BUDGET_TOKENS), 700);
+    assert_int_equal(hocket__budget_left_above(s, a, HOCKET__BUDGET_COST), NONE);
+    assert_int_equal(hocket__budget_left_above(s, ROOT, HOCKET__BUDGET_TURNS), NONE);
     assert_int_equal(ask(s, b, 1, 1, true).verdict, HOCKET__BUDGET_REFUSED); /* 0 turns */
     use(s, a, 50, 50);
     use(s, a, 50, 50);
-    assert_int_equal(hocket__budget_above(s, a, HOCKET__BUDGET_TURNS), 6); /* its own were used */
+    assert_int_equal(
+        hocket__budget_left_above(s, a, HOCKET__BUDGET_TURNS), 6); /* its own were used */
     lend(s, a, 1, NONE);
     assert_int_equal(hocket__budget_left(s, a, HOCKET__BUDGET_TURNS), 3);
     hocket__budget_take_back(s, a, HOCKET__BUDGET_TURNS);
@@ -372,12 +373,12 @@ static void test_lend(void **state)
     hocket__budget_take_back(s, a, HOCKET__BUDGET_TOKENS);
     hocket__budget_take_back(s, ROOT, HOCKET__BUDGET_TURNS);
     assert_int_equal(hocket__budget_left(s, a, HOCKET__BUDGET_TURNS), 0);
-    assert_int_equal(hocket__budget_above(s, a, HOCKET__BUDGET_TURNS), 8);
+    assert_int_equal(hocket__budget_left_above(s, a, HOCKET__BUDGET_TURNS), 8);
     lend(s, a, 2, NONE);
     for (int i = 0; i < 3;
          i++) /* more than it was given: of another process, which counts for itself */
         use(s, a, 50, 50);
-    assert_int_equal(hocket__budget_above(s, a, HOCKET__BUDGET_TURNS), 5);
+    assert_int_equal(hocket__budget_left_above(s, a, HOCKET__BUDGET_TURNS), 5);
     hocket__account_close(s, a, 1);
     hocket__account_close(s, b, 1);
     assert_int_equal(hocket__budget_left(s, ROOT, HOCKET__BUDGET_TURNS), 5);

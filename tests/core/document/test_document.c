@@ -310,11 +310,11 @@ static void test_tagged(void **state)
     struct hocket__buf out;
     hocket__buf_init(&out, &hocket__malloc, 0);
     append(f, morning, "food", " A\n[x] B\n");
-    assert_int_equal(hocket__document_tagged(f->d, 1, &out), 0);
+    assert_int_equal(hocket__document_render_entry(f->d, 1, &out), 0);
     assert_string_equal(out.data, "[food] A\n  [x] B");
-    assert_int_equal(hocket__document_tagged(f->d, 2, &out), HOCKET_ENOTFOUND);
+    assert_int_equal(hocket__document_render_entry(f->d, 2, &out), HOCKET_ENOTFOUND);
     merge(f, morning, "M", 1);
-    assert_int_equal(hocket__document_tagged(f->d, 1, &out), HOCKET_ENOTFOUND);
+    assert_int_equal(hocket__document_render_entry(f->d, 1, &out), HOCKET_ENOTFOUND);
     hocket__buf_deinit(&out);
 }
 

@@ -76,7 +76,8 @@ static void test_in_place(void **state)
     struct hocket__line line;
     uint64_t cursor = 0;
     hocket__buf_init(&author, &t.a, 0);
-    assert_int_equal(hocket__journal_author(HOCKET__STR("o2"), HOCKET__STR("fo\"od"), &author), 0);
+    assert_int_equal(
+        hocket__journal_shared_members(HOCKET__STR("o2"), HOCKET__STR("fo\"od"), &author), 0);
     struct hocket__str who = hocket__buf_str(&author);
     b = hocket__journal_begin(j, who, HOCKET__STR("tool_call"), NOW, NULL);
     hocket__jw_key(b, "tool");

@@ -65,7 +65,7 @@ static void test_replay(void **state)
 
     assert_true(hocket__log_replays(again));
     assert_null(hocket__log_due(again)); /* its tick has not come */
-    assert_true(hocket__log_waits(again));
+    assert_true(hocket__log_is_before_next(again));
     hocket__log_step(again);
     assert_int_equal(hocket__log_now_ms(again), 0);
     struct hocket__log_entry is = entry(HOCKET__LOG_BEGIN, 7, "tool");
@@ -78,11 +78,11 @@ static void test_replay(void **state)
     was = hocket__log_due(again);
     assert_int_equal(was->kind, HOCKET__LOG_END);
     assert_int_equal(was->value.n, 3);
-    hocket__log_pass(again);
+    hocket__log_advance(again);
     was = hocket__log_due(again);
     assert_int_equal(was->kind, HOCKET__LOG_WAKE);
     assert_int_equal(was->at_ms, 140);
-    hocket__log_pass(again);
+    hocket__log_advance(again);
     assert_null(hocket__log_due(again));
     assert_false(hocket__log_replays(again));
     assert_null(hocket__log_error(again));
@@ -318,21 +318,21 @@ static void test_leap(void **state)
         assert_int_equal(feed_kind(log, 11, HOCKET__LOG_END), HOCKET_EINVAL);
         assert_int_equal(feed_kind(log, 10, HOCKET__LOG_END), 0);
         hocket__log_step(log);
-        assert_null(hocket__log_leap(log)); /* the first has not been done again */
+        assert_null(hocket__log_skip_to_checkpoint(log)); /* the first has not been done again */
         struct hocket__log_entry is = entry(HOCKET__LOG_CHECKPOINT, 7, "x");
         assert_non_null(hocket__log_match(log, &is, NULL));
         hocket__log_forget(log, 1);
-        const struct hocket__log_entry *e = hocket__log_leap(log);
+        const struct hocket__log_entry *e = hocket__log_skip_to_checkpoint(log);
         assert_int_equal(e->n, 9);
         assert_int_equal(hocket__log_tick(log), 9);
         assert_int_equal(hocket__log_now_ms(log), 90);
         assert_int_equal(hocket__log_last(log), 9);
         hocket__log_forget(log, 9);
-        assert_null(hocket__log_leap(log));
+        assert_null(hocket__log_skip_to_checkpoint(log));
         hocket__log_step(log);
         e = hocket__log_due(log);
         assert_int_equal(e->n, 10);
-        hocket__log_pass(log);
+        hocket__log_advance(log);
         hocket__log_forget(log, 10);
         assert_false(hocket__log_replays(log));
         hocket__log_free(log);
@@ -346,14 +346,14 @@ static void test_whole(void **state)
     (void) state;
     struct hocket__log *log = hocket__log_new(&hocket__malloc, NULL);
     assert_int_equal(feed_kind(log, 2, HOCKET__LOG_CHECKPOINT), HOCKET_EINVAL);
-    hocket__log_whole(log);
+    hocket__log_keep_all(log);
     assert_int_equal(feed_kind(log, 1, HOCKET__LOG_CHECKPOINT), 0);
     assert_int_equal(feed_kind(log, 3, HOCKET__LOG_CHECKPOINT), HOCKET_EINVAL);
     assert_int_equal(feed_kind(log, 2, HOCKET__LOG_CHECKPOINT), 0);
     hocket__log_step(log);
     struct hocket__log_entry is = entry(HOCKET__LOG_CHECKPOINT, 7, "x");
     assert_non_null(hocket__log_match(log, &is, NULL));
-    assert_null(hocket__log_leap(log));
+    assert_null(hocket__log_skip_to_checkpoint(log));
     hocket__log_free(log);
 }
 
@@ -368,16 +368,17 @@ static void test_comes(void **state)
     };
     e.name = model;
     e.digest = HOCKET__STR("model=a/b\nmessages=x");
-    assert_false(hocket__log_comes(log, model, start));
+    assert_false(hocket__log_has_effect_ahead(log, model, start));
     assert_int_equal(hocket__log_feed(log, &e, NULL), 0);
-    assert_true(hocket__log_comes(log, model, start));
-    assert_false(hocket__log_comes(log, HOCKET__STR("tool"), start));
-    assert_false(hocket__log_comes(log, model, HOCKET__STR("model=a/bc\n")));
-    assert_false(hocket__log_comes(log, model, HOCKET__STR("model=a/b\nmessages=x and more")));
+    assert_true(hocket__log_has_effect_ahead(log, model, start));
+    assert_false(hocket__log_has_effect_ahead(log, HOCKET__STR("tool"), start));
+    assert_false(hocket__log_has_effect_ahead(log, model, HOCKET__STR("model=a/bc\n")));
+    assert_false(
+        hocket__log_has_effect_ahead(log, model, HOCKET__STR("model=a/b\nmessages=x and more")));
     hocket__log_step(log);
     assert_non_null(hocket__log_match(log, &e, NULL));
     hocket__log_forget(log, 1);
-    assert_false(hocket__log_comes(log, model, start));
+    assert_false(hocket__log_has_effect_ahead(log, model, start));
     hocket__log_free(log);
 }
 
@@ -386,7 +387,7 @@ static void look(struct hocket__log *log, int reads, const bool *moved, int64_t 
 {
     for (int i = 0; i < reads; i++) {
         struct hocket__log_entry e = { .kind = HOCKET__LOG_CLOCK, .path = 7 };
-        e.ord = hocket__log_look(log, 7);
+        e.ord = hocket__log_read_clock(log, 7);
         if (e.ord > 0 && moved && moved[i])
             assert_int_equal(hocket__log_put(log, &e, 100 + 10 * i, NULL), 0);
         times[i] = hocket__log_now_ms(log);
@@ -421,7 +422,7 @@ static void test_look(void **state)
     assert_false(hocket__log_replays(again));
     assert_memory_equal(are, were, sizeof(are));
     assert_int_equal(
-        hocket__log_look(again, 7), 1); /* it is live, and its last read was an entry */
+        hocket__log_read_clock(again, 7), 1); /* it is live, and its last read was an entry */
     hocket__log_free(first);
     hocket__log_free(again);
     test_alloc_check(&t);
@@ -431,7 +432,7 @@ static void expect_parted(struct hocket__log *log)
 {
     assert_non_null(hocket__log_error(log));
     assert_int_equal(hocket__log_error(log)->status, HOCKET_EREPLAY);
-    assert_int_equal(hocket__log_look(log, 7), 0);
+    assert_int_equal(hocket__log_read_clock(log, 7), 0);
     hocket__log_free(log);
 }
 
@@ -447,15 +448,15 @@ static void test_looks_elsewhere(void **state)
         assert_int_equal(hocket__log_feed(log, &e, NULL), 0);
         hocket__log_step(log);
         for (int i = 0; i < 2 && how != 2; i++)
-            assert_int_equal(hocket__log_look(log, 7), 0);
+            assert_int_equal(hocket__log_read_clock(log, 7), 0);
         assert_null(hocket__log_error(log));
         if (how == 0) /* the step ends */
             assert_null(hocket__log_due(log));
         else if (how == 1)
-            hocket__log_look(log, 8);
+            hocket__log_read_clock(log, 8);
         else
             for (int i = 0; i < HOCKET__LOG_LOOKS && !hocket__log_error(log); i++)
-                hocket__log_look(log, 7);
+                hocket__log_read_clock(log, 7);
         expect_parted(log);
     }
 }

@@ -255,7 +255,7 @@ static inline struct hocket__kept *keep(hocket_host *h, uint64_t id, struct kept
     struct hocket__kept *k = hocket__kept_new(h->rt, &sink, seed);
     size_t newest = 0, first = newest_checkpoint(log, &newest);
     if (log->whole)
-        hocket__log_whole(hocket__kept_log(k));
+        hocket__log_keep_all(hocket__kept_log(k));
     for (size_t i = 0; i < log->n; i++) {
         struct hocket__log_entry e = entry_at(log, i);
         if (log->pruned && i > first && i < newest)

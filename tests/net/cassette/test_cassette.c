@@ -94,7 +94,7 @@ static void test_record(void **state)
     record(f, &cancelled, c, "/hang", "not\nJSON");
     run_until_done(&s);
     cancel_on(c, cancelled.id);
-    hocket__cassette_note(c, HOCKET__STR("fact"), HOCKET__STR("{\"a\":\"" KEY "\"}"));
+    hocket__cassette_note_fact(c, HOCKET__STR("fact"), HOCKET__STR("{\"a\":\"" KEY "\"}"));
     hocket__cassette_close(c);
     hocket__cassette_free(c);
     const char *text = t.text.data;
@@ -474,7 +474,7 @@ static void play_all(struct test_alloc *t, void *ud)
         assert_true(t->failed);
         assert_int_equal(err.status, HOCKET_ENOMEM);
     } else {
-        assert_true(hocket__cassette_recall(g.c, HOCKET__STR("f"), &fact));
+        assert_true(hocket__cassette_recall_fact(g.c, HOCKET__STR("f"), &fact));
         int64_t id = ask(&g, &a, "/c", "{\"q\":\"b\"}", &err);
         assert_true(id == HOCKET_EREPLAY || t->failed);
         if (id == HOCKET_ENOMEM && ask(&g, &a, "/c", "{\"q\":\"a\"}", &err) > 0) {

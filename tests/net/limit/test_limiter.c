@@ -168,7 +168,7 @@ static void test_shared(void **state)
         assert_int_equal(hocket__limiter_ask(&l, &w[i], &q, 0, NULL), 0);
     assert_null(hocket__limiter_next(&l, 10 * MINUTE, &delay));
     assert_true(hocket__limiter_is_short(&l, 0));
-    hocket__limiter_look(&l, &need, 0);
+    hocket__limiter_need(&l, &need, 0);
     assert_int_equal(need.waiting, 3);
     assert_int_equal(need.waiting_tokens, 150);
     assert_int_equal(need.head_tokens, 50);
@@ -179,12 +179,12 @@ static void test_shared(void **state)
     assert_ptr_equal(hocket__limiter_next(&l, 0, &delay), &w[0]);
     assert_ptr_equal(hocket__limiter_next(&l, 0, &delay), &w[1]);
     assert_null(hocket__limiter_next(&l, MINUTE, &delay));
-    hocket__limiter_look(&l, &need, 0);
+    hocket__limiter_need(&l, &need, 0);
     assert_int_equal(need.took_requests, 2);
     assert_int_equal(need.took_tokens, 100);
     assert_int_equal(need.flying, 2);
     hocket__limiter_used(&l, 50, 70); /* more than was thought: owed */
-    hocket__limiter_look(&l, &need, 0);
+    hocket__limiter_need(&l, &need, 0);
     assert_true(need.tokens == -20 && need.requests == 0 && need.took_requests == 0);
     grant(&l, 1, 70, -1);
     assert_ptr_equal(hocket__limiter_next(&l, 0, &delay), &w[2]);
@@ -205,10 +205,10 @@ static void test_shared_blocks(void **state)
     hocket__limiter_share(&l, true, 0);
     hocket__limiter_block(&l, 999, 0);
     assert_true(hocket__limiter_is_short(&l, 0));
-    hocket__limiter_look(&l, &need, 0);
+    hocket__limiter_need(&l, &need, 0);
     assert_int_equal(need.block_ms, 1000);
     assert_false(hocket__limiter_is_short(&l, 0));
-    hocket__limiter_look(&l, &need, 0);
+    hocket__limiter_need(&l, &need, 0);
     assert_int_equal(need.block_ms, 0);
     hocket__limiter_grant(&l, &told, 0);
     assert_int_equal(l.blocked_until, 5001);
@@ -405,7 +405,7 @@ static void run_storm(struct storm *st, size_t n)
         for (size_t i = st->n_flights; i-- > 0;)
             if (i < st->n_flights && st->flights[i].answered <= st->now)
                 land(st, i);
-        hocket__limiter_silence(&st->l, st->now);
+        hocket__limiter_no_answer_yet(&st->l, st->now);
         struct hocket__limiter_wait *w;
         while ((w = hocket__limiter_next(&st->l, st->now, &delay)) != NULL)
             launch(st, (size_t) (w - st->waits));
@@ -470,7 +470,7 @@ static int64_t sent_after(struct hocket__limiter *l, struct hocket__limiter_wait
     for (int i = 0; i < 2000; i++)
         ask(l, &w[i], 1, 7);
     for (int64_t now = 7; now <= 7 + ms; now += delay) {
-        hocket__limiter_silence(l, now);
+        hocket__limiter_no_answer_yet(l, now);
         while (hocket__limiter_next(l, now, &delay) != NULL)
             ;
         if (delay < 0)
@@ -495,7 +495,7 @@ static void test_silence(void **state)
         struct hocket__advice a = advice();
         int64_t window = l.window, delay;
         hocket__limiter_answer(&l, 0, 200, &a, 7 + cases[i].ms);
-        hocket__limiter_silence(&l, 1000);
+        hocket__limiter_no_answer_yet(&l, 1000);
         assert_in_range(l.window, window, window + 1);
         while (hocket__limiter_next(&l, 1000, &delay) != NULL)
             ;
@@ -513,7 +513,7 @@ static void test_silence_not_seen(void **state)
     memset(w, 0, sizeof(w));
     hocket__limiter_init(&l, &hocket__malloc, NO_LIMITS);
     assert_int_equal(sent_after(&l, w, 0), 64);
-    hocket__limiter_silence(&l, 207);
+    hocket__limiter_no_answer_yet(&l, 207);
     assert_int_equal(l.window, 108);
     hocket__limiter_deinit(&l);
 }
@@ -566,7 +566,7 @@ static void test_refused_inside(void **state)
         assert_int_equal(delay, blocks[i] + 1);
         now += delay;
         assert_ptr_equal(hocket__limiter_next(&l, now, &delay), &w[1]);
-        hocket__limiter_lost(&l, 0);
+        hocket__limiter_forget_call(&l, 0);
         hocket__limiter_end(&l, now);
     }
     assert_int_equal(l.accepted, 1); /* that one */

@@ -97,15 +97,15 @@ static void hear(void *ud, enum hocket__delta_kind kind, size_t call, struct hoc
 
 static void stream(const char *text, size_t piece, struct heard *h)
 {
-    struct hocket__parting p;
+    struct hocket__think_splitter p;
     hocket__buf_init(&h->text, &hocket__malloc, 0);
     hocket__buf_init(&h->reasoning, &hocket__malloc, 0);
-    hocket__parting_init(&p, &hocket__malloc, 0, hear, h);
+    hocket__think_splitter_init(&p, &hocket__malloc, 0, hear, h);
     for (size_t at = 0, n = strlen(text); at < n; at += piece)
-        hocket__parting_delta(
+        hocket__think_splitter_delta(
             &p, HOCKET__DELTA_TEXT, 0, hocket__str(text + at, n - at < piece ? n - at : piece));
-    hocket__parting_end(&p);
-    hocket__parting_deinit(&p);
+    hocket__think_splitter_end(&p);
+    hocket__think_splitter_deinit(&p);
 }
 
 static void unhear(struct heard *h)
@@ -159,11 +159,11 @@ static void test_late(void **state)
 static void test_nothing_waits_longer(void **state)
 {
     struct heard h;
-    struct hocket__parting p;
+    struct hocket__think_splitter p;
     hocket__buf_init(&h.text, &hocket__malloc, 0);
     hocket__buf_init(&h.reasoning, &hocket__malloc, 0);
-    hocket__parting_init(&p, &hocket__malloc, 0, hear, &h);
-#define FEED(s) hocket__parting_delta(&p, HOCKET__DELTA_TEXT, 0, HOCKET__STR(s))
+    hocket__think_splitter_init(&p, &hocket__malloc, 0, hear, &h);
+#define FEED(s) hocket__think_splitter_delta(&p, HOCKET__DELTA_TEXT, 0, HOCKET__STR(s))
     FEED("<think>hm");
     assert_text(h.reasoning, "hm");
     FEED(" ah</th");
@@ -178,11 +178,11 @@ static void test_nothing_waits_longer(void **state)
     assert_text(h.text, "so be no");
     FEED(" <");
     assert_text(h.text, "so be no ");
-    hocket__parting_delta(&p, HOCKET__DELTA_REASONING, 0, HOCKET__STR("own"));
+    hocket__think_splitter_delta(&p, HOCKET__DELTA_REASONING, 0, HOCKET__STR("own"));
     assert_text(h.reasoning, "hm ahit?own");
-    hocket__parting_end(&p);
+    hocket__think_splitter_end(&p);
     assert_text(h.text, "so be no <");
-    hocket__parting_deinit(&p);
+    hocket__think_splitter_deinit(&p);
     unhear(&h);
 }
 
@@ -190,16 +190,16 @@ static void test_nothing_waits_longer(void **state)
 static void test_no_memory(void **state)
 {
     struct heard h;
-    struct hocket__parting p;
+    struct hocket__think_splitter p;
     hocket__buf_init(&h.text, &hocket__malloc, 0);
     hocket__buf_init(&h.reasoning, &hocket__malloc, 0);
-    hocket__parting_init(&p, &hocket__malloc, 10, hear, &h);
+    hocket__think_splitter_init(&p, &hocket__malloc, 10, hear, &h);
     FEED("see <think>what");
     FEED(" is behind it</think> now");
-    hocket__parting_end(&p);
+    hocket__think_splitter_end(&p);
     assert_text(h.text, "see <think>what is behind itnow");
     assert_text(h.reasoning, "");
-    hocket__parting_deinit(&p);
+    hocket__think_splitter_deinit(&p);
     unhear(&h);
 }
 

@@ -23,7 +23,7 @@ static void put_words(struct hocket__buf *b, const struct hocket__neutral_part *
     hocket__member_string(b, "type", "text");
     hocket__jw_key(b, "text");
     hocket__buf_addc(b, '"');
-    hocket__neutral_words(part, b);
+    hocket__neutral_describe(part, b);
     hocket__buf_addc(b, '"');
     hocket__jw_close(b, '}');
 }

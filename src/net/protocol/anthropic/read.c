@@ -207,7 +207,7 @@ static int take_event(struct hocket__reader *r, const struct message *m, struct 
         add_delta(r, &m->block, m->index);
         return 0;
     }
-    hocket__twin_unlike(r);
+    hocket__twin_give_up(r);
     if (hocket__str_is(type, "content_block_start")) {
         return start_block(r, &m->block, m->index, err);
     } else if (hocket__str_is(type, "content_block_stop")) {
@@ -220,7 +220,7 @@ static int take_event(struct hocket__reader *r, const struct message *m, struct 
     } else if (hocket__str_is(type, "message_stop")) {
         r->done = true;
     } else if (!m->type.set) { /* what has a type is news of the protocol, and passed over */
-        hocket__reply_stray(r->reply, "stream", 0, data);
+        hocket__reply_foreign_error(r->reply, "stream", 0, data);
     }
     return 0;
 }
@@ -236,9 +236,9 @@ static int read_event(struct hocket__reader *r, struct hocket__str type, struct 
     if (m.type.set)
         type = m.type.inside;
     else
-        hocket__twin_unlike(r);
-    if (hocket__str_is(type, "error") || hocket__says_error(m.error)) {
-        hocket__twin_unlike(r);
+        hocket__twin_give_up(r);
+    if (hocket__str_is(type, "error") || hocket__is_error_value(m.error)) {
+        hocket__twin_give_up(r);
         hocket__reply_set_error(r->reply, "stream", 0, data);
         return 0;
     }
@@ -253,7 +253,7 @@ int hocket__anthropic_event(struct hocket__reader *r, struct hocket__str type,
     hocket__twin_begin(r);
     int status = read_event(r, type, data, err);
     if (status < 0)
-        hocket__twin_unlike(r);
+        hocket__twin_give_up(r);
     int kept = hocket__twin_keep(r, data);
     return status < 0 ? status : kept;
 }
@@ -285,11 +285,11 @@ int hocket__anthropic_body(
     int status = read_message(&m, body, err);
     if (status < 0)
         return status;
-    if (hocket__piece_is(&m.type, "error") || hocket__says_error(m.error)) {
+    if (hocket__piece_is(&m.type, "error") || hocket__is_error_value(m.error)) {
         hocket__reply_set_error(r->reply, "body_200", http_status, body);
         return 0;
     }
-    if (m.content.n == 0 && hocket__reply_stray(r->reply, "body_200", http_status, body))
+    if (m.content.n == 0 && hocket__reply_foreign_error(r->reply, "body_200", http_status, body))
         return 0;
     if (m.content.n == 0)
         return hocket__error(err, HOCKET_EPROTOCOL, "the answer is no message");

@@ -182,7 +182,7 @@ void hocket__anthropic_replay_delta(
     if (((uint32_t) index & INDEX_MASK) != r->flags >> INDEX_SHIFT) {
         if (!is_stray(r->reply, d, index))
             r->flags |= BROKEN; /* blocks are mixed, which the protocol does not do */
-        hocket__twin_unlike(r);
+        hocket__twin_give_up(r);
         return;
     }
     switch (r->flags & KIND_MASK) {
@@ -190,7 +190,7 @@ void hocket__anthropic_replay_delta(
         hocket__buf_addstr(&r->state, d->text.inside);
         hocket__twin_state(r, d->text.set);
         if (d->citation.n > 0) {
-            hocket__twin_unlike(r);
+            hocket__twin_give_up(r);
             hocket__buf_adds(&r->scratch, r->scratch.len > 0 ? "," : "");
             hocket__buf_addstr(&r->scratch, d->citation);
         }
@@ -201,11 +201,11 @@ void hocket__anthropic_replay_delta(
         hocket__twin_state(r, d->thinking.set && !d->signature.set);
         break;
     case KIND_INPUT:
-        hocket__twin_unlike(r);
+        hocket__twin_give_up(r);
         add_piece(r, &d->partial_json, true);
         break;
     case KIND_CONTENT:
-        hocket__twin_unlike(r);
+        hocket__twin_give_up(r);
         add_content(r, d->partial_content);
         break;
     default: break;

@@ -110,7 +110,7 @@ static bool knows_schemas(const char *model)
 static bool put_format(request q, struct hocket__buf *b)
 {
     size_t from = b->len;
-    if (q->schema.n == 0 || hocket__schema_in_words(q) || !knows_schemas(q->model))
+    if (q->schema.n == 0 || hocket__schema_only_in_prompt(q) || !knows_schemas(q->model))
         return false;
     hocket__jw_key(b, "format");
     hocket__jw_open(b, '{');

@@ -258,7 +258,7 @@ int hocket__bedrock_body(
     int status = read_event(&e, body, err);
     if (status < 0)
         return status;
-    if (!e.output.n && hocket__reply_stray(r->reply, "body_200", http_status, body))
+    if (!e.output.n && hocket__reply_foreign_error(r->reply, "body_200", http_status, body))
         return 0;
     if (!e.output.n || !hocket__json_find(e.output, "message", &message)
         || !hocket__json_find(message, "content", &content))

@@ -74,7 +74,7 @@ static void put_thinking(request q, struct hocket__buf *b)
 /* Returns whether the answer's schema is in it; it is a text there. */
 static bool put_format(request q, struct hocket__buf *b)
 {
-    if (q->schema.n == 0 || hocket__schema_in_words(q))
+    if (q->schema.n == 0 || hocket__schema_only_in_prompt(q))
         return false;
     if (!hocket__proto_key(q, b, "outputConfig"))
         return true;

@@ -272,11 +272,11 @@ int hocket__gemini_event(struct hocket__reader *r, struct hocket__str type, stru
     read_chunk(&j, &c);
     if (hocket__json_end(&j, NULL) < 0)
         return hocket__proto_broken(&j, err);
-    if (hocket__says_error(c.error) || hocket__str_is(type, "error")) {
+    if (hocket__is_error_value(c.error) || hocket__str_is(type, "error")) {
         hocket__reply_set_error(r->reply, "stream", 0, data);
         return 0;
     }
-    if (!is_answer(&c) && hocket__reply_stray(r->reply, "stream", 0, data))
+    if (!is_answer(&c) && hocket__reply_foreign_error(r->reply, "stream", 0, data))
         return 0;
     return take_chunk(r, &c, err);
 }
@@ -294,11 +294,11 @@ static int take_answer(struct hocket__reader *r, struct hocket__json *j, int htt
     struct hocket__str text = hocket__str(from, (size_t) (j->p - from));
     const char *where = first ? "body_200" : "stream";
     int status = first ? http_status : 0;
-    if (hocket__says_error(c.error)) {
+    if (hocket__is_error_value(c.error)) {
         hocket__reply_set_error(r->reply, where, status, text);
         return 0;
     }
-    if (!is_answer(&c) && hocket__reply_stray(r->reply, where, status, text))
+    if (!is_answer(&c) && hocket__reply_foreign_error(r->reply, where, status, text))
         return 0;
     r->done = r->done || is_answer(&c);
     return take_chunk(r, &c, err);

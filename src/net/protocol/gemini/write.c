@@ -179,7 +179,7 @@ static void put_system(request q, struct hocket__buf *b)
         return;
     hocket__buf_adds(b, "{\"parts\":[");
     size_t from = b->len;
-    bool in_words = hocket__schema_in_words(q) || wants_plain_text(q);
+    bool in_words = hocket__schema_only_in_prompt(q) || wants_plain_text(q);
     if (hocket__system_has(q, in_words)) {
         hocket__jw_open(b, '{');
         hocket__jw_key(b, "text");

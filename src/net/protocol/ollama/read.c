@@ -170,12 +170,12 @@ int hocket__ollama_event(struct hocket__reader *r, struct hocket__str type, stru
     read_line(&j, &l);
     if (hocket__json_end(&j, NULL) < 0)
         return hocket__proto_broken(&j, err);
-    if (hocket__says_error(l.error)) {
+    if (hocket__is_error_value(l.error)) {
         hocket__reply_set_error(r->reply, "stream", 0, data);
         return 0;
     }
     /* an object that is no line of an answer, as a proxy's error may be */
-    if (!l.has_message && !l.done && hocket__reply_stray(r->reply, "stream", 0, data))
+    if (!l.has_message && !l.done && hocket__reply_foreign_error(r->reply, "stream", 0, data))
         return 0;
     return take_line(r, &l, err);
 }

@@ -28,7 +28,7 @@ static void put_content(struct hocket__buf *b, const struct hocket__neutral *m)
         hocket__buf_adds(b, b->len > from ? "\\n" : "");
         hocket__buf_addstr(b, part.text.inside);
         if (other)
-            hocket__neutral_words(&part, b);
+            hocket__neutral_describe(&part, b);
         if (address) {
             hocket__buf_adds(b, "[image: ");
             hocket__buf_addstr(b, image.url);
@@ -229,7 +229,7 @@ static void put_head(request q, struct hocket__buf *b)
 static void put_system(request q, struct hocket__buf *b)
 {
     const char *role = hocket__proto_traits_of(q)->system_role;
-    bool in_words = hocket__schema_in_words(q);
+    bool in_words = hocket__schema_only_in_prompt(q);
     if (!hocket__system_has(q, in_words))
         return;
     hocket__jw_open(b, '{');

@@ -103,7 +103,7 @@ static bool repeats(const struct hocket__chat_call *c, const struct hocket__call
     if ((has_name && (old->id.len == 0 || !same(&c->name, &old->name)))
         || (has_id && !same(&c->id, &old->id)))
         return false;
-    return arguments.set && hocket__arguments_again(old, &arguments);
+    return arguments.set && hocket__arguments_are_repeated(old, &arguments);
 }
 
 /* In a whole answer each is a call of its own, but for what has the index and the id of another one. */
@@ -137,7 +137,7 @@ static void fill(struct hocket__reader *r, size_t pos, const struct hocket__chat
 {
     struct hocket__call *call = &r->reply->calls[pos];
     if (c->id.set || c->name.set || c->extra.n > 0 || c->free_form || !c->arguments.set)
-        hocket__twin_unlike(r);
+        hocket__twin_give_up(r);
     call->has_id |= c->id.set;
     if (call->id.len == 0)
         hocket__piece_set(&c->id, &call->id);
@@ -168,7 +168,7 @@ int hocket__chat_call_add(struct hocket__reader *r, const struct hocket__chat_ca
         return 0;
     size_t pos = whole ? r->reply->n_calls : find(r->reply, c);
     if (pos == NOWHERE) {
-        hocket__twin_unlike(r);
+        hocket__twin_give_up(r);
         return 0;
     }
     if (pos == r->reply->n_calls) {

@@ -5,7 +5,7 @@
  * A server that speaks this protocol may leave out almost anything. So nothing is required but a
  * choice and an end, members may come in any order, and a text is taken from wherever it stands.
  * Chunks that are alike but for their text are not read at all, but compared (twin.h): whatever is
- * rare says so by hocket__twin_unlike. */
+ * rare says so by hocket__twin_give_up. */
 #include "net/protocol/openai_chat/openai_chat.h"
 
 #include "net/protocol/finish.h"
@@ -58,7 +58,7 @@ static void add_refusal(struct hocket__reader *r, const struct hocket__piece *p)
 {
     struct hocket__reply *reply = r->reply;
     if (p->inside.n > 0) {
-        hocket__twin_unlike(r);
+        hocket__twin_give_up(r);
         reply->has_refusal = true;
         hocket__reader_refusal(r, p);
     }
@@ -123,14 +123,14 @@ static int read_rare(
     struct hocket__reader *r, struct hocket__json *j, bool whole, struct hocket_error *err)
 {
     if (hocket__key_is(j, "function_call")) {
-        hocket__twin_unlike(r);
+        hocket__twin_give_up(r);
         return read_function_call(r, j, whole, err);
     }
     if (hocket__key_is(j, "reasoning_details")) {
-        hocket__twin_unlike(r);
+        hocket__twin_give_up(r);
         keep_details(r, hocket__json_value(j));
     } else if (hocket__key_is(j, "extra_content")) {
-        hocket__twin_unlike(r);
+        hocket__twin_give_up(r);
         hocket__reply_set(&r->reply->replay, hocket__json_value(j));
     }
     return 0;
@@ -202,7 +202,7 @@ static void take_finish(struct hocket__reader *r, const struct hocket__piece *fi
     bool empty = finish->inside.n == 0;
     if (!finish->set || (empty && r->reply->has_finish_raw))
         return;
-    hocket__twin_unlike(r);
+    hocket__twin_give_up(r);
     hocket__reply_finish(r->reply, finish);
     if (!empty)
         r->flags |= HOCKET__CHAT_FINISH;
@@ -242,7 +242,7 @@ static int end_choice(struct hocket__reader *r, struct choice *c, struct hocket_
     if (c->index > 0 && !(r->flags & HOCKET__CHAT_BODY))
         return 0;
     take_finish(r, &c->finish);
-    if (hocket__says_error(c->error))
+    if (hocket__is_error_value(c->error))
         hocket__reply_set_error(r->reply, where_of(r), 0, c->error);
     int status = read_both(r, c, err);
     if (c->has_delta)
@@ -303,7 +303,7 @@ static void read_usage(struct hocket__reader *r, struct hocket__json *j)
         hocket__json_pass(j);
         return;
     }
-    hocket__twin_unlike(r);
+    hocket__twin_give_up(r);
     r->flags |= HOCKET__CHAT_KNOWN;
     hocket__chat_usage(r->reply, j);
 }
@@ -376,10 +376,10 @@ static int read_text(
     /* an object that has nothing of a chunk is a proxy's word, and most likely its error */
     r->flags &= ~(uint32_t) HOCKET__CHAT_KNOWN;
     int status = read_chunk(r, &j, &error, err);
-    if (status == 0 && hocket__says_error(error))
+    if (status == 0 && hocket__is_error_value(error))
         hocket__reply_set_error(r->reply, where, 0, text);
     else if (status == 0 && !(r->flags & HOCKET__CHAT_KNOWN))
-        hocket__reply_stray(r->reply, where, 0, text);
+        hocket__reply_foreign_error(r->reply, where, 0, text);
     return status;
 }
 
@@ -400,7 +400,7 @@ int hocket__openai_chat_event(struct hocket__reader *r, struct hocket__str type,
     hocket__twin_begin(r);
     int status = read_text(r, data, "stream", err);
     if (status < 0 || r->reply->error.where)
-        hocket__twin_unlike(r);
+        hocket__twin_give_up(r);
     int kept = hocket__twin_keep(r, data);
     return status < 0 ? status : kept;
 }

@@ -98,7 +98,7 @@ static enum hocket__finish finish_of(const struct response *res)
 /* Servers differ in which of the two they set. */
 static bool has_failed(const struct response *res)
 {
-    return hocket__says_error(res->error) || hocket__piece_is(&res->status, "failed");
+    return hocket__is_error_value(res->error) || hocket__piece_is(&res->status, "failed");
 }
 
 /* A response at its end. */
@@ -159,7 +159,7 @@ static int add_arguments(
     struct hocket__item item = { .kind = free_form ? HOCKET__ITEM_CUSTOM_CALL : HOCKET__ITEM_CALL };
     size_t pos = hocket__responses_find(r->reply, &item, e->index);
     if (pos == r->reply->n_calls) {
-        hocket__twin_unlike(r);
+        hocket__twin_give_up(r);
         int status = hocket__responses_call(r, &item, pos, e->index, err);
         if (status < 0 || pos == r->reply->n_calls)
             return status;
@@ -351,10 +351,10 @@ static int take_other(struct hocket__reader *r, const struct event *e, struct ho
 {
     if (begins(e->type.inside, "response."))
         return 0;
-    if (hocket__says_error(e->error))
+    if (hocket__is_error_value(e->error))
         hocket__reply_set_error(r->reply, "stream", 0, data);
     else if (!e->typed)
-        hocket__reply_stray(r->reply, "stream", 0, data);
+        hocket__reply_foreign_error(r->reply, "stream", 0, data);
     return 0;
 }
 
@@ -363,7 +363,7 @@ static int take_event(struct hocket__reader *r, const struct event *e, struct ho
 {
     enum event_kind kind = event_kind(&e->type);
     if (kind > EVENT_REASONING || !e->typed)
-        hocket__twin_unlike(r);
+        hocket__twin_give_up(r);
     switch (kind) {
     case EVENT_TEXT: return add_text(r, e, HOCKET__DELTA_TEXT);
     case EVENT_SUMMARY:
@@ -419,8 +419,9 @@ static int read_event(struct hocket__reader *r, struct hocket__str type, struct 
         return hocket__proto_broken(&j, err);
     e.typed = e.type.set;
     if (!e.type.set) /* servers that name only the event, or send a bare error */
-        e.type = (struct hocket__piece){ hocket__says_error(e.error) ? HOCKET__STR("error") : type,
-            false, true };
+        e.type =
+            (struct hocket__piece){ hocket__is_error_value(e.error) ? HOCKET__STR("error") : type,
+                false, true };
     return take_event(r, &e, data, err);
 }
 
@@ -435,7 +436,7 @@ int hocket__openai_responses_event(struct hocket__reader *r, struct hocket__str 
     hocket__twin_begin(r);
     int status = read_event(r, type, data, err);
     if (status < 0)
-        hocket__twin_unlike(r);
+        hocket__twin_give_up(r);
     int kept = hocket__twin_keep(r, data);
     return status < 0 ? status : kept;
 }
@@ -454,12 +455,12 @@ int hocket__openai_responses_body(
         hocket__json_pass(&j);
     if (hocket__json_end(&j, NULL) < 0)
         return hocket__proto_broken(&j, err);
-    if (!res.status.set && hocket__says_error(res.error)) {
+    if (!res.status.set && hocket__is_error_value(res.error)) {
         hocket__reply_set_error(r->reply, "body_200", 0, body);
         return 0;
     }
     bool is_none = !res.status.set && res.output.n == 0;
-    if (is_none && hocket__reply_stray(r->reply, "body_200", 0, body))
+    if (is_none && hocket__reply_foreign_error(r->reply, "body_200", 0, body))
         return 0;
     if (is_none)
         return hocket__error(err, HOCKET_EPROTOCOL, "the answer is no response");

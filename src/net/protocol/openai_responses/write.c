@@ -51,7 +51,7 @@ static void put_words(struct hocket__buf *b, const struct hocket__neutral_part *
     put_type(b, "input_text");
     hocket__jw_key(b, "text");
     hocket__buf_addc(b, '"');
-    hocket__neutral_words(part, b);
+    hocket__neutral_describe(part, b);
     hocket__buf_addc(b, '"');
     hocket__jw_close(b, '}');
 }

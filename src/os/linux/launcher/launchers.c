@@ -164,7 +164,7 @@ int hocket__launchers_start(
                       : hocket__errno_text(code));
 }
 
-void hocket__launchers_forget(struct hocket__launchers *l)
+void hocket__launchers_after_fork(struct hocket__launchers *l)
 {
     if (l->socket >= 0)
         close(l->socket);
@@ -184,5 +184,5 @@ void hocket__launchers_close(struct hocket__launchers *l)
     l->socket = -1;
     if (l->pidfd >= 0 && poll(&ended, 1, FAREWELL_MS) == 1)
         waitid((idtype_t) P_PIDFD, (id_t) l->pidfd, &info, WEXITED | WNOHANG);
-    hocket__launchers_forget(l);
+    hocket__launchers_after_fork(l);
 }

@@ -4,7 +4,7 @@
  * absolute path but the mounts, which come before it starts. */
 #include "os/linux/protect.h"
 
-#include "os/linux/protect/look.h"
+#include "os/linux/protect/folder_walk.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ struct hocket__protect {
     size_t n, cap;
     const char **guarded; /* absolute */
     size_t n_guarded;
-    struct hocket__look look;
+    struct hocket__folder_walk look;
     struct hocket__buf names; /* of what was set aside, a line each */
     int64_t refused;
     bool whole; /* all was looked at, and what was found is guarded */
@@ -192,9 +192,9 @@ struct hocket__protect *hocket__protect_new(const struct hocket__launch *l)
     p->guarded = guarded;
     p->whole = true;
     hocket__buf_init(&p->names, &hocket__malloc, MOST_NAMES_BYTES);
-    p->look = (struct hocket__look){ .root = p->root, .found = note, .ud = p };
+    p->look = (struct hocket__folder_walk){ .root = p->root, .found = note, .ud = p };
     note_named(p);
-    hocket__look_through(&p->look, MOST_BEFORE_MS);
+    hocket__folder_walk_run(&p->look, MOST_BEFORE_MS);
     p->whole = p->whole && p->look.whole;
     if (p->n > 0)
         qsort(p->known, p->n, sizeof(*p->known), by_path);
@@ -257,7 +257,7 @@ static void set_aside(struct hocket__protect *p, const char *path)
     if (!strstr(path, SUFFIX "/")) /* what is in what was set aside has been told of */
         add_name(p, path);
     if (rc == 0 && snprintf(to, sizeof(to), "%.*s%s", at, path, name) < (int) sizeof(to))
-        hocket__look_add(&p->look, to);
+        hocket__folder_walk_add(&p->look, to);
 }
 
 static void refuse(void *ud, const char *path, bool bare)
@@ -296,13 +296,13 @@ static void put_all_right(struct hocket__protect *p)
 
 int64_t hocket__protect_look(struct hocket__protect *p)
 {
-    int64_t from = hocket__look_now_ms();
+    int64_t from = hocket__folder_walk_now_ms();
     p->look.found = refuse;
     put_all_right(p);
-    hocket__look_through(&p->look, MOST_AFTER_MS);
+    hocket__folder_walk_run(&p->look, MOST_AFTER_MS);
     put_all_right(p); /* in folders that were closed, too */
     p->whole = p->whole && p->look.whole;
-    return hocket__look_now_ms() - from;
+    return hocket__folder_walk_now_ms() - from;
 }
 
 void hocket__protect_report(const struct hocket__protect *p, struct hocket__launch_result *r)

@@ -309,7 +309,7 @@ static void take_over(struct hocket__scan *s, struct hocket__scan_walk *w,
     *gone = (struct hocket__scan_list){ 0 };
 }
 
-int hocket__scan_look(struct hocket__scan *s, const int *cancelled, struct hocket_error *err)
+int hocket__scan_run(struct hocket__scan *s, const int *cancelled, struct hocket_error *err)
 {
     static const int never = 0;
     struct hocket__scan_walk w = { .root = s->root,
@@ -387,7 +387,7 @@ bool hocket__scan_exists(const struct hocket__scan *s)
     return s->exists;
 }
 
-bool hocket__scan_is_told(const struct hocket__scan *s)
+bool hocket__scan_gets_events(const struct hocket__scan *s)
 {
     return s->told;
 }

@@ -7,7 +7,7 @@
  * `path` is of the HEAD then. Below the root. */
 typedef void (*hocket__look_cb)(void *ud, const char *path, bool bare);
 
-struct hocket__look {
+struct hocket__folder_walk {
     struct hocket__root *root;
     hocket__look_cb found;
     void *ud;
@@ -20,11 +20,11 @@ struct hocket__look {
     bool whole;       /* nothing was left out */
 };
 
-int64_t hocket__look_now_ms(void);
+int64_t hocket__folder_walk_now_ms(void);
 
 /* Calls look->found for everything below root, for at most `most_ms`. Sets look->whole. A folder of
  * somebody else's that it may not read is not left out: no program of ours may, either. */
-void hocket__look_through(struct hocket__look *look, int64_t most_ms);
+void hocket__folder_walk_run(struct hocket__folder_walk *look, int64_t most_ms);
 
 /* One more folder, from within `found`. */
-void hocket__look_add(struct hocket__look *look, const char *path);
+void hocket__folder_walk_add(struct hocket__folder_walk *look, const char *path);

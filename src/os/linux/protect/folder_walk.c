@@ -1,7 +1,7 @@
 /* The walk. Folders wait in a queue of paths and are opened one at a time below a root
  * (os/root), so no link leads out of it and the depth costs no descriptors. Limits in time
  * and entries end it early; then `whole` is false and the person is told. */
-#include "os/linux/protect/look.h"
+#include "os/linux/protect/folder_walk.h"
 
 #include "base/protected.h"
 
@@ -16,7 +16,7 @@
 #define MOST_ENTRIES ((size_t) 2 << 20)
 #define CLOCK_EVERY  256 /* entries */
 
-int64_t hocket__look_now_ms(void)
+int64_t hocket__folder_walk_now_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -25,7 +25,7 @@ int64_t hocket__look_now_ms(void)
 
 /* ---- The queue ----------------------------------------------------------------------- */
 
-void hocket__look_add(struct hocket__look *look, const char *path)
+void hocket__folder_walk_add(struct hocket__folder_walk *look, const char *path)
 {
     if (look->n == look->cap) {
         size_t cap = look->cap ? 2 * look->cap : 64;
@@ -94,7 +94,8 @@ static void note_shape(struct folder *f, const char *name)
     f->commondir = f->commondir || strcmp(name, "commondir") == 0;
 }
 
-static void look_at(struct hocket__look *look, struct folder *f, DIR *d, const struct dirent *e)
+static void look_at(
+    struct hocket__folder_walk *look, struct folder *f, DIR *d, const struct dirent *e)
 {
     char path[PATH_MAX];
     enum hocket__protected kind = hocket__protected_name(f->name, hocket__cstr(e->d_name));
@@ -108,13 +109,14 @@ static void look_at(struct hocket__look *look, struct folder *f, DIR *d, const s
     else if (is_protected)
         look->found(look->ud, path, false);
     else
-        hocket__look_add(look, path);
+        hocket__folder_walk_add(look, path);
 }
 
-static bool is_over(struct hocket__look *look)
+static bool is_over(struct hocket__folder_walk *look)
 {
-    look->over = look->over || ++look->entries > MOST_ENTRIES
-                 || (look->entries % CLOCK_EVERY == 0 && hocket__look_now_ms() > look->until_ms);
+    look->over =
+        look->over || ++look->entries > MOST_ENTRIES
+        || (look->entries % CLOCK_EVERY == 0 && hocket__folder_walk_now_ms() > look->until_ms);
     return look->over;
 }
 
@@ -127,7 +129,7 @@ static bool is_closed(int fd)
            || (fd >= 0 && fstat(fd, &st) == 0 && (st.st_mode & S_IRWXU) != S_IRWXU);
 }
 
-static DIR *open_folder(struct hocket__look *look, const char *path)
+static DIR *open_folder(struct hocket__folder_walk *look, const char *path)
 {
     int fd = hocket__root_folder(look->root, path, NULL);
     if (is_closed(fd) && hocket__root_open_up(look->root, path, look->since_s) && fd < 0)
@@ -138,7 +140,7 @@ static DIR *open_folder(struct hocket__look *look, const char *path)
     return d;
 }
 
-static void look_into(struct hocket__look *look, const char *at)
+static void look_into(struct hocket__folder_walk *look, const char *at)
 {
     char path[PATH_MAX];
     struct folder f = folder_at(at);
@@ -154,13 +156,13 @@ static void look_into(struct hocket__look *look, const char *at)
         look->found(look->ud, path, true);
 }
 
-void hocket__look_through(struct hocket__look *look, int64_t most_ms)
+void hocket__folder_walk_run(struct hocket__folder_walk *look, int64_t most_ms)
 {
     look->whole = true;
     look->over = false;
     look->entries = 0;
-    look->until_ms = hocket__look_now_ms() + most_ms;
-    hocket__look_add(look, ".");
+    look->until_ms = hocket__folder_walk_now_ms() + most_ms;
+    hocket__folder_walk_add(look, ".");
     for (; look->at < look->n; look->at++) {
         if (!look->over)
             look_into(look, look->queue[look->at]);
