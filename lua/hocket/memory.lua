@@ -5,6 +5,7 @@
 ---     local notes = assert(hocket.memory { name = "shop", folder = "notes" })
 ---     assert(notes:write("Ann is allergic to nuts."))
 ---     print(notes:search("allergic")[1].text)
+local account = require "hocket.internal.models.account"
 local embeddings = require "hocket.internal.base.lazy" "hocket.internal.models.embeddings"
 local effects = require "hocket.internal.base.effects"
 local files = require "hocket.internal.run.memory_files"
@@ -197,6 +198,11 @@ local function key_of(spec, scope)
   return ("%s:%s%s@%s"):format(scope, spec.name, scope == "agent" and "/" .. tostring(spec.agent) or "", project)
 end
 
+-- Whose it is, in a run of a client of `hocket serve` (endpoints/desk.lua): of nobody else, and not of the account that serves.
+local function client_of(run)
+  return run and type(run.options.memory_of) == "string" and run.options.memory_of or nil
+end
+
 --- Opens a memory, which need not be there yet. `name`: letters, digits, - and _. `scope`: `user`, `project` (of the folder `project`, the current one
 --- when left out) or `agent` (of the one called `agent` there). `folder`: notes are Markdown files in it. `model` makes vectors of what is written and searched
 --- (`HOCKET_EMBED_MODEL` when left out; without either there are none).
@@ -209,7 +215,10 @@ function memory.open(spec)
     return failed("invalid", "'%s' is no name for a memory: letters, digits, - and _, 64 at most", tostring(spec.name))
   end
   if not scopes[scope] then return failed("invalid", "the scope of a memory is user, project or agent, not '%s'", tostring(scope)) end
-  return setmetatable({ key = spec.folder and "folder:" .. spec.folder or key_of(spec, scope), folder = spec.folder, model = spec.model }, Memory)
+  local client, folder = client_of((account.here())), spec.folder
+  if client and folder then folder = folder .. "/of-" .. client:gsub(" ", "-") end
+  local key = folder and "folder:" .. folder or key_of(spec, scope) .. (client and " of " .. client or "")
+  return setmetatable({ key = key, folder = folder, model = spec.model }, Memory)
 end
 
 --- A memory by the name that the store has for it.

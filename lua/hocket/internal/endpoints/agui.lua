@@ -115,6 +115,8 @@ local function read(body, name)
     if type(one) ~= "table" then wrong(where, "'%s' has to be a tool", where) end
     asked.tool(tools, one.name, one.description, one.parameters, where)
   end
+  local forwarded = type(body.forwardedProps) == "table" and body.forwardedProps or {}
+  made.user = asked.user(forwarded) or "thread " .. made.thread
   made.more = { tools = #tools > 0 and tools or nil }
   return made
 end

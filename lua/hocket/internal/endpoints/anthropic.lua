@@ -129,6 +129,7 @@ local function read(body)
   for _, one in ipairs(stop or {}) do if type(one) ~= "string" then wrong("stop_sequences", "'stop_sequences' has to be a list of texts") end end
   return {
     model = required(body, "model", "string"), stream = optional(body, "stream", "boolean") == true, progress = chat.wants_progress(body), messages = read_messages(body),
+    user = asked.user(type(body.metadata) == "table" and body.metadata or {}),
     more = { tools = tools, ignored = ignored, settings = settings },
   }
 end

@@ -61,6 +61,20 @@ function asked.required(of, name, kind, where)
   return value
 end
 
+local user_names = { "user", "user_id", "userId", "safety_identifier" }
+
+--- For whom a client asks, by the names that protocols and their clients have for it; nil: it does not say.
+---@param of table
+---@return string?
+function asked.user(of)
+  for _, name in ipairs(user_names) do
+    local value = of[name]
+    if math.type(value) == "integer" then value = tostring(value) end
+    if value ~= nil and value ~= json.null and type(value) ~= "string" then wrong(name, "'%s' has to be a text", name) end
+    if type(value) == "string" and value ~= "" then return value end
+  end
+end
+
 -- ---- Parts ---------------------------------------------------------------------------------------
 
 --- What a data: address holds.

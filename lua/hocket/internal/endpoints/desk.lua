@@ -160,9 +160,17 @@ local function ours(err)
   return { code = err.code, message = err.message, status = 503, retry_after = 60 }
 end
 
+-- Whose memory a run has: its token's, and of that the end user's whom the client names. A name may be any text; what is not plain is told
+-- apart by its hash.
+local function memory_of(token, user)
+  if user == nil or user == "" then return token or "owner" end
+  local plain = #user <= 64 and user:find "^[%w._@-]+$"
+  return ("%s %s"):format(token or "owner", plain and user or "#" .. system.digest(user):sub(1, 32))
+end
+
 --- Starts a run of what is offered by a name; waits for its turn where too many are at work.
 ---@async
----@param spec {target: string, input?: string, options?: table, key?: string, digest?: string, token?: string, limits?: hocket.ClientToken} key, digest: of the request, kept with it; token: whose it is, where it is not the owner's.
+---@param spec {target: string, input?: string, options?: table, key?: string, digest?: string, user?: string, token?: string, limits?: hocket.ClientToken} key, digest: of the request, kept with it; user: for whom the client asks, as it names its users; token: whose it is, where it is not the owner's.
 ---@return hocket.DeskRun?
 ---@return hocket.Error?
 function Desk:start(spec)
@@ -172,6 +180,7 @@ function Desk:start(spec)
   if not place then return nil, refused end
   local options = merged(self.options, spec.options)
   options.serve = { agent = one.name, key = spec.key, digest = spec.key and spec.digest, hooks = self.hooks or nil, token = spec.token }
+  options.memory_of = memory_of(spec.token, spec.user)
   options.consent = false -- clients are no person of this machine
   options.labels = json.array { "outside" } -- whichever door they came by, and whoever sent them
   local context = runs.traces and fiber.context()

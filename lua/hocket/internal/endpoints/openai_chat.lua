@@ -168,6 +168,7 @@ function openai_chat.read(body)
   }
   local schema, name = read_format(body)
   local tools, first, ignored = read_tools(body)
+  made.user = asked.user(body)
   made.more = { tools = tools, ignored = ignored, schema = schema, schema_name = name, settings = read_settings(body, first) }
   return made
 end

@@ -35,6 +35,7 @@ local options = object({
   budget = object({ cost = { type = "number", minimum = 0 }, tokens = { type = "number", minimum = 0 } }, false),
   max_turns = { type = "integer", minimum = 1, maximum = 1000000 }, timeout = { type = "number", exclusiveMinimum = 0 },
   priority = { type = "integer", minimum = -100, maximum = 100 }, conversation = flag, interactive = flag, deltas = flag,
+  user = text,
 }, false)
 
 local open = object { ["id!"] = text, ["kind!"] = one_of("question", "approval", "input", "signal", "run", "caller"), agent = text, child = text, caller = text, questions = list_of(text), tool = text,

@@ -37,13 +37,13 @@ end
 --- Begins a conversation.
 ---@async
 ---@param desk hocket.Desk
----@param spec {target: string, input: string, caller: table, keeps?: boolean, options?: table} keeps: it can be gone on with when it is over.
+---@param spec {target: string, input: string, caller: table, user?: string, keeps?: boolean, options?: table} user: as for desk:start; keeps: it can be gone on with when it is over.
 ---@return hocket.Turn?
 ---@return hocket.Error?
 function turn.begin(desk, spec)
   local options = { conversation = true, interactive = spec.keeps or false, deltas = true, caller = spec.caller }
   for name, value in pairs(spec.options or {}) do options[name] = value end
-  local run, err = desk:start { target = spec.target, input = spec.input, options = options }
+  local run, err = desk:start { target = spec.target, input = spec.input, options = options, user = spec.user }
   if not run then return nil, err end
   return new(desk, run, 0, spec.keeps)
 end
@@ -213,7 +213,7 @@ end
 --- conversation, and a new run goes on from there. Raises what is wrong with the request.
 ---@async
 ---@param desk hocket.Desk
----@param made {model: string, messages: hocket.Asked, more: table}
+---@param made {model: string, messages: hocket.Asked, more: table, user?: string}
 ---@param keeps? boolean
 ---@param options? table Of the run, beside those.
 ---@return hocket.Turn?
@@ -226,7 +226,7 @@ function turn.of(desk, made, keeps, options)
   if not going then
     local input, caller = messages:finish()
     for name, value in pairs(made.more) do caller[name] = value end
-    going, err = turn.begin(desk, { target = made.model, input = input, caller = caller, keeps = keeps, options = options })
+    going, err = turn.begin(desk, { target = made.model, input = input, caller = caller, user = made.user, keeps = keeps, options = options })
   end
   if going then going.ignored = made.more.ignored end
   return going, err

@@ -41,7 +41,7 @@ local caller = {}
 -- Of the run's options those that hold for the child as well.
 local of_run = {
   "model", "models", "variables", "max_turns", "retries", "seed", "seed_models", "context", "approve", "workdir", "sandbox", "network", "prices", "project", "mod",
-  "trust", "typed", "consent", "simulate", "priority", "tree", "mcp", "edition",
+  "trust", "typed", "consent", "simulate", "priority", "tree", "mcp", "edition", "memory_of",
 }
 
 -- Of the call's.

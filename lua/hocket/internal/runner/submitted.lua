@@ -77,7 +77,7 @@ local function options_of(opts, run)
   if not rules then return nil, err end
   if rules[1] then options.rules = json.array(rules) end
   if not run then return options end
-  options.consent = run.options.consent
+  options.consent, options.memory_of = run.options.consent, run.options.memory_of
   local names = run.labels and labels.names(run.labels.bits) or {}
   if #names > 0 then options.labels = json.array(names) end
   return options

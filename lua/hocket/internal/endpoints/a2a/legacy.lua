@@ -32,7 +32,7 @@ local function message_from(message)
     parts = json.array {}
     for i, part in ipairs(message.parts) do parts[i] = part_from(part) end
   end
-  return { messageId = message.messageId, role = roles[message.role] or message.role, parts = parts, taskId = message.taskId, contextId = message.contextId }
+  return { messageId = message.messageId, role = roles[message.role] or message.role, parts = parts, taskId = message.taskId, contextId = message.contextId, metadata = message.metadata }
 end
 
 local function some(length)
@@ -48,7 +48,7 @@ function legacy.params(params)
     local given = params.configuration
     configuration = { returnImmediately = given.blocking == false or nil, historyLength = some(given.historyLength), taskPushNotificationConfig = given.pushNotificationConfig }
   end
-  return { id = params.id, historyLength = some(params.historyLength), message = message_from(params.message), configuration = configuration }
+  return { id = params.id, historyLength = some(params.historyLength), message = message_from(params.message), metadata = params.metadata, configuration = configuration }
 end
 
 -- ---- What goes -----------------------------------------------------------------------------------

@@ -26,7 +26,8 @@ local function read_message(params)
   local texts, files, self = {}, {}, asked.new()
   for i, part in ipairs(required(message, "parts", "table", "message.")) do read_part(part, ("message.parts[%d]"):format(i - 1), texts, files) end
   self:user(texts, files)
-  return { message = message, texts = texts, asked = self, task = optional(message, "taskId", "string", "message."), context = optional(message, "contextId", "string", "message.") }
+  local meta = type(message.metadata) == "table" and message.metadata or type(params.metadata) == "table" and params.metadata or {}
+  return { message = message, user = asked.user(meta), texts = texts, asked = self, task = optional(message, "taskId", "string", "message."), context = optional(message, "contextId", "string", "message.") }
 end
 
 local function find_task(self, id)
@@ -57,7 +58,7 @@ local function begin(self, made)
     turn, err = turns.say(self.desk, made.context, input, caller)
     if not turn and err.code == "not_found" then wrong("message.contextId", "there is no such context, or it has ended") end
   else
-    turn, err = turns.of(self.desk, { model = self.name, messages = made.asked, more = {} }, true)
+    turn, err = turns.of(self.desk, { model = self.name, messages = made.asked, user = made.user, more = {} }, true)
   end
   if not turn then error(errors.of(err), 0) end
   local task = self.tasks:add(self.name, turn.run.name, made.message)

@@ -168,7 +168,7 @@ local allowed = {
   model = is_model, models = function(v) return is_texts(v) end, variables = is_texts, budget = is_budget,
   max_turns = function(v) return math.type(v) == "integer" and v >= 1 and v <= 1000000 end,
   timeout = function(v) return is_amount(v) and v > 0 end, priority = function(v) return math.type(v) == "integer" and v >= -100 and v <= 100 end,
-  conversation = is_flag, interactive = is_flag, deltas = is_flag,
+  user = is_text, conversation = is_flag, interactive = is_flag, deltas = is_flag,
 }
 
 local function read_options(given)
@@ -194,7 +194,9 @@ local function read_start(body)
   if not options then return nil, err end
   if options.interactive == nil then options.interactive = true end
   if options.deltas == nil then options.deltas = true end
-  return { target = body.target, input = body.input, options = options }
+  local user = options.user
+  options.user = nil
+  return { target = body.target, input = body.input, options = options, user = user }
 end
 
 -- A run that this caller has begun with this key by a process that has ended since, and has forgotten it.

@@ -155,7 +155,7 @@ function read.request(body, find_item, desk)
   local previous = read_previous(body, desk)
   return {
     model = required(body, "model", "string"), stream = optional(body, "stream", "boolean") == true, progress = chat.wants_progress(body),
-    keeps = body.store ~= false, background = background, previous = previous, messages = read.input(with_first_items(body, desk), previous ~= nil, offered, find_item), body = body,
+    keeps = body.store ~= false, background = background, previous = previous, user = asked.user(body), messages = read.input(with_first_items(body, desk), previous ~= nil, offered, find_item), body = body,
     more = { background = background or nil, metadata = type(body.metadata) == "table" and next(body.metadata) and body.metadata or nil, tools = offered, ignored = ignored, schema = schema, schema_name = name, settings = next(settings) and settings or nil },
   }
 end
