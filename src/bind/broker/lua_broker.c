@@ -47,7 +47,7 @@ static uint64_t seed(const struct hocket__runtime *rt)
 {
     uint64_t v = 0;
     if (hocket__kept_here(rt))
-        hocket__kept_random(hocket__kept_here(rt), &v, sizeof(v));
+        hocket__kept_random(hocket__kept_here(rt), HOCKET__STR("broker"), &v, sizeof(v));
     else if (hocket__random(&v, sizeof(v)) < 0)
         v = uv_hrtime() * 0x9E3779B97F4A7C15u;
     return v;

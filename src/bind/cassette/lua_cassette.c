@@ -85,7 +85,7 @@ static int l_record(lua_State *L)
     struct tape *t = new_tape(L, hocket__runtime(L));
     struct hocket__cassette_options o = options_of(t);
     o.wall_ms = hocket__wall_ms();
-    if (hocket__random_here(t->rt, o.seed, sizeof(o.seed)) < 0)
+    if (hocket__random_here(t->rt, HOCKET__STR("cassette"), o.seed, sizeof(o.seed)) < 0)
         return luaL_error(L, "the system gives no random numbers");
     t->fd = hocket__file_begin(t->path, &err);
     if (t->fd < 0 || hocket__cassette_record(&o, &t->cassette, &err) < 0)

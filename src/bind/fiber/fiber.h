@@ -88,6 +88,8 @@ struct hocket__effect {
     unsigned options;                        /* enum hocket__effect_option */
     uint64_t intent;                         /* the number of the entry that says that it begins */
     const struct hocket__log_entry *outcome; /* the entry of its end, while it is replayed */
+    uint64_t
+        turn; /* the number of the same one's end in the log of another run that is remembered; 0: no matter */
 };
 
 struct hocket__fiber {
@@ -137,6 +139,8 @@ struct hocket__fiber {
     int64_t held_due; /* on the run's clock, of the wait that is under way; 0: none */
     struct hocket__effect effect;
     uint32_t effects; /* that it has asked for so far */
+    uint32_t draws;   /* of random bytes, where they go by place */
+    uint32_t timeouts;
     bool outer_woken; /* by what is not the run's, while it was replayed */
 };
 
@@ -434,10 +438,12 @@ int64_t hocket__clock_ms(const struct hocket__clock *c);
 /* The same without the time for which the run waited for people alone: for time limits of what the object keeps. */
 int64_t hocket__clock_work_ms(const struct hocket__clock *c);
 
-/* Bytes that are the same again in every replay. */
-void hocket__kept_random(struct hocket__kept *k, void *out, size_t n);
+/* Bytes that are the same again in every replay, and that nobody can foresee who does not know the run's seed. They hang on the
+ * fiber that draws, its earlier draws and what they are for: a fork that does the same draws the same, in whatever order its
+ * fibers go on. Runs of the first edition draw in the order of time. */
+void hocket__kept_random(struct hocket__kept *k, struct hocket__str about, void *out, size_t n);
 /* The same of the run whose code runs now; of no run, from the system: 0, or an error's code. */
-int hocket__random_here(struct hocket__runtime *rt, void *out, size_t n);
+int hocket__random_here(struct hocket__runtime *rt, struct hocket__str about, void *out, size_t n);
 /* The same of a seed that somebody knows: for scripts, never for what is to be hard to guess. */
 uint64_t hocket__kept_chance(struct hocket__kept *k, uint64_t seed);
 

@@ -12,32 +12,58 @@
 
 /* ---- Chance ----------------------------------------------------------------------------------- */
 
-void hocket__kept_random(struct hocket__kept *k, void *out, size_t n)
+/* Of the first edition. */
+static bool is_of_first(const struct hocket__kept *k)
+{
+    return k->edition == 1;
+}
+
+static uint64_t hash_of(const uint64_t key[2], const uint64_t *words, size_t n)
+{
+    return hocket__siphash(key, hocket__str((const char *) words, n * sizeof(*words)));
+}
+
+/* What the next draw is known by: the fiber that draws and its how-manieth draw it is, so that it is the same in whatever order
+ * fibers go on. Runs of the first edition go by the order of time. */
+static uint64_t next_draw(struct hocket__kept *k, const uint64_t key[2])
+{
+    struct hocket__fiber *f = is_of_first(k) ? NULL : k->rt->running;
+    if (!f || f->kept != k)
+        return ++k->drawn;
+    const uint64_t place[] = { f->path, ++f->draws };
+    return hash_of(key, place, 2);
+}
+
+void hocket__kept_random(struct hocket__kept *k, struct hocket__str about, void *out, size_t n)
 {
     unsigned char *at = out;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t v = i % 8 == 0 ? ++k->drawn : 0;
-        if (i % 8 == 0) {
-            v = hocket__siphash(k->seed, hocket__str((const char *) &v, sizeof(v)));
-            memcpy(at + i, &v, n - i < 8 ? n - i : 8);
-        }
+    uint64_t draw = 0;
+    if (!is_of_first(k)) {
+        const uint64_t place[] = { next_draw(k, k->seed), hocket__siphash(k->seed, about) };
+        draw = hash_of(k->seed, place, 2);
+    }
+    for (size_t i = 0; i < n; i += 8) {
+        const uint64_t block[] = { draw, i };
+        uint64_t in_time = is_of_first(k) ? ++k->drawn : 0;
+        uint64_t v = in_time ? hash_of(k->seed, &in_time, 1) : hash_of(k->seed, block, 2);
+        memcpy(at + i, &v, n - i < 8 ? n - i : 8);
     }
 }
 
-int hocket__random_here(struct hocket__runtime *rt, void *out, size_t n)
+int hocket__random_here(struct hocket__runtime *rt, struct hocket__str about, void *out, size_t n)
 {
     struct hocket__kept *k = hocket__kept_here(rt);
     if (!k)
         return hocket__own_random(&rt->own, out, n);
-    hocket__kept_random(k, out, n);
+    hocket__kept_random(k, about, out, n);
     return 0;
 }
 
 uint64_t hocket__kept_chance(struct hocket__kept *k, uint64_t seed)
 {
     const uint64_t key[2] = { seed, 0 };
-    uint64_t v = ++k->drawn;
-    return hocket__siphash(key, hocket__str((const char *) &v, sizeof(v)));
+    uint64_t v = next_draw(k, key);
+    return hash_of(key, &v, 1);
 }
 
 /* ---- Its life ----------------------------------------------------------------------------- */
@@ -57,6 +83,7 @@ struct hocket__kept *hocket__kept_new(struct hocket__runtime *rt,
     hocket__list_init(&k->fibers);
     hocket__list_init(&k->frozen);
     hocket__map_init(&k->by_path, rt->alloc);
+    hocket__map_init(&k->timeouts, rt->alloc);
     k->log = hocket__log_new(rt->alloc, sink);
     k->clock = k->log ? hocket__clock_new(k) : NULL;
     k->work = k->clock ? hocket__work_clock_new(rt) : NULL;
@@ -79,7 +106,7 @@ void hocket__kept_set_name(struct hocket__kept *k, struct hocket__str name)
 
 bool hocket__kept_sorts(const struct hocket__runtime *rt)
 {
-    return rt && rt->kept && rt->kept->sorts;
+    return rt && rt->kept && is_of_first(rt->kept);
 }
 
 struct hocket__kept *hocket__kept_ref(struct hocket__kept *k)
@@ -98,6 +125,7 @@ void hocket__kept_unref(struct hocket__kept *k)
     hocket__work_clock_unref(k->work);
     hocket__log_free(k->log);
     hocket__map_deinit(&k->by_path);
+    hocket__map_deinit(&k->timeouts);
     luaL_unref(k->rt->L, LUA_REGISTRYINDEX, k->own_ref);
     luaL_unref(k->rt->L, LUA_REGISTRYINDEX, k->fed_ref);
     luaL_unref(k->rt->L, LUA_REGISTRYINDEX, k->memory_ref);
@@ -338,7 +366,7 @@ bool hocket__kept_notice(struct hocket__kept *k, struct hocket__str name, struct
  * is the same again in every replay, whatever ids and addresses are. */
 
 /* splitmix64's last part: any two numbers give one that is hardly met again. */
-static uint64_t path_of(uint64_t above, uint64_t i)
+uint64_t hocket__kept_path_of(uint64_t above, uint64_t i)
 {
     uint64_t v = above + i * UINT64_C(0x9E3779B97F4A7C15);
     v = (v ^ v >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -365,7 +393,8 @@ void hocket__kept_adopt(struct hocket__fiber *f, struct hocket__fiber *parent)
     struct hocket_error err;
     if (!k || k->over || (parent && parent->kept != k))
         return;
-    uint64_t path = parent ? path_of(parent->path, ++parent->made) : path_of(2, ++k->detached);
+    uint64_t path = parent ? hocket__kept_path_of(parent->path, ++parent->made)
+                           : hocket__kept_path_of(2, ++k->detached);
     if (join(k, f, path) < 0) {
         hocket__error_nomem(&err);
         hocket__log_fail(k->log, &err);
@@ -427,7 +456,7 @@ void hocket__kept_enter(lua_State *L, struct hocket__kept *k)
         luaL_error(L, "a run that is kept is entered once");
     lua_newtable(L);
     k->own_ref = luaL_ref(L, LUA_REGISTRYINDEX);
-    if (join(k, f, path_of(1, 1)) < 0)
+    if (join(k, f, hocket__kept_path_of(1, 1)) < 0)
         hocket__raise_nomem(L);
     k->root = f->id;
     k->rt->kept = k;
@@ -466,6 +495,7 @@ void hocket__kept_timed_out(struct hocket__fiber *f)
     if (f->wall_due)
         reach(f->kept, f->wall_due);
     hocket__kept_put_of(f, HOCKET__LOG_TIMEOUT);
+    f->timeouts++;
 }
 
 void hocket__kept_stuck(struct hocket__fiber *f)

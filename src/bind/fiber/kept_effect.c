@@ -21,6 +21,20 @@ static bool may_start(const struct hocket__fiber *f)
     return hocket__gate_is_open(&f->kept->gate, f->effect.intent, is(f, HOCKET__EFFECT_WORLD));
 }
 
+static bool is_under_way(const struct hocket__fiber *f)
+{
+    enum hocket__effect_state state = f->effect.state;
+    return state == HOCKET__EFFECT_ASKED || state == HOCKET__EFFECT_HELD
+           || state == HOCKET__EFFECT_BEGUN;
+}
+
+/* For its place among what another run had: see hocket__effect_next_turn. */
+static bool waits_for_turn(const struct hocket__fiber *f)
+{
+    return f->effect.state == HOCKET__EFFECT_ASKED && f->effect.turn > 0
+           && is(f, HOCKET__EFFECT_REMEMBERED);
+}
+
 /* The name of an end whose outcome was another run's. */
 #define REMEMBERED "remembered"
 
@@ -159,6 +173,7 @@ static void forget_effect(lua_State *L, struct hocket__fiber *f)
 {
     happens(f, HOCKET__EFFECT_FORGET);
     f->effect.options = 0;
+    f->effect.turn = 0;
     f->effect.outcome = NULL;
     push_fiber(L, f);
     lua_pushnil(L);
@@ -257,7 +272,7 @@ void hocket__effect_enter(struct hocket__fiber *f)
 {
     lua_State *L = f->rt->L;
     struct hocket_error err;
-    if (f->effect.state != HOCKET__EFFECT_ASKED)
+    if (f->effect.state != HOCKET__EFFECT_ASKED || waits_for_turn(f))
         return;
     if (lua_checkstack(L, 2)) {
         lua_pushcfunction(L, enter_protected);
@@ -303,22 +318,63 @@ void hocket__effect_cancelled(struct hocket__fiber *f)
         leave_gate(f);
 }
 
+/* ---- Turns ----------------------------------------------------------------------------------------- */
+
+/* What another run had is given in the order in which that got it, so that what depends on the order is the same: each when
+ * nothing goes on. A model that is asked anew, and a wait that timed out there, keep their place: times are what they are. */
+
+/* What f waits for has this place; 0: none, or it is nothing that another run had. */
+static uint64_t place_of(const struct hocket__fiber *f)
+{
+    if (f->effect.turn > 0 && is_under_way(f))
+        return f->effect.turn;
+    bool is_timed = f->state == HOCKET__WAITING && f->deadline.place > 0 && f->wall_due == 0;
+    return is_timed ? hocket__kept_timeout_there(f) : 0;
+}
+
+/* The one whose turn it is; NULL: none waits, or something that comes anew comes before them. */
+static struct hocket__fiber *first_of(const struct hocket__kept *k)
+{
+    struct hocket__fiber *first = NULL;
+    uint64_t least = UINT64_MAX, place;
+    for (const struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next) {
+        struct hocket__fiber *f = hocket__kept_fiber((struct hocket__list *) l);
+        place = place_of(f);
+        if (place == 0 || place >= least)
+            continue;
+        first = f;
+        least = place;
+    }
+    return first && waits_for_turn(first) ? first : NULL;
+}
+
+void hocket__effect_next_turn(struct hocket__kept *k)
+{
+    struct hocket__fiber *f = k->memory_ref != LUA_NOREF ? first_of(k) : NULL;
+    if (!f)
+        return;
+    f->effect.turn = 0;
+    hocket__effect_enter(f);
+}
+
 /* ---- Begun ----------------------------------------------------------------------------------------- */
 
+/* What waits for its turn comes now: nothing else goes on that it could wait for. */
 void hocket__kept_drain(struct hocket__kept *k)
 {
     k->draining = true;
+    for (struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next)
+        if (waits_for_turn(hocket__kept_fiber(l))) {
+            hocket__kept_fiber(l)->effect.turn = 0;
+            hocket__effect_enter(hocket__kept_fiber(l));
+        }
 }
 
 bool hocket__kept_is_at_work(const struct hocket__kept *k)
 {
-    for (const struct hocket__list *l = k->fibers.next; k->live && l != &k->fibers; l = l->next) {
-        enum hocket__effect_state state =
-            hocket__kept_fiber((struct hocket__list *) l)->effect.state;
-        if (state == HOCKET__EFFECT_ASKED || state == HOCKET__EFFECT_HELD
-            || state == HOCKET__EFFECT_BEGUN)
+    for (const struct hocket__list *l = k->fibers.next; k->live && l != &k->fibers; l = l->next)
+        if (is_under_way(hocket__kept_fiber((struct hocket__list *) l)))
             return true;
-    }
     return false;
 }
 
@@ -347,11 +403,11 @@ static void log_intent(lua_State *L, struct hocket__fiber *f, struct hocket__log
     f->effect.outcome = NULL;
 }
 
-/* effect(name, digest, fn, reads, before, looks, sheltered) -> text, remembered: calls fn(again) in a fiber that is not the run's, and gives
+/* effect(name, digest, fn, reads, before, looks, sheltered, turn) -> text, remembered: calls fn(again) in a fiber that is not the run's, and gives
  * the text that it returned; "": none. `reads`: it changes nothing outside, and may be done twice. A text in place of fn is one that
  * another run had; before() is called outside of the run, and does not wait. `looks`: it is not counted. In a replay nothing is
  * called. Who is cancelled meanwhile gets its text all the same, and has to look. `sheltered`: fn is called, and gets to its end, also
- * for who is cancelled. Raises where the log says that something else was asked. */
+ * for who is cancelled. `turn`: its place among what another run had, and among what is asked in its stead. Raises where the log says that something else was asked. */
 int hocket__kept_l_effect(lua_State *L)
 {
     struct hocket__fiber *f = hocket__kept_running(L);
@@ -359,6 +415,7 @@ int hocket__kept_l_effect(lua_State *L)
     bool remembered = lua_type(L, 3) == LUA_TSTRING;
     bool world = !lua_toboolean(L, 4) && !remembered, looks = lua_toboolean(L, 6);
     bool shelters = lua_toboolean(L, 7);
+    lua_Integer turn = luaL_optinteger(L, 8, 0);
     lua_settop(L, 5);
     lua_remove(L, 4);
     if (remembered)
@@ -384,7 +441,8 @@ int hocket__kept_l_effect(lua_State *L)
         (world ? HOCKET__EFFECT_WORLD : 0) | (remembered ? HOCKET__EFFECT_REMEMBERED : 0)
         | (looks ? HOCKET__EFFECT_LOOKS : 0) | (shelters ? HOCKET__EFFECT_SHELTERS : 0);
     happens(f, HOCKET__EFFECT_ASK);
-    if (k->live)
+    f->effect.turn = (uint64_t) turn;
+    if (k->live && !waits_for_turn(f))
         enter(L, f);
     return after(L, LUA_OK, 0);
 }

@@ -21,10 +21,11 @@ struct hocket__kept {
     struct hocket__clock *clock;
     struct hocket__gate gate;
     struct hocket__kept_hooks hooks;
-    struct hocket__list link;   /* rt->kept_runs */
-    struct hocket__list fibers; /* in the order in which they were made */
-    struct hocket__map by_path; /* path -> fiber */
-    size_t refs;                /* who made it, and its fibers */
+    struct hocket__list link;    /* rt->kept_runs */
+    struct hocket__list fibers;  /* in the order in which they were made */
+    struct hocket__map by_path;  /* path -> fiber */
+    struct hocket__map timeouts; /* of another run that is remembered: kept_replay.c */
+    size_t refs;                 /* who made it, and its fibers */
     size_t n_ready;
     uint64_t root;     /* the fiber that entered; 0: none yet */
     uint64_t detached; /* fibers without a parent that were made so far */
@@ -38,7 +39,7 @@ struct hocket__kept {
     uint32_t epoch, settled; /* of its files: see base/kept_sources.lua */
     uint64_t n_made,
         n_remembered; /* effects that have ended, and those of them that another run had made */
-    bool sorts;       /* see hocket__kept_sorts */
+    int edition;      /* lua/hocket/internal/base/edition.lua; 0: the newest */
     bool live;
     uint32_t restless;          /* its log is used up, and it never waits */
     uint32_t owing;             /* the same, while it has not told again what it told */
@@ -117,7 +118,13 @@ static inline struct hocket__fiber *hocket__kept_fiber(struct hocket__list *kin)
 void hocket__kept_watch_memory(struct hocket__runtime *rt);
 void hocket__kept_unwatch_memory(struct hocket__runtime *rt);
 
+/* The name of the i-th that comes of what has this one. */
+uint64_t hocket__kept_path_of(uint64_t above, uint64_t i);
+
 /* ---- kept_replay.c ------------------------------------------------------------------------------ */
+
+/* When the wait of f that is under way timed out in the log of the run that is remembered; 0: it did not. */
+uint64_t hocket__kept_timeout_there(const struct hocket__fiber *f);
 
 /* Its root has entered. */
 void hocket__kept_begin(struct hocket__kept *k);
@@ -154,6 +161,9 @@ bool hocket__effect_ended_again(struct hocket__fiber *f, const struct hocket__lo
 /* The run goes live, or what the gate waited for is stored: the effect of f that has no end yet starts (again), or waits at the
  * gate. Does nothing where there is none. What goes wrong ends the log. */
 void hocket__effect_enter(struct hocket__fiber *f);
+/* Nothing of the run goes on: the remembered outcome that came first then comes now, unless a model is still asked whose answer
+ * came before it. */
+void hocket__effect_next_turn(struct hocket__kept *k);
 /* f is cancelled: an effect that waits at the gate does not start any more, and ends. */
 void hocket__effect_cancelled(struct hocket__fiber *f);
 /* Nobody is going to begin it: who waits for it is let go. */

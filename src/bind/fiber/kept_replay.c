@@ -45,6 +45,7 @@ static bool apply_to(struct hocket__fiber *f, const struct hocket__log_entry *e)
     if (e->kind == HOCKET__LOG_WAKE && hocket__fiber_waits_outside(f) && f->state == HOCKET__WAITING
         && !f->outer_woken)
         return false;
+    f->timeouts += e->kind == HOCKET__LOG_TIMEOUT;
     bool needs_wait = e->kind == HOCKET__LOG_TIMEOUT || e->kind == HOCKET__LOG_STUCK;
     if (needs_wait && f->state != HOCKET__WAITING) {
         diverge(f->kept, "the fiber does not wait now", e);
@@ -181,6 +182,8 @@ void hocket__kept_stepped(struct hocket__kept *k)
         replay(k);
     hocket__kept_unwatch_memory(k->rt);
     k->rt->kept = outer;
+    if (k->n_ready == 0 && k->live)
+        hocket__effect_next_turn(k);
     if (k->n_ready == 0 && k->live && k->hooks.rest)
         k->hooks.rest(k->hooks.rest_ud);
 }
@@ -286,13 +289,30 @@ static int feed_entry(lua_State *L)
     return 0;
 }
 
+/* A fiber's path has how often it timed out, and the n-th path that comes of it the number of the n-th time's entry. */
+static int remember_timeout(struct hocket__kept *k, const struct hocket__log_entry *e)
+{
+    uintptr_t count = (uintptr_t) hocket__map_get(&k->timeouts, e->path) + 1;
+    int rc = hocket__map_set(&k->timeouts, e->path, (void *) count);
+    return rc < 0 ? rc
+                  : hocket__map_set(&k->timeouts, hocket__kept_path_of(e->path, count),
+                      (void *) (uintptr_t) e->n);
+}
+
+uint64_t hocket__kept_timeout_there(const struct hocket__fiber *f)
+{
+    return (uintptr_t) hocket__map_get(
+        &f->kept->timeouts, hocket__kept_path_of(f->path, f->timeouts + 1));
+}
+
 int hocket__kept_remember(struct hocket__kept *k, const struct hocket__log_entry *e)
 {
     struct feeding f = { .k = k, .entry = e };
     bool matters = e->kind == HOCKET__LOG_BEGIN || e->kind == HOCKET__LOG_END
                    || e->kind == HOCKET__LOG_VALUE || e->kind == HOCKET__LOG_TELL
                    || e->kind == HOCKET__LOG_TIMEOUT || e->kind == HOCKET__LOG_CANCEL;
-    return matters ? feed(&f, feed_entry) : 0;
+    int rc = e->kind == HOCKET__LOG_TIMEOUT && e->path ? remember_timeout(k, e) : 0;
+    return rc == 0 && matters ? feed(&f, feed_entry) : rc;
 }
 
 /* ==== Checkpoint ============================================================================== */
@@ -301,7 +321,7 @@ int hocket__kept_remember(struct hocket__kept *k, const struct hocket__log_entry
  * the broker's, which waits: so a few numbers of each, and what Lua says of the run, are all that a replay needs to go on from
  * there. They are the entry's value: numbers of 8 bytes, then a text.
  *
- *     drawn, rests, epoch, made, remembered, detached, wall_ms, n, n times (path, made, effects), text
+ *     drawn, rests, epoch, made, remembered, detached, wall_ms, n, n times (path, made, effects and above 32 bits draws), text
  *
  * If the clock of the run's work has stood still, n has the bit HAS_STILL, and the milliseconds follow n. */
 
@@ -372,7 +392,7 @@ static void write_value(
         const struct hocket__fiber *f = hocket__kept_fiber(l);
         add_number(out, f->path);
         add_number(out, f->made);
-        add_number(out, f->effects);
+        add_number(out, f->effects | (uint64_t) f->draws << 32);
     }
     hocket__buf_addstr(out, text);
 }
@@ -397,6 +417,7 @@ static bool read_fiber(struct hocket__kept *k, struct hocket__str *rest)
     if (f) {
         f->made = made;
         f->effects = (uint32_t) effects;
+        f->draws = (uint32_t) (effects >> 32);
     }
     return f != NULL;
 }

@@ -282,20 +282,25 @@ static int l_random(lua_State *L)
     if (lua_isinteger(L, 1))
         v = (lua_Integer) hocket__kept_chance(k, (uint64_t) lua_tointeger(L, 1));
     else
-        hocket__kept_random(k, &v, sizeof(v));
+        hocket__kept_random(k, HOCKET__STR("number"), &v, sizeof(v));
     lua_pushinteger(L, v);
     return 1;
 }
 
-/* sorts(yes?) -> whether members of JSON are sorted here by name, always (hocket__kept_sorts); with an argument: from now on, in
- * the run whose code runs */
+/* sorts() -> whether members of JSON are sorted here by name, always (hocket__kept_sorts) */
 static int l_sorts(lua_State *L)
 {
-    struct hocket__runtime *rt = hocket__runtime(L);
-    if (rt->kept && !lua_isnone(L, 1))
-        rt->kept->sorts = lua_toboolean(L, 1);
-    lua_pushboolean(L, hocket__kept_sorts(rt));
+    lua_pushboolean(L, hocket__kept_sorts(hocket__runtime(L)));
     return 1;
+}
+
+/* edition(n): that of the run whose code runs (lua/hocket/internal/base/edition.lua) */
+static int l_edition(lua_State *L)
+{
+    struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
+    if (k)
+        k->edition = (int) luaL_checkinteger(L, 1);
+    return 0;
 }
 
 /* owns_state() -> whether all code of this Lua state is ours and our scripts' */
@@ -354,6 +359,7 @@ static const luaL_Reg functions[] = {
     { "comes", l_comes },
     { "lack", l_lack },
     { "fail", l_fail },
+    { "edition", l_edition },
     { "wall", l_wall },
     { "real_wall", l_real_wall },
     { "wall_second", l_wall_second },

@@ -177,12 +177,12 @@ static void fill_random(lua_State *L, int first, unsigned char *out, size_t n)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__cassette *c = hocket__cassette_here(L, rt);
+    struct hocket__str about = c || hocket__kept_here(rt) ? push_about(L, first) : HOCKET__STR("");
     if (!c) {
-        if (hocket__random_here(rt, out, n) < 0)
+        if (hocket__random_here(rt, about, out, n) < 0)
             luaL_error(L, "the system gives no random numbers");
         return;
     }
-    struct hocket__str about = push_about(L, first);
     uint64_t state[2] = { hocket__cassette_random(c, about), 0 };
     for (; state[1] < n; state[1]++)
         out[state[1]] =

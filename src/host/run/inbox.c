@@ -182,12 +182,15 @@ static int on_message(void *ud, const struct hocket__store_row *row)
     return 0;
 }
 
-/* It goes on here for the first time: what it was refused in another process it may get by now. */
+/* It goes on here for the first time: what it was refused in another process it may get by now. One that has not begun was
+ * refused nothing. */
 static void look_once(struct hocket__stored *s)
 {
     struct hocket_error err;
-    if (s->phase == HOCKET__RUN_CATCHING_UP && hears(s)
-        && hocket__run_wish(s->run, "look", "", HOCKET__STR(""), &err) < 0)
+    if (s->phase != HOCKET__RUN_CATCHING_UP || !hears(s))
+        return;
+    int rc = hocket__run_wish(s->run, "look", "", HOCKET__STR(""), &err);
+    if (rc < 0 && rc != HOCKET_ENOTFOUND)
         hocket__runtime_log(
             s->run->host->rt, HOCKET_LOG_WARN, "run %s: %s", s->run->name, err.message);
 }

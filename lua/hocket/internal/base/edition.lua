@@ -6,7 +6,8 @@
 ---     if edition.of(run) >= 2 then … end
 ---
 ---     1   until November 2026; runs that name none
----     2   since then; members of JSON in the author's order, which of runs of the first are sorted by name
+---     2   since then: members of JSON in the author's order, which runs of the first sort by name; words of fences by their place
+---         (bind/fiber/kept.c)
 local system = require "hocket.internal.core.system"
 
 local edition = {}

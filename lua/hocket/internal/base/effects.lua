@@ -162,8 +162,8 @@ end
 ---@return boolean cancelled Whether the running fiber was cancelled meanwhile: it has to raise that, when it has counted what there is to count.
 ---@return boolean remembered Whether it was answered by what the run remembers of another one: nothing was made.
 function effects.make(kind, digest, make, reads, looks, sheltered)
-  local known, said = memory.outcome(kind, digest)
-  local outcome, remembered = effect(kind, digest, known or guarded(make), reads, saying(said), looks, sheltered)
+  local known, said, turn = memory.outcome(kind, digest)
+  local outcome, remembered = effect(kind, digest, known or guarded(make), reads, saying(said), looks, sheltered, turn)
   local gone = is_cancelled()
   if not was_raised(outcome) then return outcome, gone, remembered end
   if not gone or sheltered then error(pack.decode(outcome:sub(#pack.RAISED + 1)), 0) end

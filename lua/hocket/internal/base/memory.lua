@@ -4,8 +4,9 @@
 ---     the other's log ── begin tool {a} … end "x" ──┐
 ---     this run        ── begin tool {a}  ───────────┴──> end "x", marked as remembered
 ---
---- Each outcome is given once: first to who stands at the same place, else to whoever asks the same. What failed for a model, or
---- was cut off, is asked again. Outcomes that were remembered are marked in this run's own log, so that a replay needs no memory.
+--- Each outcome is given once: first to who stands at the same place, else to whoever asks the same, and in the order in which the other
+--- run got them, so that what depends on the order is the same, too (`turn`, bind/fiber/kept_effect.c). A model that is asked anew keeps
+--- the place of the call that it stands for. What failed for a model, or was cut off, is asked again. Outcomes that were remembered are marked in this run's own log, so that a replay needs no memory.
 ---
 --- What was said to agents at work is said again with the outcome that they had last when they heard it.
 ---
@@ -51,7 +52,9 @@ end
 
 readers["end"] = function(self, e)
   local begun = self.begun[e.path .. " " .. e.ord]
-  if not begun or not is_worth(begun.name, e.value) then return end
+  if not begun then return end
+  push(self.places, begun.name .. " " .. e.path, e.n)
+  if not is_worth(begun.name, e.value) then return end
   local item = note(self, { n = e.n, outcome = e.value })
   self.last = item
   push(self.there, begun.name .. " " .. e.path .. " " .. begun.digest, item)
@@ -99,7 +102,7 @@ function readers.tell(self, e)
 end
 
 local function read(entries)
-  local self = { items = {}, begun = {}, there = {}, anywhere = {}, questions = {}, open = {}, asking = {}, signals = {} }
+  local self = { items = {}, begun = {}, places = {}, there = {}, anywhere = {}, questions = {}, open = {}, asking = {}, signals = {} }
   for _, e in ipairs(entries) do readers[e.kind](self, e) end
   self.begun, self.open, self.asking, self.last, self.said = nil, nil, nil, nil, nil
   return self
@@ -126,16 +129,28 @@ local function take(list)
   end
 end
 
+-- When the effect ended that stands at the same place in the other's log: the n-th of its kind in the running fiber. nil: there is none.
+local function end_there(self, place)
+  local list = self.places[place]
+  local at = list and list[list.next]
+  if at then list.next = list.next + 1 end
+  return at
+end
+
 --- The outcome of an effect that begins now in the running fiber.
 ---@param kind string
 ---@param digest string
 ---@return string?
 ---@return {to: string, text: string}[]? said With it, to agents at work.
+---@return integer? turn Its place among all that the other run had; of what is asked anew, where that is a model.
 function memory.outcome(kind, digest)
   local self = here()
   if not self then return nil end
-  local item = take(self.there[kind .. " " .. kept.path() .. " " .. digest]) or take(self.anywhere[kind .. " " .. digest])
-  if item then return item.outcome, item.said end
+  local place = kind .. " " .. kept.path()
+  local at = end_there(self, place)
+  local item = take(self.there[place .. " " .. digest]) or take(self.anywhere[kind .. " " .. digest])
+  if item then return item.outcome, item.said, item.n end
+  return nil, nil, kind == "model" and at or nil
 end
 
 --- What people said to the same question, in their order: the first that is an answer was taken.

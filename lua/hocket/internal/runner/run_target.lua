@@ -379,12 +379,12 @@ return function(args, journal, id)
   if args.priority ~= nil then options.priority = args.priority end
   if args.deltas ~= nil then options.deltas = args.deltas end
   journal:enter() -- where it is kept, all from here on is in its log
+  local made = edition.begin(options, args.instead ~= nil)
   if effects.here() then
+    kept.edition(made)
     world.prepare()
     policy.operator() -- what it is now, whenever that is asked for first
   end
-  local made = edition.begin(options, args.instead ~= nil)
-  kept.sorts(made < 2)
   local target, err, state = find(args.target, options)
   local run = runs.new { journal = journal, id = id or system.run_id(), options = options, edition = made }
   if options.code then stored_code.note(run) end

@@ -1,0 +1,122 @@
+#!/bin/sh
+# Edit and go on (fork --latest): where nothing was changed nothing is asked again, whatever order things came in; where one prompt was
+# changed, what hangs on it alone is asked.
+. "$(dirname "$0")/lib.sh"
+
+# Runs a target, and resumes its fork: how much of it was there already, and how much was made anew, in $there and $anew.
+ran() { # TARGET INPUT
+  rm -f runs.db*
+  run "$HOCKET" run -q --store runs.db --approve allow "$@"
+  expect 0
+  id=$("$HOCKET" runs --store runs.db | awk '{ print $1; exit }')
+  cp out first
+}
+forked() {
+  rm -f events
+  fork=$("$HOCKET" fork "$id" --latest --store runs.db 2>/dev/null)
+  run "$HOCKET" resume -q --store runs.db "$fork" --events events
+  expect 0
+  there=$(sed -n 's/.*"type":"run_reused","replayed":\([0-9]*\).*/\1/p' events)
+  anew=$(sed -n 's/.*"type":"run_reused".*"run_anew":\([0-9]*\).*/\1/p' events)
+}
+unchanged() {
+  ran "$@"
+  forked
+  same "$anew" 0
+  hasnt err "has not begun"
+  [ "${there:-0}" -gt 0 ] || fail "nothing of $1 was there already"
+  cmp -s first out || fail "the fork of $1 ends otherwise"
+}
+
+# The words of fences: nobody foresees them who knows the place and all words before; each run has its own, and a fork its parent's.
+cat >words.lua <<'X'
+local hocket = require "hocket"
+local seen, list = {}, {}
+local function word(text)
+  local one = hocket.fence.wrap("result", "x", text):match "^<result%-(%w+)"
+  assert(not seen[one] and not text:find(one, 1, true), "a word came twice")
+  seen[one], list[#list + 1] = true, one
+  return one
+end
+hocket.step("begin", function() return true end)
+local all = ""
+for _ = 1, 200 do all = all .. word "the same text" .. " " end
+word(all)
+hocket.flow.map({ 1, 2, 3, 4 }, function(n)
+  hocket.flow.sleep(math.random() / 50)
+  word "the same text"
+end)
+table.sort(list)
+return table.concat(list, " ")
+X
+unchanged words.lua
+cp first other
+unchanged words.lua
+cmp -s first other && fail "two runs have the same words"
+
+# Every example, and the built-in planner.
+for dir in "$ROOT"/examples/*/; do
+  name=$(basename "$dir")
+  if [ -f "$dir/$name.lua" ]; then set -- "$dir/$name.lua"; elif [ -d "$dir/agents" ]; then set -- "$dir/agents"; else continue; fi
+  [ "$name" != reload ] || set -- "$dir/agents/waiter.md" # two that know nothing of each other
+  unchanged "$1" "A report on tea in Japan"
+done
+unchanged "$ROOT/agents/planner.md" "A report on tea in Japan"
+
+# Teams of any size, whose members answer after random times: they write into one document, and read it.
+cat >sim.lua <<'X'
+local json = require "hocket.json"
+local calls = { lead = {}, member = {} }
+return function(request, context)
+  local done, n = 0, tonumber((request.system or ""):match "MEMBER (%d+)")
+  for _, message in ipairs(request.messages) do
+    if message.role == "tool" then done = done + 1 end
+  end
+  local who = n and "m" .. n or "lead"
+  local file <close> = assert(io.open("asked", "a"))
+  file:write(who, "\n")
+  local latency = math.random(0, 40) / 1000
+  if n then
+    if done < 1 + n % 3 then return { calls = { { name = "write_section", arguments = { section = "general", content = ("finding %d of %d"):format(done, n) } } }, latency = latency } end
+    return { text = (request.system:find "Otherwise" and "otherwise " or "done ") .. n, latency = latency }
+  end
+  local size = tonumber((request.system or ""):match "SIZE (%d+)")
+  if done == 0 then
+    local tasks = {}
+    for i = 1, size do tasks[i] = { text = "t" .. i, assigned_to = "m" .. i } end
+    return { calls = { { name = "create_tasks", arguments = { tasks = tasks } } } }
+  elseif done == 1 then
+    local list = {}
+    for i = 1, size do list[i] = { name = "call_m" .. i, arguments = { task_ids = { i }, message = "go" } } end
+    return { calls = list }
+  elseif done <= size + 1 then
+    return { calls = { { name = "read_document", arguments = json.decode "{}" } } }
+  end
+  return "The end."
+end
+X
+team_of() { # SIZE
+  rm -rf agents; mkdir agents
+  list=
+  for i in $(seq "$1"); do
+    list="$list${list:+, }m$i"
+    printf -- '---\nname: m%d\ndescription: m%d\ntools: [specialist]\n---\nMEMBER %d\n' "$i" "$i" "$i" >"agents/m$i.md"
+  done
+  printf -- '---\nname: lead\ndescription: leads\ntools: [facilitator]\nagents: [%s]\n---\nSIZE %d\n' "$list" "$1" >agents/lead.md
+}
+for size in 2 3 5 8; do
+  team_of $size
+  unchanged agents/lead.md "go"
+  # One member has another prompt, and says the same: it alone is asked. It says something else: so is who reads that.
+  echo "More." >>agents/m1.md
+  rm -f asked
+  forked
+  [ "${anew:-0}" -gt 0 ] || fail "a changed prompt asks nothing anew"
+  same "$(sort -u asked | tr '\n' ' ')" "m1 "
+  echo "Otherwise." >>agents/m1.md
+  rm -f asked
+  forked
+  same "$(sort -u asked | tr '\n' ' ')" "lead m1 "
+done
+
+finish
