@@ -21,6 +21,21 @@ function call:keep() end
 ---@return string? reasoning As much of it as its event shows, where it is not blank.
 function call:accept(tell, model, attempts) end
 
+--- How many calls its text is made of, which are its calls from then on, until take_text says whether they are made; nothing when
+--- the text is an answer.
+---@return integer?
+---@internal
+function call:read_text() end
+
+--- After read_text: the calls take the place of the text, or the text stays and they are dropped.
+---@param are_calls boolean
+---@internal
+function call:take_text(are_calls) end
+
+---@return boolean yes Whether its calls were written as text.
+---@internal
+function call:as_text() end
+
 --- The reply as a table, without what the asker knows beside.
 ---@return table
 function call:reply() end

@@ -104,7 +104,7 @@ local function hide_headers(def)
 end
 
 -- Traits that say what is asked for in which turn, and not how it is written.
-local of_sessions = { schema_with_tools = true }
+local of_sessions = { schema_with_tools = true, calls_in_text = true }
 
 local function format_last(def)
   return def and def.traits and def.traits.schema_with_tools == false or nil
@@ -162,6 +162,7 @@ end
 ---@field handle userdata
 ---@field simulated boolean
 ---@field protocol string
+---@field calls_in_text? boolean Calls that it writes as text are calls.
 ---@field format_last? boolean It calls no tool where a format of the answer is asked for: that goes with the last turn only.
 ---@field keys? hocket.KeyCommand Who gives its key.
 ---@field provider? hocket.Provider As it was declared then; nil for the scripted model.
@@ -215,6 +216,7 @@ local function resolve_sim(provider_name, name)
   if not base then return nil, err end
   return {
     id = provider_name .. "/" .. name, provider_name = provider_name, name = name, simulated = true, format_last = format_last(def),
+    calls_in_text = def and providers.calls_in_text(def, def.base) or nil,
     protocol = (def or plain_sim).protocol,
     handle = open(provider_name, def and sim_like(def) or plain_sim, base, nil),
   }
@@ -290,7 +292,7 @@ function model.resolve(id)
   if lacks then base, key = base:gsub("%${[^}]*}", "lacking"), "lacking" end
   return {
     id = provider_name .. "/" .. name, provider_name = provider_name, name = name, simulated = false, provider = def,
-    format_last = format_last(def), protocol = spoken(provider_name, def, base).protocol, handle = open(provider_name, def, base, key),
+    format_last = format_last(def), calls_in_text = providers.calls_in_text(def, base), protocol = spoken(provider_name, def, base).protocol, handle = open(provider_name, def, base, key),
     keys = def.key_command and not key and not access_key(def) and not cassette.replays() and key_commands.of(provider_name, def) or nil,
     lacks = lacks or nil,
   }

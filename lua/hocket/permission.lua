@@ -217,11 +217,11 @@ function Permissions:misfit()
 end
 
 -- What the core says of a call.
-local function decide(self, one, args)
+local function decide(self, one, args, as_text)
   self.core = self.core or core.new(for_core(self.layers), self.places, self.grants) -- most agents call no tool
   local looked_at = arguments_for(self, one, args)
   local verdict, reason, each = self.core:decide(self.agent, one.name, one.subject or "", looked_at, one.effect_bits or 0,
-    self.labels.bits, is_known_host(self, one, args))
+    self.labels.bits, is_known_host(self, one, args), as_text)
   return verdict, reason, each, looked_at == nothing
 end
 
@@ -284,10 +284,11 @@ end
 ---@param one hocket.Tool
 ---@param args table
 ---@param emit fun(type: string, payload: table)
+---@param as_text? boolean The model wrote it as text: beside text from elsewhere it asks first.
 ---@return boolean? allowed
 ---@return string? reason In words for the model.
 ---@return table? changed Arguments that a person gave in place of these.
-function Permissions:check(one, args, emit)
+function Permissions:check(one, args, emit, as_text)
   renew(self)
   if self.passes[one] and self.labels.bits & labels.STRANGE == 0 then return true end
   if one.max_calls and used_up(self, one) then
@@ -295,7 +296,7 @@ function Permissions:check(one, args, emit)
   end
   local wrong = misfit_of(self, one)
   if wrong then return refuse(one, emit, wrong) end
-  local verdict, reason, each, unseen = decide(self, one, args)
+  local verdict, reason, each, unseen = decide(self, one, args, as_text)
   local changed
   if verdict == "deny" then return refuse(one, emit, reason) end
   if verdict == "ask" then

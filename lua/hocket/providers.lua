@@ -161,7 +161,7 @@ local limit_types = { requests = "count", tokens = "count", concurrent = "count"
 local trait_types = {
   max_tokens_field = "string", system_role = "string", reasoning_field = "string", stream_usage = "boolean",
   parallel_field = "boolean", seed = "boolean", json_schema = "boolean", reasoning_back = "boolean",
-  strict_tools = "boolean", schema_with_tools = "boolean", top_k = "boolean", vertex = "boolean", finish_reason = "boolean", call_id_length = "count", fields = "fields",
+  strict_tools = "boolean", schema_with_tools = "boolean", top_k = "boolean", vertex = "boolean", finish_reason = "boolean", calls_in_text = "boolean", call_id_length = "count", fields = "fields",
 }
 local request_fields = { temperature = true, top_p = true, top_k = true, max_tokens = true, seed = true, stop = true, reasoning = true }
 
@@ -363,6 +363,29 @@ function providers.spoken(def, base)
   if not def.elsewhere then return def end
   local own, host = host_of(def.base), host_of(base)
   return (host == own or host:sub(-#own - 1) == "." .. own) and def or def.elsewhere
+end
+
+-- Where the models' own makers, and those that serve others' models by parsers of their own, are: what is left of a host's name.
+local function domain_of(url)
+  return host_of(url):match "[%w-]+%.%a+$"
+end
+
+local hosted = { ["azure.com"] = true }
+for _, def in pairs(list) do
+  local domain = not def.own_models and domain_of(def.base)
+  if domain then hosted[domain] = true end
+end
+
+--- Whether calls that a model at this base URL writes as text are read as calls: the declaration says so, or else it is a server
+--- that nobody here knows.
+---@param def hocket.Provider
+---@param base string
+---@return boolean
+---@internal
+function providers.calls_in_text(def, base)
+  local own = def.traits and def.traits.calls_in_text
+  if own ~= nil then return own end
+  return def.own_models or not hosted[domain_of(base)]
 end
 
 --- What a model is called by its maker: without folders, and without Bedrock's region and maker.

@@ -18,6 +18,7 @@ local context, handles = lazy "hocket.internal.session.context", lazy "hocket.in
 local given, media = lazy "hocket.internal.session.given", lazy "hocket.internal.base.media"
 local final_answer = require "hocket.internal.session.final_answer"
 local found = require "hocket.internal.base.lazy" "hocket.internal.session.found"
+local text_calls = require "hocket.internal.base.lazy" "hocket.internal.session.text_calls"
 local json = require "hocket.json"
 local askers = require "hocket.internal.models.asker"
 local model_calls = require "hocket.internal.models.calls"
@@ -45,6 +46,8 @@ local SMALL = 4096
 ---@field package watch? fun(one: hocket.Tool, args: table, id: string): hocket.WatchedCall Told of each call before it is decided about.
 ---@field package said? string The last text beside tool calls.
 ---@field package was_empty? boolean Whether its model has answered with nothing.
+---@field package misfit? string Why the calls that the last reply had written as text could not be made.
+---@field package was_misfit? boolean Whether its model was told so, and has called nothing since.
 ---@field package unread? integer Answers in a row that the server could not read.
 ---@field package roomy number Bytes of its conversation up to which nobody looks whether it fits into the window.
 ---@field package only_reads? boolean Whether it has no tools but those for what is kept of its conversation.
@@ -160,6 +163,14 @@ local function ask_shorter(self, err, goes_on)
   return call, err
 end
 
+-- A reply whose text is nothing but calls has them as its calls, or makes them a misfit. What was held back of it is told.
+local function read_text(self, call)
+  local n, are_calls = #self.tools > 0 and call:read_text(), false
+  self.misfit = nil
+  if n then are_calls, self.misfit = text_calls.read(self, call, n) end
+  if self.asker.held then self.asker.held:settle(are_calls) end
+end
+
 -- One turn of the model (`goes_on`: whether others may follow; nil: it is the last answer): the call that has the reply, which is in the history and told of; how many tools it
 -- calls, how it finished, and its text where there is one.
 local function ask(self, request, goes_on)
@@ -167,6 +178,7 @@ local function ask(self, request, goes_on)
   self.turns = self.turns + 1
   self.history:tell(self.tell, model.id, model.simulated, self.turns)
   asker.request, asker.goes_on, asker.malformed = request, goes_on, goes_on ~= nil and ((self.unread or 0) < CORRECTIONS and "correct" or "replace")
+  asker.held = request.on_delta and #self.tools > 0 and text_calls.hold(request.on_delta) or nil
   local call, err = model_calls.ask(asker, model, self.history)
   if not call then call, err = ask_shorter(self, err, goes_on) end
   if not call and given.refused(self, err) then call, err = model_calls.ask(asker, model, self.history) end
@@ -174,6 +186,7 @@ local function ask(self, request, goes_on)
   if asker.answered_by.id ~= model.id then self.roomy = 0 end
   self.unread = nil
   self.model = asker.answered_by -- whoever has stepped in stays: the provider's cache begins there
+  read_text(self, call)
   local calls, finish, text, more, reasoning = call:accept(self.tell, self.model.id, asker.attempts)
   if not calls then return nil, finish end
   if reasoning then self.emit("reasoning", { content = reasoning }) end
@@ -355,7 +368,7 @@ local function go_through(self, call, calls, finish, text)
     self.said = text
     self.emit("message", { content = text })
   end
-  self.choice = nil
+  self.choice, self.was_misfit = nil, nil
   local went, stopped = take_calls(self, call, calls, finish)
   if went == nil then return nil, stopped end
   local stop_when = self.spec.stop_when
@@ -377,6 +390,19 @@ local function correct(self, err)
   return not told and nil, wrong
 end
 
+-- A turn that was nothing but calls as text, of which one cannot be made: it is no answer. Returns as take_turn does.
+local function reject(self, call)
+  local why = self.misfit
+  call:release()
+  if self.was_misfit then
+    return nil, failed { code = "model", message = "the model wrote tool calls as text that cannot be made, also when it was told so: " .. why }
+  end
+  self.was_misfit = true
+  self.emit("warning", { message = "a tool call was written as text and cannot be made, which the model is told: " .. why })
+  local told, wrong = self.history:user(text_calls.advice(self, why))
+  return not told and nil, wrong
+end
+
 -- One turn. Returns the answer; or false when it goes on; or nil and an error.
 local function take_turn(self, left, max)
   if self.pending then change_over(self) end
@@ -392,6 +418,7 @@ local function take_turn(self, left, max)
   if why then return final_answer.finish(self, ask, why) elseif why == nil then return final_answer.cut_off(self, refused) end
   local call, calls, finish, text = ask(self, request_now(self), not stops)
   if not call then return correct(self, calls) end
+  if self.misfit then return reject(self, call) end
   if calls == 0 then return answer(self, model_calls.reply(self.asker, call, self.counted)) end
   return go_through(self, call, calls, finish, text)
 end
@@ -413,7 +440,7 @@ function Session:send(text, list)
   self.shown_next = nil
   local ok, err = open_turn(self, text, list)
   if not ok then return nil, err end
-  self.was_empty, self.said, self.closing, self.sources, self.made, self.choice = nil, nil, nil, nil, nil, self.spec.first_choice
+  self.was_empty, self.was_misfit, self.said, self.closing, self.sources, self.made, self.choice = nil, nil, nil, nil, nil, nil, self.spec.first_choice
   local max = self.max_turns or self.spec.max_turns or MAX_TURNS
   local left = max
   while left >= 1 do

@@ -145,7 +145,7 @@ static struct hocket__permission_arg *read_args(lua_State *L, int idx, size_t *n
     return args;
 }
 
-/* d:decide(agent, tool, subject, args, effects, labels, known_host) -> "allow" | "ask" | "deny", reason,
+/* d:decide(agent, tool, subject, args, effects, labels, known_host, as_text) -> "allow" | "ask" | "deny", reason,
  * whether it is to be asked each time */
 static int l_decide(lua_State *L)
 {
@@ -159,6 +159,7 @@ static int l_decide(lua_State *L)
         .effects = (unsigned) luaL_checkinteger(L, 6),
         .labels = (unsigned) luaL_checkinteger(L, 7),
         .known_host = lua_toboolean(L, 8),
+        .as_text = lua_toboolean(L, 9),
     };
     luaL_checktype(L, 5, LUA_TTABLE);
     call.args = read_args(L, 5, &call.n_args);

@@ -68,6 +68,8 @@ void hocket__answer_count(struct hocket__answer *a);
 void hocket__answer_count_failed(struct hocket__answer *a, const struct hocket__llm_call *llm);
 /* Adds the methods of calls that are kept (recall.c). */
 void hocket__open_recall(lua_State *L);
+/* Adds `begins_calls` to the module table on top (lua_answer.c). */
+void hocket__open_text_calls(lua_State *L);
 /* Adds the methods of a call that has its reply to the metatable on top (lua_answer.c). */
 void hocket__open_answer(lua_State *L);
 

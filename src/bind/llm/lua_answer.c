@@ -126,6 +126,8 @@ static void write_reply(struct hocket__event *t, const struct hocket__answer *a,
 {
     const struct hocket__reply *r = reply_of(a);
     struct hocket__llm_timing time = hocket__llm_timing(a->llm);
+    if (r->as_text)
+        hocket__event_true(t, HOCKET__STR("as_text"));
     hocket__event_int(t, HOCKET__STR("attempts"), attempts);
     hocket__event_int(t, HOCKET__STR("calls"), (int64_t) r->n_calls);
     hocket__event_text(t, HOCKET__STR("finish"), hocket__cstr(finish_of(r)));
@@ -190,6 +192,74 @@ static int l_accept(lua_State *L)
     hocket__event_begin(&t, L, 2, HOCKET__STR("model_reply"));
     write_reply(&t, a, model, attempts);
     return hocket__event_end(&t, 5);
+}
+
+/* ---- Calls written as text --------------------------------------------------------------- */
+
+static struct hocket__reply *own_reply(const struct hocket__answer *a)
+{
+    return (struct hocket__reply *) reply_of(a);
+}
+
+/* call:read_text() -> how many calls its text is, of which all is calls: they are the reply's, until take_text says that they
+ * are none; nothing: it is an answer */
+static int l_read_text(lua_State *L)
+{
+    struct hocket__reply *r = own_reply(hocket__check_answer(L, 1));
+    bool whole = r->finish == HOCKET__FINISH_STOP || r->finish == HOCKET__FINISH_NONE;
+    if (r->n_calls > 0 || r->surplus || r->has_refusal || !whole)
+        return 0;
+    int n = hocket__text_calls(hocket__buf_str(&r->text), r);
+    if (n < 0)
+        return hocket__raise_nomem(L);
+    if (n == 0)
+        return 0;
+    r->as_text = true;
+    lua_pushinteger(L, n);
+    return 1;
+}
+
+/* call:take_text(are_calls): they are made in place of the text, or the text stays and they are dropped */
+static int l_take_text(lua_State *L)
+{
+    struct hocket__answer *a = hocket__check_answer(L, 1);
+    struct hocket__reply *r = own_reply(a);
+    luaL_argcheck(L, r->as_text, 1, "its text was not read as calls");
+    if (!lua_toboolean(L, 2)) {
+        hocket__reply_drop_calls(r);
+        return 0;
+    }
+    hocket__buf_cut(&r->text, 0);
+    hocket__buf_cut(&r->replay, 0);
+    r->finish = HOCKET__FINISH_CALLS;
+    if (hocket__reply_name_calls(r, hocket__buf_str(&a->history->messages), &a->history->next_call)
+        < 0)
+        return hocket__raise_nomem(L);
+    return 0;
+}
+
+/* call:as_text() -> whether its calls were written as text */
+static int l_as_text(lua_State *L)
+{
+    lua_pushboolean(L, reply_of(hocket__check_answer(L, 1))->as_text);
+    return 1;
+}
+
+/* begins_calls(text) -> whether it begins as calls do that are written as text; nil: it is too short for that */
+static int l_begins_calls(lua_State *L)
+{
+    enum hocket__text_calls_begin begin = hocket__text_calls_begin(hocket__check_str(L, 1));
+    if (begin == HOCKET__TEXT_CALLS_SHORT)
+        lua_pushnil(L);
+    else
+        lua_pushboolean(L, begin == HOCKET__TEXT_CALLS_YES);
+    return 1;
+}
+
+void hocket__open_text_calls(lua_State *L)
+{
+    static const luaL_Reg functions[] = { { "begins_calls", l_begins_calls }, { NULL, NULL } };
+    hocket__setfuncs(L, functions);
 }
 
 /* ---- A tool call -------------------------------------------------------------------- */
@@ -462,6 +532,9 @@ void hocket__open_answer(lua_State *L)
         { "count", l_count },
         { "metered", l_metered },
         { "accept", l_accept },
+        { "read_text", l_read_text },
+        { "take_text", l_take_text },
+        { "as_text", l_as_text },
         { "found", l_found },
         { "name", l_name },
         { "id", l_id },

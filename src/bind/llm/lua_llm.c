@@ -334,5 +334,6 @@ int hocket__open_llm(lua_State *L)
     hocket__open_provider(L);
     hocket__open_history(L);
     hocket__open_request(L);
+    hocket__open_text_calls(L);
     return 1;
 }

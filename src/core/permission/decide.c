@@ -233,7 +233,7 @@ static bool is_labelled(const struct hocket__permission_call *c)
 {
     bool tells = c->labels & HOCKET__PRIVATE_TEXT && c->effects & TELLS;
     bool fetches = c->labels & HOCKET__OUR_OWN && c->effects & HOCKET__FETCHES;
-    return (c->labels & HOCKET__STRANGE && c->effects & REACHES_OUT) || tells
+    return (c->labels & HOCKET__STRANGE && (c->as_text || c->effects & REACHES_OUT)) || tells
            || (fetches && !c->known_host);
 }
 
@@ -302,7 +302,7 @@ static void say_base(const struct asked *q, const struct base *b, struct hocket_
     else if (b->obeyed.p)
         say_path(b->obeyed, "is run or obeyed by other programs", out);
     else
-        hocket__buf_addf(out, "it %s", does[i].text);
+        hocket__buf_addf(out, "it %s", q->call->as_text ? "was written as text" : does[i].text);
     if (b->labelled || b->obeyed.p)
         say_labels(q->call->labels, out);
 }

@@ -14,7 +14,8 @@
  *
  * Two labels of text matter: whether it may be anybody's words (then programs, requests and changes
  * elsewhere ask, and so do changes of what other programs obey), and whether it may be a secret (then
- * requests ask, unless they go where a person has named). Credentials are not read without a question:
+ * requests ask, unless they go where a person has named). A call that was written as text asks beside
+ * anybody's words, whatever it does. Credentials are not read without a question:
  * only a rule of people's that names one answers it beforehand.
  *
  * In one layer the strictest rule that matches holds. A layer that allows a tool for some arguments
@@ -84,6 +85,7 @@ struct hocket__permission_call {
     const struct hocket__permission_arg *args;
     size_t n_args;
     unsigned effects, labels;
+    bool as_text;    /* the model wrote it as text, as the text that it was given may have it */
     bool known_host; /* what it sends goes where a person has named, and nowhere else */
 };
 

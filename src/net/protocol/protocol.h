@@ -9,6 +9,7 @@
 #include "net/protocol/history.h"
 #include "net/protocol/reasoning.h"
 #include "net/protocol/reply.h"
+#include "net/protocol/text_calls.h"
 
 struct hocket__neutral;
 struct hocket__prepared;

@@ -59,6 +59,14 @@ struct hocket__call *hocket__reply_add_call(struct hocket__reply *r)
     return c;
 }
 
+void hocket__reply_drop_calls(struct hocket__reply *r)
+{
+    for (size_t i = 0; i < r->n_calls; i++)
+        hocket__call_deinit(&r->calls[i]);
+    r->n_calls = 0;
+    r->surplus = r->as_text = false;
+}
+
 #define CHECK(b)                                                                                   \
     if ((b)->status < 0)                                                                           \
         return (b)->status;

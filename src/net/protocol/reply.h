@@ -52,6 +52,7 @@ struct hocket__reply {
     bool in_tags; /* some of the reasoning stood in tags of the text */
     struct hocket__call *calls;
     size_t n_calls, cap_calls;
+    bool as_text; /* the calls were written as text (text_calls.h), which is still there */
     bool surplus; /* there were more calls than are kept: they are not run, and the model is told */
     /* What this protocol wants back unchanged in the next request in place of text and
      * calls (signatures, encrypted reasoning): one JSON value of the protocol's own form;
@@ -78,6 +79,8 @@ void hocket__reply_deinit(struct hocket__reply *r);
 /* A new call at the end, or NULL when memory or the limit is out. */
 struct hocket__call *hocket__reply_add_call(struct hocket__reply *r);
 void hocket__call_deinit(struct hocket__call *c);
+/* As if there never had been any. */
+void hocket__reply_drop_calls(struct hocket__reply *r);
 /* Calls without an id, or with one that stands in the reply already, get "call_<n>", n counted by
  * *next_id, that no call of the reply has, nor any of `history`, the messages before it. So do short
  * ids that stand in the history, unless something else goes back with them: some servers count anew in each

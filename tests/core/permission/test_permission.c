@@ -64,7 +64,7 @@ static int build(struct hocket__permissions *d, const char *policy)
 }
 
 static char reason_text[512];
-static bool each;
+static bool each, as_text;
 
 static enum hocket__verdict decide(const char *policy, const char *tool, unsigned effects,
     unsigned labels, const struct hocket__permission_arg *args, size_t n)
@@ -81,7 +81,8 @@ static enum hocket__verdict decide(const char *policy, const char *tool, unsigne
         .args = args,
         .n_args = n,
         .effects = effects,
-        .labels = labels };
+        .labels = labels,
+        .as_text = as_text };
     enum hocket__verdict v = hocket__permission_decide(d, &call, &each, &reason);
     assert_true(reason.len > 0 && reason.len < sizeof(reason_text));
     memcpy(reason_text, reason.data, reason.len + 1);
@@ -125,6 +126,24 @@ static void test_base(void **state)
     assert_int_equal(plain("", HOCKET__ELSEWHERE, 0), ASK);
     assert_int_equal(plain("", HOCKET__OPENS, 0), ASK);
     assert_int_equal(plain("", HOCKET__READS | HOCKET__WRITES, 0), ASK);
+}
+
+/* Beside anybody's words such a call asks, whatever it does; a general yes is no answer to that. */
+static void test_written_as_text(void **state)
+{
+    as_text = true;
+    assert_int_equal(plain("", HOCKET__READS, 0), ALLOW);
+    assert_int_equal(plain("", HOCKET__READS, HOCKET__PRIVATE_TEXT), ALLOW);
+    assert_int_equal(plain("", HOCKET__READS, HOCKET__WEB), ASK);
+    assert_string_equal(
+        reason_text, "it was written as text, and the conversation has text from the web");
+    assert_int_equal(plain("", 0, HOCKET__WEB), ASK);
+    assert_int_equal(plain("run:allow", HOCKET__READS, HOCKET__WEB), ASK);
+    assert_int_equal(plain("agent;allow tool", HOCKET__READS, HOCKET__WEB), ASK);
+    assert_int_equal(plain("run;allow tool", HOCKET__READS, HOCKET__WEB), ALLOW);
+    assert_int_equal(plain("run:deny", HOCKET__READS, HOCKET__WEB), DENY);
+    as_text = false;
+    assert_int_equal(plain("", HOCKET__READS, HOCKET__WEB), ALLOW);
 }
 
 static void test_labels(void **state)
@@ -475,6 +494,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_base),
+        cmocka_unit_test(test_written_as_text),
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_modes),
         cmocka_unit_test(test_layers_narrow),

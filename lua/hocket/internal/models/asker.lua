@@ -77,6 +77,7 @@ end
 ---@field answered_by hocket.Model|false
 ---@field fallbacks table[]|nil
 ---@field sent hocket.Request|nil What was sent last, where it was not `request` itself.
+---@field held hocket.HeldText|nil Who hears the text of this turn in place of the request's listener (session/text_calls.lua).
 ---@field observed hocket.Observed|nil The call that is under way, where its run has an observer.
 
 local Asker = { malformed = false, hold = false, deadline = false, answered_by = false, attempts = 0 }
@@ -108,6 +109,14 @@ end
 ---@return integer
 function Asker:retries(err, request)
   return err.code == "model" and self.malformed and 0 or request.retries
+end
+
+--- Who hears what a model writes as it comes; false: nobody.
+---@param request hocket.Request
+---@param one hocket.Model
+---@return (fun(kind: "text"|"reasoning", text: string))|false
+function Asker:listener(request, one)
+  return self.held and one.calls_in_text and self.held.hear or request.on_delta
 end
 
 --- Asks in the name of the running fiber from now on.

@@ -79,8 +79,9 @@ local function attempt(asker, one, history, again, made)
   local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout or nil, again,
     run and run.accounts or nil, asker.account, one.id and prices.priced(one.id), asker.observed and asker.observed:lines(), guess)
   if not call then return nil, err end
-  if request.on_delta then
-    for kind, text in call.next, call do request.on_delta(kind, text) end
+  local hear = asker:listener(request, one)
+  if hear then
+    for kind, text in call.next, call do hear(kind, text) end
   end
   local came, failed = call:wait()
   if came then return call end

@@ -56,9 +56,9 @@ local function wait(call, on_delta)
 end
 
 -- What became of a call that was started: as a table of data.
-local function outcome(call, asker, how, request)
+local function outcome(call, asker, how, request, hear)
   local began = fiber.now()
-  local ok, came, err = pcall(wait, call, request.on_delta)
+  local ok, came, err = pcall(wait, call, hear)
   if not ok then call:cancel() end -- by now, or since the listener of its text has raised
   local counted, open = call:counted()
   if not ok then return { counted = counted, raised = { pack.data(came) } } end
@@ -97,19 +97,20 @@ local function make(one, history, asker, how)
   local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout, how.again, true, 0,
     one.id and prices.priced(one.id), asker.observed and asker.observed:lines(), guess)
   if not call then return { err = pack.data(err), begun = false } end
-  local result = outcome(call, asker, how, request)
+  local result = outcome(call, asker, how, request, asker:listener(request, one))
   if hold then hold:settle(result.counted) end
   return result, result.reply and call or nil
 end
 
 -- The reply is there again, and is told in one piece.
-local function recall(one, history, request, result)
+local function recall(asker, one, history, request, result)
   local call, err = core.recall(one.handle, history, request.handle, one.name, nil, nil, nil, nil, nil, one.id and prices.priced(one.id), result.reply)
   if not call then error(err, 0) end
-  if request.on_delta then
+  local hear = asker:listener(request, one)
+  if hear then
     local reply = call:reply(true)
-    if reply.reasoning then effects.aside(request.on_delta, "reasoning", reply.reasoning) end
-    if reply.text ~= "" then effects.aside(request.on_delta, "text", reply.text) end
+    if reply.reasoning then effects.aside(hear, "reasoning", reply.reasoning) end
+    if reply.text ~= "" then effects.aside(hear, "text", reply.text) end
   end
   return call
 end
@@ -153,7 +154,7 @@ local function attempt(asker, one, history, how)
   if result.counted and asker.run then count(asker, result.counted, remembered) end
   if asker.observed then asker.observed.reused = remembered or nil end
   if gone or text == "" then effects.cancel() end
-  if result.reply and not result.raised then return call or recall(one, history, how.request, result) end
+  if result.reply and not result.raised then return call or recall(asker, one, history, how.request, result) end
   return failure(asker, result)
 end
 

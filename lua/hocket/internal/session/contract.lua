@@ -31,13 +31,21 @@ end
 
 local MISFIT = "it does not fit"
 
--- A text that has to be strict JSON, all of it.
+-- A text that has to be strict JSON, all of it, and nothing else.
 local function read_strictly(check, text)
   local value = json.decode(text)
   if value == nil then return nil end
   local ok, why = check:check(value, MISFIT, text)
   if ok then return value, text end
   return nil, why
+end
+
+--- Whether a text is one JSON document that fits, and nothing else.
+---@param source table A JSON Schema that is one.
+---@param text string
+---@return boolean
+function contract.fits(source, text)
+  return read_strictly(compile(source), text) ~= nil
 end
 
 --- The value that a text holds, and the value's own text; or nil and what is wrong, for a model.
@@ -104,7 +112,7 @@ end
 -- stood in tags is thought, whatever it is; so is what was cut.
 local function misplaced(def, reply)
   if reply.finish ~= "stop" or reply.in_tags or reply.refusal or reply.calls[1] or not reply.reasoning then return false end
-  return read_strictly(compile(def.output), reply.reasoning) ~= nil
+  return contract.fits(def.output, reply.reasoning)
 end
 
 -- Limits end a conversation early; whoever stops a run, or a token limit that cuts an answer, ends the answer itself.

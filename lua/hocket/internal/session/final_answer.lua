@@ -66,6 +66,7 @@ function final_answer.finish(self, ask, why)
   if not call then return nil, failed end
   call:refuse "error: not run: this was the last turn"
   local reply = model_calls.reply(self.asker, call)
+  if self.misfit then reply.text = "" end -- nothing but calls, as text
   local read_reasoning = self.spec.read_reasoning
   if reply.text:find "^%s*$" and not (read_reasoning and read_reasoning(reply)) then
     if not self.said then return nil, { code = why.code, finish = why.reason, message = why.message } end

@@ -68,8 +68,13 @@ local function put_right(self, one, fn, args)
   return value
 end
 
--- The tool and its checked arguments, or what to tell the model.
-local function prepare(self, call, i)
+--- The tool and its checked arguments, or nil and what to tell the model.
+---@param self hocket.Session
+---@param call hocket.Call
+---@param i integer
+---@return hocket.Tool?
+---@return table|string
+function tool_calls.prepare(self, call, i)
   local name = call:name(i)
   local one, denied = self.permissions:tool(name)
   if not one then
@@ -190,7 +195,7 @@ local function execute(self, call, i, one, args)
     return args
   end
   local watched = self.watch and watch(self, one, args, call:id(i))
-  local allowed, denied, changed = self.permissions:check(one, args, self.emit)
+  local allowed, denied, changed = self.permissions:check(one, args, self.emit, call:as_text())
   if not allowed then
     if watched then watched:ended(denied, true) end
     call:tell(i, self.tell, "error: " .. denied, true)
@@ -216,6 +221,7 @@ ScriptCall.__index = ScriptCall
 
 function ScriptCall:name() return self.tool end
 function ScriptCall:id() return self.number end
+function ScriptCall:as_text() return false end
 function ScriptCall:preview() return self.tool end
 function ScriptCall:result(_, text, is_error) self.text, self.is_error = text, is_error end
 
@@ -246,7 +252,7 @@ function tool_calls.of_script(self, name, args, number)
   local why = self:use_up(1)
   if why then return "error: not run: " .. why.message, true end
   local call = setmetatable({ tool = name, args = args, number = number, emit = self.emit }, ScriptCall)
-  execute(self, call, 1, prepare(self, call, 1))
+  execute(self, call, 1, tool_calls.prepare(self, call, 1))
   return call.text, call.is_error
 end
 
@@ -256,7 +262,7 @@ end
 local function run_together(self, call, calls)
   local prepared, wrong = {}, nil
   for i = 1, calls do
-    local one, args = prepare(self, call, i)
+    local one, args = tool_calls.prepare(self, call, i)
     prepared[i] = { one = one, args = args }
   end
   local order = call_order.new(prepared)
@@ -279,7 +285,7 @@ function tool_calls.run(self, call, calls)
   local results <close> = call -- every call gets its result, also when this fiber is cancelled in between
   local wrong
   if calls == 1 then
-    wrong = execute(self, call, 1, prepare(self, call, 1))
+    wrong = execute(self, call, 1, tool_calls.prepare(self, call, 1))
   else
     wrong = run_together(self, call, calls)
   end

@@ -220,7 +220,7 @@ local function promise(step, spec, emit)
   local def = step.def
   local kept = contract.output(def, emit)
   local others = spec.before_answer
-  spec.schema, spec.schema_name, spec.formatted = contract.request_schema(def), def.name, true
+  spec.schema, spec.schema_name, spec.formatted, spec.output = contract.request_schema(def), def.name, true, def.output
   spec.system = spec.system .. contract.instructions(def)
   spec.before_answer = function(reply) return others and others(reply) or kept.before_answer(reply) end
   spec.read_reasoning = not step.opts.schema and kept.read_reasoning
