@@ -181,7 +181,18 @@ static int l_glob(lua_State *L)
     return 1;
 }
 
-static const luaL_Reg functions[] = { { "new", l_new }, { "glob", l_glob }, { NULL, NULL } };
+/* unknown_program(glob) -> the program that a rule for commands names, if its forms are not known; nil otherwise */
+static int l_unknown_program(lua_State *L)
+{
+    struct hocket__str program = hocket__command_unknown(hocket__check_str(L, 1));
+    if (!program.n)
+        return 0;
+    hocket__push_str(L, program);
+    return 1;
+}
+
+static const luaL_Reg functions[] = { { "new", l_new }, { "glob", l_glob },
+    { "unknown_program", l_unknown_program }, { NULL, NULL } };
 static const luaL_Reg methods[] = { { "decide", l_decide }, { "__gc", l_gc }, { NULL, NULL } };
 
 int hocket__open_permission(lua_State *L)

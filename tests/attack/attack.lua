@@ -43,6 +43,16 @@ function Class:try(what, fn)
   print(("NOT HELD  %s: %s\n          %s"):format(self.name, what, (tostring(broken):gsub("\n", "\n          "))))
 end
 
+--- A case that takes neither time nor a folder: it is tried in the short form, too.
+---@param what string
+---@param broken? string
+function Class:check(what, broken)
+  self.tried = self.tried + 1
+  if not broken then return end
+  self.broken[#self.broken + 1] = what
+  print(("NOT HELD  %s: %s\n          %s"):format(self.name, what, broken))
+end
+
 --- The end of the class's file: `return class:finish()`.
 function Class:finish()
   local line = ("%s: %d tried, %d held"):format(self.name, self.tried, self.tried - #self.broken)

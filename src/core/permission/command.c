@@ -4,6 +4,7 @@
  * here is a question too many and no permission too many. */
 #include "core/permission/command.h"
 
+#include "base/protected.h"
 #include "core/permission/permission.h"
 #include "core/permission/programs.h"
 
@@ -74,68 +75,324 @@ static bool read_command(struct command *c, struct hocket__str line)
 /* ---- What a model's words would run ------------------------------------------------------------ */
 
 static const char *const runs_others = "another program could be run by it";
+static const char *const not_known =
+    "it has words of which it is not known that they run nothing else and write nowhere else";
+
+/* Words that the rule itself spells out are its writer's; only those behind them are the model's. */
+struct reading {
+    const struct command *c;
+    size_t spelled, at;
+};
+
+static bool is_models(const struct reading *r, size_t word)
+{
+    return word >= r->spelled;
+}
 
 static bool is_option(struct hocket__str w)
 {
     return w.n > 1 && w.p[0] == '-';
 }
 
-/* The part before '='. */
-static struct hocket__str name_of(struct hocket__str w)
+static bool is_all_of(struct hocket__str w, const char *others)
 {
-    const char *equals = memchr(w.p, '=', w.n);
-    return equals ? hocket__str(w.p, (size_t) (equals - w.p)) : w;
+    for (size_t i = 0; i < w.n; i++) {
+        char b = w.p[i];
+        bool alphanumeric =
+            (b >= 'a' && b <= 'z') || (b >= 'A' && b <= 'Z') || (b >= '0' && b <= '9');
+        if (!alphanumeric && !strchr(others, b))
+            return false;
+    }
+    return true;
 }
 
-/* A long option may be cut as long as it is the only one that begins so. */
-static bool begins_one(const char *list, struct hocket__str name)
+static bool is_name(struct hocket__str w)
 {
-    for (const char *at = list; at && *at;) {
-        const char *blank = strchr(at, ' ');
-        size_t n = blank ? (size_t) (blank - at) : strlen(at);
-        if (name.n > 2 && name.n <= n && memcmp(at, name.p, name.n) == 0)
+    return is_all_of(w, "_+-.");
+}
+
+static bool holds(struct hocket__str w, const char *bytes)
+{
+    for (size_t i = 0; i < w.n; i++)
+        if (strchr(bytes, w.p[i]))
             return true;
-        at += n + (blank != NULL);
+    return false;
+}
+
+static bool holds_twice(struct hocket__str w, char byte)
+{
+    for (size_t i = 0; i + 1 < w.n; i++)
+        if (w.p[i] == byte && w.p[i + 1] == byte)
+            return true;
+    return false;
+}
+
+static bool has_parent(struct hocket__str path)
+{
+    for (size_t i = 0; i + 1 < path.n; i++)
+        if (path.p[i] == '.' && path.p[i + 1] == '.' && (i == 0 || path.p[i - 1] == '/')
+            && (i + 2 == path.n || path.p[i + 2] == '/'))
+            return true;
+    return false;
+}
+
+/* A name of pytest's (a.py::test) is one of a file. */
+static struct hocket__str without_member(struct hocket__str w)
+{
+    for (size_t i = 1; i + 1 < w.n; i++)
+        if (w.p[i] == ':' && w.p[i + 1] == ':')
+            return hocket__str(w.p, i);
+    return w;
+}
+
+/* A place below the work directory that may be written: nothing that leads out of it, no host, no package and its version,
+ * and nothing that other programs obey. */
+static bool is_inside(struct hocket__str w)
+{
+    w = without_member(w);
+    if (hocket__program_lists("- /dev/null /dev/stdout /dev/stderr", w))
+        return true;
+    for (size_t i = 0; i < w.n; i++)
+        if (w.p[i] == '@' && (i == 0 || w.p[i - 1] != '/'))
+            return false;
+    return w.n && !strchr("/~-", w.p[0]) && !holds(w, ":#") && !has_parent(w)
+           && !hocket__protected_path(w);
+}
+
+/* No list of arguments, toolchain, assignment, helper, or what a shell in between would take apart. */
+static bool is_plain(struct hocket__str w)
+{
+    return w.n && !strchr("@+~", w.p[0]) && !holds(w, "=;|&$`<>\"'\n") && !holds_twice(w, ':');
+}
+
+/* What is fetched gets the last part of its path as a name: none that is hidden, as protected ones are. */
+static bool is_address(struct hocket__str w)
+{
+    size_t end = 0, from = 0;
+    while (end < w.n && !strchr("?#", w.p[end]))
+        end++;
+    for (size_t i = 0; i < end; i++)
+        if (w.p[i] == '/')
+            from = i + 1;
+    return from == end || !strchr(".%", w.p[from]);
+}
+
+static bool takes_operand(
+    const struct hocket__program_facts *f, struct hocket__str w, size_t nth, bool by_rule)
+{
+    switch (f->operands) {
+    case HOCKET__ANY: return true;
+    case HOCKET__NO_OPERANDS: return false;
+    case HOCKET__INSIDE: return is_inside(w);
+    case HOCKET__SECOND_INSIDE: return nth == 1 ? is_plain(w) : is_inside(w);
+    case HOCKET__PLAIN: return is_plain(w);
+    case HOCKET__REMOTE: return nth == 1 ? is_name(w) : is_plain(w);
+    case HOCKET__ADDRESS: return is_address(w);
+    case HOCKET__BY_RULE: return by_rule;
+    case HOCKET__OF_WORDS: return hocket__program_lists(f->words, w);
+    case HOCKET__FIRST_OF_WORDS: return nth > 1 || hocket__program_lists(f->words, w);
+    case HOCKET__WITH_PLUS: return w.n && w.p[0] == '+';
     }
     return false;
 }
 
-static bool has_letter(struct hocket__str w, const char *letters, bool single)
+/* An option as the table has it, and the value that stands in its own word. */
+struct option {
+    char kind; /* ' ' for none, or a byte of programs.h; 0: it is not in the table */
+    bool of_rule, has_value;
+    struct hocket__str value;
+};
+
+#define KINDS ":=>#~*"
+
+static bool next_token(const char **list, struct hocket__str *token)
 {
-    if (!letters || !is_option(w) || w.p[1] == '-')
+    const char *at = *list;
+    while (*at == ' ')
+        at++;
+    size_t n = strcspn(at, " ");
+    *token = hocket__str(at, n);
+    *list = at + n;
+    return n > 0;
+}
+
+/* Takes the mark and the kind off a word of the table: what is left is the option's name. */
+static struct option read_token(struct hocket__str *token)
+{
+    struct option o = { .kind = ' ' };
+    if (token->p[0] == '!') {
+        o.of_rule = true;
+        *token = hocket__str(token->p + 1, token->n - 1);
+    }
+    if (token->n > 2 && strchr(KINDS, token->p[token->n - 1])) {
+        o.kind = token->p[token->n - 1];
+        token->n--;
+    }
+    if (o.kind == ':' && token->p[token->n - 1] == ':') {
+        o.kind = '2';
+        token->n--;
+    }
+    return o;
+}
+
+/* Whether the word is this option, perhaps with its value. */
+static bool is_this(struct option *o, struct hocket__str name, struct hocket__str w)
+{
+    if (w.n < name.n || memcmp(w.p, name.p, name.n) != 0)
         return false;
-    for (size_t i = 1; i < (single ? 2 : w.n); i++)
+    struct hocket__str rest = hocket__str(w.p + name.n, w.n - name.n);
+    if (o->kind == '~' || o->kind == '*') {
+        o->has_value = true;
+        o->value = rest;
+        return o->kind == '*' || is_name(rest);
+    }
+    if (rest.n == 0)
+        return true;
+    if (rest.p[0] != '=' || !strchr(":=>#", o->kind))
+        return false;
+    o->has_value = true;
+    o->value = hocket__str(rest.p + 1, rest.n - 1);
+    return true;
+}
+
+static struct option find_word(const char *list, struct hocket__str w)
+{
+    struct hocket__str token;
+    while (list && next_token(&list, &token)) {
+        struct option o = read_token(&token);
+        if (is_this(&o, token, w))
+            return o;
+    }
+    return (struct option){ 0 };
+}
+
+static struct option find_letter(const char *list, char letter)
+{
+    struct hocket__str token;
+    while (list && next_token(&list, &token)) {
+        struct option o = read_token(&token);
+        if (token.p[1] == '-')
+            continue;
+        if (memchr(token.p + 1, letter, token.n - 1))
+            return o;
+    }
+    return (struct option){ 0 };
+}
+
+/* Letters behind one dash: each without a value, but for the last. */
+static struct option find_letters(const char *list, struct hocket__str letters, bool separate)
+{
+    struct option o = { 0 };
+    for (size_t i = 0; i < letters.n; i++) {
+        o = find_letter(list, letters.p[i]);
+        if (o.kind == 0)
+            return o;
+        if (o.kind == ' ')
+            continue;
+        if (separate) /* the values stand behind all letters (tar xf a) */
+            return i + 1 == letters.n ? o : (struct option){ 0 };
+        o.value = hocket__str(letters.p + i + 1, letters.n - i - 1);
+        o.has_value = o.value.n > 0 || o.kind == '=';
+        return o;
+    }
+    return o;
+}
+
+static struct option find_option(const struct hocket__program_facts *f, struct hocket__str w)
+{
+    if (f->single || w.p[1] == '-')
+        return find_word(f->options, w);
+    return find_letters(f->options, hocket__str(w.p + 1, w.n - 1), false);
+}
+
+static bool takes_value(char kind, struct hocket__str value)
+{
+    return kind == '>' ? is_inside(value) : kind == '#' ? is_name(value) : true;
+}
+
+/* A word that is taken for a value, and could be an option where the table is wrong, is none. */
+static bool is_value(struct hocket__str w)
+{
+    return !is_option(w) || strchr("0123456789", w.p[1]);
+}
+
+/* The option's values, in its own word or the next ones; r->at is left behind them. */
+static bool takes_values(struct reading *r, struct option o, bool models)
+{
+    if (models && (o.of_rule || o.kind == 0))
+        return false;
+    if (o.kind == 0) /* the rule's, and nobody knows whether the next word is its value */
+        return r->at == r->c->n || !is_models(r, r->at);
+    if (o.has_value)
+        return !models || takes_value(o.kind, o.value);
+    for (int n = o.kind == '2' ? 2 : strchr(":>#", o.kind) ? 1 : 0; n > 0 && r->at < r->c->n; n--) {
+        struct hocket__str value = r->c->words[r->at].text;
+        if (is_models(r, r->at++) && (o.of_rule || !is_value(value) || !takes_value(o.kind, value)))
+            return false;
+    }
+    return true;
+}
+
+/* Reads the words behind the program's (or command's) name; the word of a command is left to the caller. */
+static bool takes_words(const struct hocket__program_facts *f, struct reading *r, bool by_rule)
+{
+    bool operands_only = false;
+    for (size_t operands = 0; r->at < r->c->n;) {
+        struct hocket__str w = r->c->words[r->at].text;
+        bool models = is_models(r, r->at), first = r->at == 1;
+        if (!operands_only && hocket__str_is(w, "--")
+            && (!f->single || !models || find_word(f->options, w).kind)) {
+            operands_only = true;
+            r->at++;
+        } else if (!operands_only && is_option(w)) {
+            r->at++;
+            if (!takes_values(r, find_option(f, w), models))
+                return false;
+        } else if (f->letters_first && first) {
+            r->at++;
+            if (!takes_values(r, find_letters(f->options, w, true), models))
+                return false;
+        } else if (f->commands) {
+            return true;
+        } else {
+            r->at++;
+            if (models && !takes_operand(f, w, ++operands, by_rule))
+                return false;
+        }
+    }
+    return true;
+}
+
+static const char *judge_known(
+    const struct hocket__program_facts *f, const struct command *c, size_t spelled)
+{
+    struct reading r = { c, spelled, 1 };
+    if (!takes_words(f, &r, false))
+        return not_known;
+    if (!f->commands || r.at == c->n)
+        return NULL;
+    bool by_rule = !is_models(&r, r.at);
+    f = hocket__program_command(f->commands, c->words[r.at++].text);
+    if (!f)
+        return "it is no command that is known to run nothing else";
+    if (f->kind == HOCKET__HARMLESS)
+        return NULL;
+    return takes_words(f, &r, by_rule) ? NULL : not_known;
+}
+
+static bool has_letter(struct hocket__str w, const char *letters)
+{
+    for (size_t i = 1; letters && i < w.n; i++)
         if (strchr(letters, w.p[i]))
             return true;
     return false;
 }
 
-/* Whether this word, be it an option or an assignment, makes the program start another one. */
-static bool runs_something(const struct hocket__program_facts *f, struct hocket__str w)
+/* A script: a file, and no address, list of arguments or command of the program's own. */
+static bool is_script(struct hocket__str w)
 {
-    struct hocket__str name = name_of(w);
-    if (f->assigns && !is_option(w) && name.n < w.n)
-        return true;
-    return hocket__program_lists(f->words, name) || has_letter(w, f->letters, f->single)
-           || (is_option(w)
-               && (begins_one(f->longs, name) || hocket__program_lists(f->longs, name)));
-}
-
-/* Words that the rule itself spells out are its writer's; only those behind them are the model's. */
-static const char *judge_options(
-    const struct hocket__program_facts *f, const struct command *c, size_t spelled)
-{
-    /* tar takes its first word for letters without a dash. */
-    bool bundled = f->letters && strcmp(f->letters, "IF") == 0;
-    for (size_t i = spelled; i < c->n; i++) {
-        struct hocket__str w = c->words[i].text;
-        if (runs_something(f, w))
-            return runs_others;
-        for (size_t k = 0; bundled && i == 1 && k < w.n; k++)
-            if (strchr(f->letters, w.p[k]))
-                return runs_others;
-    }
-    return NULL;
+    return !hocket__str_is(w, "-") && !strchr("@", w.p[0]) && !holds(w, ":")
+           && !hocket__program_lists("inspect debug", w);
 }
 
 /* The script has to be an operand; of options, all have to be spelled out, and then the script, too. */
@@ -143,14 +400,16 @@ static const char *judge_interpreter(
     const struct hocket__program_facts *f, const struct command *c, size_t spelled)
 {
     size_t i = 1;
-    for (; i < c->n && is_option(c->words[i].text); i++) {
+    if (c->n == 2 && hocket__program_lists("--version -version", c->words[1].text))
+        return NULL;
+    for (; i < c->n && (is_option(c->words[i].text) || c->words[i].text.p[0] == '+'); i++) {
         struct hocket__str w = c->words[i].text;
         if (i >= spelled)
             return runs_others;
-        if (has_letter(w, f->letters, false)) /* what follows the next word is the script's */
+        if (has_letter(w, f->words)) /* what follows the next word is the script's */
             return i + 1 < spelled ? NULL : runs_others;
     }
-    if (i == c->n || (i >= spelled && hocket__str_is(c->words[i].text, "-")))
+    if (i == c->n || (i >= spelled && !is_script(c->words[i].text)))
         return runs_others;
     if (i == 1)
         return NULL;
@@ -160,86 +419,16 @@ static const char *judge_interpreter(
     return NULL;
 }
 
-/* ---- git ------------------------------------------------------------------------------------------ */
-
-static const char *const git_globals =
-    "--no-pager -P --no-optional-locks --literal-pathspecs --no-replace-objects --version -v";
-/* Those that do what they say. Any other may be an alias, or git-NAME of somebody's. */
-static const char *const git_commands =
-    "add am apply archive blame branch cat-file check-attr check-ignore checkout cherry "
-    "cherry-pick clean "
-    "clone commit commit-tree count-objects describe diff diff-files diff-index diff-tree fetch "
-    "for-each-ref format-patch fsck gc grep hash-object init log ls-files ls-remote ls-tree merge "
-    "merge-base mktree mv name-rev notes pull push range-diff read-tree rebase reflog remote reset "
-    "restore rev-list rev-parse revert rm shortlog show show-branch show-ref sparse-checkout stash "
-    "status "
-    "stripspace switch symbolic-ref tag update-index update-ref verify-commit verify-tag version "
-    "whatchanged worktree write-tree bisect submodule";
-static const char *const git_remotes = "clone fetch pull push ls-remote remote submodule archive";
-static const char *const git_longs = "--upload-pack --receive-pack --exec --exec-path "
-                                     "--open-files-in-pager --extcmd --config --config-env "
-                                     "--template --separate-git-dir --interactive";
-
-struct git_letters {
-    const char *command, *letters, *words;
-};
-
-static const struct git_letters git_letters[] = {
-    { "clone", "uc", NULL },
-    { "init", "c", NULL },
-    { "grep", "O", NULL },
-    { "rebase", "xi", NULL },
-    { "bisect", NULL, "run" },
-    { "submodule", NULL, "foreach" },
-};
-
-/* "ext::sh -c …" as a remote's address runs a command. */
-static bool has_transport(struct hocket__str w)
+static const char *judge(const struct command *c, size_t spelled)
 {
-    for (size_t i = 0; i + 1 < w.n; i++)
-        if (w.p[i] == ':' && w.p[i + 1] == ':')
-            return true;
-    return false;
-}
-
-static bool runs_in_git(struct hocket__str command, struct hocket__str w)
-{
-    if (is_option(w) && w.p[1] == '-' && begins_one(git_longs, name_of(w)))
-        return true;
-    for (size_t i = 0; i < sizeof(git_letters) / sizeof(git_letters[0]); i++)
-        if (hocket__str_is(command, git_letters[i].command)
-            && (has_letter(w, git_letters[i].letters, false)
-                || hocket__program_lists(git_letters[i].words, w)))
-            return true;
-    return hocket__program_lists(git_remotes, command) && has_transport(w);
-}
-
-/* git's options before the command may run programs (-c core.pager=…), so all but harmless ones
- * count as such. */
-static const char *judge_git(const struct command *c, size_t spelled)
-{
-    size_t i = spelled; /* the rule's own options are the rule's business */
-    size_t at = 1;
-    while (at < spelled && is_option(c->words[at].text))
-        at += hocket__program_lists("-c -C --git-dir --work-tree --namespace", c->words[at].text)
-                  ? 2
-                  : 1;
-    if (at > spelled) /* the value of an option of the rule's */
-        return runs_others;
-    for (; at == spelled && at < c->n && is_option(c->words[at].text); at++)
-        if (!hocket__program_lists(git_globals, c->words[at].text))
-            return runs_others;
-        else
-            spelled++;
-    if (at >= c->n)
+    const struct hocket__program_facts *f = hocket__program_facts(c->words[0].text);
+    if (!f || f->kind == HOCKET__HARMLESS)
         return NULL;
-    struct hocket__str command = c->words[at].text;
-    if (at >= spelled && !hocket__program_lists(git_commands, command))
-        return "it is none of git's own commands that are known to run nothing else";
-    for (i = at + 1 > spelled ? at + 1 : spelled; i < c->n; i++)
-        if (runs_in_git(command, c->words[i].text))
-            return runs_others;
-    return NULL;
+    switch (f->kind) {
+    case HOCKET__INTERPRETS: return judge_interpreter(f, c, spelled);
+    case HOCKET__KNOWN: return judge_known(f, c, spelled);
+    default: return "it runs whatever it is given";
+    }
 }
 
 /* ---- A rule --------------------------------------------------------------------------------------- */
@@ -271,16 +460,21 @@ const char *hocket__command_not_covered(struct hocket__str glob, struct hocket__
         return "the rule does not spell the program out";
     if (spelled == c.n)
         return NULL;
-    const struct hocket__program_facts *f = hocket__program_facts(c.words[0].text);
-    if (!f)
-        return NULL;
-    switch (f->kind) {
-    case HOCKET__RUNS_OPERANDS: return "it runs whatever it is given";
-    case HOCKET__INTERPRETS: return judge_interpreter(f, &c, spelled);
-    case HOCKET__HAS_OPTIONS: return judge_options(f, &c, spelled);
-    case HOCKET__IS_GIT: return judge_git(&c, spelled);
-    }
-    return runs_others;
+    return judge(&c, spelled);
+}
+
+struct hocket__str hocket__command_unknown(struct hocket__str glob)
+{
+    struct hocket__str program = glob;
+    for (size_t i = 0; i < glob.n; i++)
+        if (strchr(" \t*?\\'\"", glob.p[i])) {
+            program = hocket__str(glob.p, i);
+            break;
+        }
+    bool is_whole = program.n == glob.n || glob.p[program.n] == ' ';
+    bool all;
+    spelled_bytes(glob, &all);
+    return all || !is_whole || hocket__program_facts(program) ? hocket__str(glob.p, 0) : program;
 }
 
 /* ---- Commands inside of others --------------------------------------------------------------------- */
@@ -358,19 +552,30 @@ static size_t behind_options(const struct command *c, size_t first)
     return i < c->n ? i : c->n;
 }
 
-/* An assignment (X=1) is passed over. Behind a program that is known to run others (env, sudo) each
- * word may be the start of one. */
+/* An assignment (X=1) is passed over. Behind a program that runs others (env, sudo), or has words that could be made to
+ * (find -exec), each word may be the start of one. */
+static bool leads_on(const struct command *c, size_t word)
+{
+    struct hocket__str w = c->words[word].text;
+    if (memchr(w.p, '=', w.n))
+        return true;
+    const struct hocket__program_facts *first = hocket__program_facts(c->words[0].text);
+    if (!first || hocket__str_is(hocket__cstr(first->names), "git"))
+        return false;
+    return first->kind == HOCKET__RUNS_OPERANDS || first->kind == HOCKET__INTERPRETS
+           || judge(c, 1) != NULL;
+}
+
 static bool is_in_command(struct hocket__str glob, const struct command *c)
 {
     for (size_t i = 0; i < c->n; i++) {
         const struct hocket__program_facts *f = hocket__program_facts(c->words[i].text);
         if (matches_from(glob, c, i, i + 1))
             return true;
-        if (f && f->kind == HOCKET__IS_GIT && matches_from(glob, c, i, behind_options(c, i)))
+        if (f && hocket__str_is(hocket__cstr(f->names), "git")
+            && matches_from(glob, c, i, behind_options(c, i)))
             return true;
-        bool leads_on = memchr(c->words[i].text.p, '=', c->words[i].text.n) != NULL;
-        const struct hocket__program_facts *first = hocket__program_facts(c->words[0].text);
-        if (!leads_on && !(first && first->kind != HOCKET__IS_GIT))
+        if (!leads_on(c, i))
             return false;
     }
     return false;

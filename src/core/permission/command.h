@@ -1,10 +1,9 @@
 /* What rules have to know of command lines.
  *
  * A rule `git *` is meant for git: what a model puts in the place of the star is not to start another
- * program. Words that the rule spells out are the person's; of those behind them, all that a known
- * program would take as something to run (git's --upload-pack, find's -exec, an interpreter's -c) is
- * not covered, and neither are programs that run whatever they are given (env, xargs, ssh). A
- * program that is not known here is taken for what its name says. */
+ * program. Words that the rule spells out are the person's; those behind them are covered where a table (programs.h) says of
+ * them that they neither start another program nor write elsewhere. A program that is not in the table is taken for what its
+ * name says. */
 #pragma once
 
 #include "base/str.h"

@@ -95,6 +95,10 @@ struct hocket__permission_call {
 enum hocket__verdict hocket__permission_decide(const struct hocket__permissions *d,
     const struct hocket__permission_call *call, bool *each_time, struct hocket__buf *reason);
 
+/* The program that the glob of a rule for commands spells out, and whose forms are not known; empty where there is none, or no
+ * star. */
+struct hocket__str hocket__command_unknown(struct hocket__str glob);
+
 /* Whether a glob matches a whole text: '*' any bytes (also '/'), '?' one character, '\' takes the
  * next byte as it is. Linear in text times stars; ASCII case matters. */
 bool hocket__permission_glob(struct hocket__str glob, struct hocket__str text);

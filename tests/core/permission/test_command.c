@@ -119,6 +119,42 @@ static void test_others_that_are_run(void **state)
     EACH(bad) check(&bad[i], false, covers(bad[i].glob, bad[i].text));
 }
 
+/* Values: where the table knows that an option has one, it is looked at as what it is. */
+static void test_values(void **state)
+{
+    static const struct pair good[] = { { "gcc -o *", "gcc -o a a.c" },
+        { "git -C sub *", "git -C sub status" }, { "git -c a.b=c *", "git -c a.b=c log" },
+        { "npm install *", "npm install left-pad" }, { "sort *", "sort -obout a" },
+        { "curl *", "curl -so /dev/null https://h/" },
+        { "cargo *", "cargo test -- --nocapture -Zx" }, { "find *", "find . -mtime -7" },
+        { "jq *", "jq --arg a b ." }, { "make *", "make -j4 -- all" }, { "frob *", "frob -x" } };
+    static const struct pair bad[] = { { "gcc -o *", "gcc -o /etc/x a.c" },
+        { "gcc -x *", "gcc -x -wrapper a" }, { "npm *", "npm install left-pad" },
+        { "tar *", "tar xfC a.tar /etc" }, { "tar *", "tar -C/etc -xf a" },
+        { "sort *", "sort -uo/etc/x a" }, { "sort *", "sort --output=../x a" },
+        { "sort *", "sort --out=x a" }, { "curl *", "curl -O https://h/.bashrc" },
+        { "curl *", "curl -O https://h/.envrc?a=/b" }, { "curl *", "curl -o '#1' https://h/{a}" },
+        { "cargo *", "cargo build --message-format -Zx" }, { "cp *", "cp a .git/hooks/b" },
+        { "cp *", "cp a b/../../c" }, { "git *", "git push https://h/x" },
+        { "gcc --frob *", "gcc --frob evil" }, { "java *", "java @args" },
+        { "groovy *", "groovy http://h/x" }, { "make *", "make 'X!=evil'" } };
+    EACH(good) check(&good[i], true, covers(good[i].glob, good[i].text));
+    EACH(bad) check(&bad[i], false, covers(bad[i].glob, bad[i].text));
+}
+
+static void test_unknown_programs(void **state)
+{
+    static const struct pair rules[] = { { "frob *", "frob" }, { "./x.sh *", "./x.sh" },
+        { "git *", "" }, { "/usr/bin/tar *", "" }, { "fr*", "" }, { "*", "" }, { "frob x", "" },
+        { "'frob' *", "" } };
+    EACH(rules)
+    {
+        struct hocket__str got = hocket__command_unknown(hocket__cstr(rules[i].glob));
+        if (!hocket__str_is(got, rules[i].text))
+            fail_msg("%s: %.*s", rules[i].glob, (int) got.n, got.p);
+    }
+}
+
 /* Lines that are longer than anybody reads, and words without end. */
 static void test_limits(void **state)
 {
@@ -217,6 +253,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plain),
         cmocka_unit_test(test_others_that_are_run),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_unknown_programs),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_denied_in_disguise),
         cmocka_unit_test(test_addresses),

@@ -248,6 +248,16 @@ t.test("who calls deeper than calls go is told, once", function()
   t.equal(#assert(check { paths = { dir.path } }).problems, 0)
 end)
 
+t.test("a rule that allows a program whose forms are not known is told", function()
+  local dir <close> = t.dir()
+  local rules = "[execute_command(gcc *), execute_command(frobnicate *), execute_command(frobnicate --all), execute_command(./deploy.sh*)]"
+  dir:write("a.md", frontmatter("tools: [execute_command]\napprove: {allow: " .. rules .. ", deny: [execute_command(frobnicate -x*)]}"))
+  local result = assert(check { paths = { dir.path } })
+  t.equal(#result.problems, 1)
+  t.equal(result.problems[1].severity, "warning")
+  t.equal(result.problems[1].message, "the forms of 'frobnicate' are not known: this rule covers every one of them, also those that run other programs")
+end)
+
 t.test("a directory called agents is one team, however its files lie", function()
   local dir <close> = t.dir()
   dir:write("agents/a/lead.md", frontmatter "handoff: food")

@@ -167,6 +167,14 @@ function targets.misfit(rule, names)
   return targets.no_argument(rule, parameters)
 end
 
+--- What a person should know of a rule that allows commands: its program is one whose forms nobody has looked at.
+---@param rule hocket.ApproveRule
+---@return string?
+function targets.unknown_program(rule)
+  local program = rule.tool == "execute_command" and (rule.argument or "command") == "command" and rule.match and core.unknown_program(rule.match)
+  return program and ("the forms of '%s' are not known: this rule covers every one of them, also those that run other programs"):format(program) or nil
+end
+
 --- What is wrong with the condition of a rule for a tool that is there.
 ---@param rule hocket.ApproveRule
 ---@param one hocket.Tool

@@ -80,6 +80,8 @@ local function check_approve(def, say)
         local one = say(pointer, wrong)
         if misspelt then one.code = "unknown_tool" end
       end
+      local unknown = not wrong and verdict == "allow" and approval_targets.unknown_program(rule)
+      if unknown then say(pointer, unknown).severity = "warning" end
     end
   end
 end

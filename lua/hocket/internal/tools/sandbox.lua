@@ -301,7 +301,7 @@ end
 function sandbox.describe(result, timeout, mark)
   for _, label in ipairs(mark and result.labels or {}) do mark(label) end
   local head = ("%s%s, sandbox: %s%s%s"):format(ending(result, timeout), cassette.duration(", %.2f s", result.seconds), result.sandbox,
-    result.unguarded and " (.git and the agents are not protected)" or "",
+    result.sandbox == "limits" and " (no walls: it could reach all that you can)" or result.unguarded and " (.git and the agents are not protected)" or "",
     result.overlooked and " (not all of the folder could be looked through: a new .git in it may stay)" or "")
   if result.left_behind > 0 then
     head = head .. ("\n%d processes that it left running were ended; nothing outlives a call."):format(result.left_behind)
