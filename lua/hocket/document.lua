@@ -36,6 +36,16 @@ local function from_entry(entry)
   return { name, kind }
 end
 
+--- That a dimension has a name that it cannot have; nil: none has.
+---@param dimensions table[]
+---@return string? wrong
+---@internal
+function document.wrong_name(dimensions)
+  for _, dimension in ipairs(dimensions) do
+    if dimension[1] == "content" then return "a dimension of the document cannot be called 'content': that is the text that is written" end
+  end
+end
+
 --- The dimensions in the form that agent files have: [{day: integer}, {part: [morning, evening]}].
 ---@param list table[]
 ---@return table[]? dimensions
@@ -49,6 +59,8 @@ function document.from_list(list)
     dimensions[i] = dimension
   end
   if #dimensions == 0 then return nil, "at least one dimension is needed" end
+  local wrong = document.wrong_name(dimensions)
+  if wrong then return nil, wrong end
   return dimensions
 end
 

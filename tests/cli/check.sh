@@ -49,7 +49,7 @@ run hocket check --json cloud; expect 3; has out '"code":"unknown_provider"'
 agent places/agents/a.md 'variables: {topic: tea}' '{{name}} on {{topic}}
 and {{tone}}.'
 run hocket check places
-expect 3; has out "places/agents/a.md:5:1: nothing gives the variable 'tone' a value"
+expect 3; has out "places/agents/a.md:5:1: the variable 'tone' has no value"
 agent places/agents/a.md 'variables: {tone: }' 'In {{tone}}.'
 run hocket check places; expect 0
 

@@ -131,7 +131,7 @@ t.test("a provider that nobody knows is told before the first token, unless anot
   dir:write("a.md", frontmatter("model: " .. m.id .. "\nhandoff: b"))
   local file = dir:write("b.md", frontmatter "model: opnai/x")
   local def = hocket.agents(dir.path).a
-  t.fails("provider", file .. ": unknown provider 'opnai' in model 'opnai/x': did you mean 'openai'?", hocket.run(def, "x"))
+  t.fails("provider", file .. ":2:8: unknown provider 'opnai' in model 'opnai/x': did you mean 'openai'?", hocket.run(def, "x"))
   t.equal(#m.requests, 0)
   t.ok(hocket.run(hocket.agents(dir.path).b, "x", { override_model = m.id }))
   dir:write("b.md", frontmatter("model: [opnai/x, " .. m.id .. "]"))

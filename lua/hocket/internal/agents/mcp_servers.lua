@@ -132,28 +132,44 @@ end
 ---@param path string Its file.
 ---@return table<string, hocket.McpServer>? by_name
 ---@return hocket.Error?
+---@return table<string, string>? odd By name: what is wrong with those that are left out.
 function servers.read_text(text, path)
-  local value, wrong = json.decode(text)
-  if value == nil then return nil, { code = "parse", message = ("%s: %s"):format(path, wrong.message) } end
+  local value, wrong = json.decode((text:gsub("^\239\187\191", "")))
+  if value == nil then return nil, { code = "agent", message = ("%s: %s"):format(path, wrong.message) } end
   local map = type(value) == "table" and (value.mcpServers or value.servers or value)
-  if type(map) ~= "table" or json.is_array(map) then return nil, { code = "parse", message = ("%s: needs 'mcpServers', an object of servers by name"):format(path) } end
-  local problems, copy, by_name = {}, {}, {}
-  for name, one in pairs(map) do copy[name] = only_known(one) end
-  local ctx = { file = path, from_lua = false, wanted = {}, same_place = function() end, warn = function() end,
-    say = function(_, pointer, message) problems[#problems + 1] = ("%s: %s %s"):format(path, pointer:gsub("^#?/", ""):gsub("/", "."), message) return {} end }
-  for _, one in ipairs(read_map(copy, ctx, "")) do by_name[one.name] = one end
-  if #problems > 0 then return nil, { code = "agent", message = table.concat(problems, "\n") } end
-  return by_name
+  if type(map) ~= "table" or json.is_array(map) then return nil, { code = "agent", message = ("%s: needs 'mcpServers', an object of servers by name"):format(path) } end
+  local by_name, odd = {}, {}
+  for name, one in pairs(map) do
+    local problems = {}
+    local ctx = { file = path, from_lua = false, wanted = {}, same_place = function() end, warn = function() end, say = function(_, pointer, message)
+      problems[#problems + 1] = pointer:sub(1, 1) == "#" and message or ("%s %s"):format(pointer:gsub("^/", ""):gsub("/", "."), message)
+      return {}
+    end }
+    local read = read_map({ [name] = only_known(one) }, ctx, "")
+    if #problems > 0 then odd[name] = table.concat(problems, "; ") else by_name[name] = read[1] end
+  end
+  return by_name, nil, odd
 end
 
 --- Reads a file of servers.
 ---@param path string
 ---@return table<string, hocket.McpServer>? by_name
 ---@return hocket.Error?
+---@return table<string, string>? odd By name: what is wrong with those that are left out.
 function servers.read_file(path)
   local text, err = sources.read(path, 1 << 20)
   if not text then return nil, err end
   return servers.read_text(text, path)
+end
+
+--- That servers of a file are left out, in words.
+---@param path string
+---@param odd table<string, string>
+---@return string[]
+function servers.left_out(path, odd)
+  local list = {}
+  for _, name in ipairs(sorted_keys(odd)) do list[#list + 1] = ("%s: the server '%s' is left out: %s"):format(path, name, odd[name]) end
+  return list
 end
 
 local function folder_of(file)
@@ -171,17 +187,18 @@ end
 ---@param one hocket.McpServer
 ---@return hocket.McpServer?
 ---@return hocket.Error?
+---@return string[]? odd What is wrong with others of its file.
 function servers.find(one)
   if not one.by_name then return one end
   local path = nearest(folder_of(one.file))
   if not path then
     return nil, { code = "agent", message = ("%s: the MCP server '%s' stands in no %s beside it or in the folder above"):format(one.file or "an agent", one.name, servers.FILE) }
   end
-  local by_name, err = servers.read_file(path)
+  local by_name, err, odd = servers.read_file(path)
   if not by_name then return nil, err end
-  if by_name[one.name] then return by_name[one.name] end
-  local names = {}
-  for name in pairs(by_name) do names[#names + 1] = name end
+  if by_name[one.name] then return by_name[one.name], nil, servers.left_out(path, odd) end
+  if odd[one.name] then return nil, { code = "agent", message = ("%s: %s"):format(path, odd[one.name]) } end
+  local names = sorted_keys(by_name)
   return nil, { code = "agent", message = ("%s has no server '%s'%s"):format(path, one.name, problem.hint(one.name, names)) }
 end
 

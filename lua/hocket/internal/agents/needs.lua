@@ -1,5 +1,6 @@
 --- What agents need before they can be used: values for all places of their prompts, and providers of their
 --- models, of every agent that can be reached. So that a run that cannot end well is refused before the first token is spent.
+local at_key = require "hocket.internal.base.lazy" "hocket.internal.agents.at_key"
 local facts_of = require "hocket.internal.agents.facts"
 local models = require "hocket.internal.base.lazy" "hocket.model"
 local prompt = require "hocket.internal.agents.prompt"
@@ -28,11 +29,18 @@ local function values_for(def, given, first)
   return values
 end
 
+--- The places of a prompt for which nothing has a value; whoever calls gives what the front matter wants.
+---@param def hocket.Agent
+---@return {file: string, line: integer, what: string}[]
+function needs.variables(def)
+  return prompt.missing(def.prompt, values_for(def, {}, false), needs.origin(def))
+end
+
 -- A provider that nobody knows, where nothing goes before what the front matter says. Of several models others step in.
 local function wrong_model(def, options)
   if type(def.model) ~= "string" or options.models and options.models[def.name] then return nil end
   local _, err = models.is_known(def.model)
-  if err then err.message = ("%s: %s"):format(def.file, err.message) end
+  if err then err.message = at_key(def, "/model", err.message) end
   return err
 end
 

@@ -1,12 +1,11 @@
---- What is wrong with a team as a whole, and can be said of a whole project only: `hocket check` asks. A team that is
---- loaded may be given by a script what its files do not say.
+--- What is wrong with a team as a whole, and can be said of a whole project only: `hocket check` asks, and a generation has to
+--- pass it. A team that a script loads may be given by the script what its files do not say.
 local approval_targets = require "hocket.internal.base.lazy" "hocket.internal.agents.approval_targets"
 local mcp_servers = require "hocket.internal.base.lazy" "hocket.internal.agents.mcp_servers"
 local graph = require "hocket.internal.agents.graph"
 local models = require "hocket.internal.base.lazy" "hocket.model"
 local needs = require "hocket.internal.agents.needs"
 local problem = require "hocket.internal.agents.problem"
-local prompt = require "hocket.internal.agents.prompt"
 local skills = require "hocket.internal.base.lazy" "hocket.internal.agents.skills"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local sources = require "hocket.internal.base.sources"
@@ -19,6 +18,7 @@ local project = {}
 ---@field places table<string, table<string, integer[]>>
 ---@field known hocket.Declared
 ---@field words? table<string, boolean> Of its scripts.
+---@field any_start? boolean It is not known how a run begins: with which agent, which variables, in which folder.
 ---@field problems hocket.Problem[]
 
 local function say(self, def, pointer, code, message)
@@ -63,26 +63,19 @@ end
 
 local function check_variables(self, def)
   if not def.prompt:find("{{", 1, true) then return end
-  local declared = {}
-  for _, name in ipairs(def.wanted) do declared[name] = true end
-  for _, name in ipairs(prompt.names(def.prompt)) do
-    if not (needs.own[name] or declared[name] or def.variables[name] ~= nil) then
-      local at = def.prompt:find("{{%s*" .. name .. "%s*}}")
-      local file, line = prompt.locate(def.prompt, at, needs.origin(def))
-      self.problems[#self.problems + 1] = problem.new(file, line, 1, "variable",
-        ("nothing gives the variable '%s' a value: add 'variables: {%s: …}', or 'variables: {%s: }' where whoever calls gives it"):format(name, name, name))
-    end
+  for _, one in ipairs(needs.variables(def)) do
+    self.problems[#self.problems + 1] = problem.new(one.file, one.line, 1, "variable", one.what)
   end
 end
 
 -- The files of servers that agents name are the same for a run. What is wrong with one of them is said once.
 local function check_mcp(self, def)
   for i, one in ipairs(def.mcp) do
-    local found, err = mcp_servers.find(one)
-    self.said = self.said or {}
-    if not found and not self.said[err.message] then
-      self.said[err.message] = true
-      say(self, def, ("/mcp/%d"):format(i - 1), "mcp", err.message)
+    local found, err, odd = mcp_servers.find(one)
+    for _, message in ipairs(found and odd or { not found and err.message or nil }) do
+      self.said = self.said or {}
+      if not self.said[message] then say(self, def, ("/mcp/%d"):format(i - 1), "mcp", message).severity = found and "warning" or "error" end
+      self.said[message] = true
     end
   end
 end
@@ -92,7 +85,7 @@ local function check_skills(self, def)
   local here = sources.real "." or "."
   local found = skills.find(def.skills, def.file, here)
   for _, one in ipairs(def.skills ~= true and found.problems or {}) do self.problems[#self.problems + 1] = one end
-  for i, name in ipairs(def.skills ~= true and def.skills or {}) do
+  for i, name in ipairs(not self.any_start and def.skills ~= true and def.skills or {}) do
     for _, missing in ipairs(found.missing) do
       if missing == name then
         say(self, def, ("/skills/%d"):format(i - 1), "skill", skills.lacking(name, here))
@@ -103,16 +96,28 @@ end
 
 -- ---- Who begins, and whom it reaches ------------------------------------------------------------------
 
-local function reach(self, from)
+-- `own` are whom a planner reaches that names nobody.
+local function reach(defs, own, from)
   local reached, open = {}, table.move(from, 1, #from, 1, {})
   while #open > 0 do
     local name = table.remove(open)
-    local def = not reached[name] and rawget(self.defs, name)
+    local def = not reached[name] and rawget(defs, name)
     reached[name] = true
     for _, edge in ipairs(def and graph.edges(def) or {}) do open[#open + 1] = edge.to end
-    if def and name == "planner" and #def.agents == 0 then table.move(self.own, 1, #self.own, #open + 1, open) end
+    if def and name == "planner" and #def.agents == 0 then table.move(own, 1, #own, #open + 1, open) end
   end
   return reached
+end
+
+--- The agents that some of a team can reach, these included.
+---@param defs table<string, hocket.Agent>
+---@param from string[]
+---@return string[] names Sorted.
+function project.reached(defs, from)
+  local list = {}
+  for name in pairs(reach(defs, {}, from)) do list[#list + 1] = rawget(defs, name) and name or nil end
+  table.sort(list)
+  return list
 end
 
 -- Those that no other names; and whether any names another.
@@ -156,7 +161,7 @@ local function check_roots(self)
     return
   end
   if self.words and (self.words.planner or self.words.coordinator) then return end -- which may give work to everybody
-  local reached = reach(self, from)
+  local reached = reach(self.defs, self.own, from)
   for _, name in ipairs(self.own) do
     if not reached[name] then
       say(self, self.defs[name], "", "unreached", ("nothing reaches the agent '%s': it is named neither by %s nor by whom these call"):format(name,
@@ -167,7 +172,8 @@ end
 
 --- Checks a team.
 ---@param self hocket.Project
----@param whole boolean Whether these are all of its agents, and not one file.
+---@param whole boolean Whether these are all of its agents, and each is well by itself.
+---@return hocket.Problem[] problems Its own.
 function project.check(self, whole)
   local names
   for _, name in ipairs(self.own) do
@@ -179,9 +185,10 @@ function project.check(self, whole)
     if def.model then check_models(self, def) end
     if def.mcp then check_mcp(self, def) end
     if def.skills then check_skills(self, def) end
-    check_variables(self, def)
+    if not self.any_start then check_variables(self, def) end
   end
-  if whole then check_roots(self) end
+  if whole and not self.any_start then check_roots(self) end
+  return self.problems
 end
 
 return project

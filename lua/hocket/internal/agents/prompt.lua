@@ -74,17 +74,29 @@ function prompt.no_places(text)
   return list
 end
 
+-- That a place has no value, with the place and without.
 local function missing_error(text, name, at, values, origin)
   local known = {}
   for other in pairs(values) do known[#known + 1] = other end
   table.sort(known)
   local file, line = prompt.locate(text, at, origin or {})
   local near = suggest(name, known)
-  return {
-    code = "agent",
-    message = ("%s:%d: the variable '%s' has no value: %sgive it with `variables:` or --set %s=…"):format(file, line, name,
-      near and ("did you mean '%s'? Or "):format(near) or "", name),
-  }
+  local what = ("the variable '%s' has no value: %sgive it with `variables:` or --set %s=…"):format(name, near and ("did you mean '%s'? Or "):format(near) or "", name)
+  return { code = "agent", file = file, line = line, what = what, message = ("%s:%d: %s"):format(file, line, what) }
+end
+
+--- The places that have no value, each name once.
+---@param text string
+---@param values table<string, string|number|boolean>
+---@param origin? table As for prompt.fill.
+---@return {file: string, line: integer, what: string}[]
+function prompt.missing(text, values, origin)
+  local list, seen = {}, {}
+  cut(text, function() end, function(name, at)
+    if values[name] == nil and not seen[name] then list[#list + 1] = missing_error(text, name, at, values, origin) end
+    seen[name] = true
+  end)
+  return list
 end
 
 --- Fills the places. A place without a value is an error that says its line.

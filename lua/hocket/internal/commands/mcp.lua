@@ -13,6 +13,7 @@ local runs = require "hocket.internal.run.run"
 local server = require "hocket.internal.core.server"
 local servers = require "hocket.internal.mcp.servers"
 local sources = require "hocket.internal.base.sources"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
 local suggest = require "hocket.internal.base.suggest"
 local system = require "hocket.internal.core.system"
 local tokens = require "hocket.internal.mcp.oauth_tokens"
@@ -28,18 +29,20 @@ end
 
 -- ---- Which there are -----------------------------------------------------------------------
 
--- Those of the folder's own file, then what agents' heads say: by name, the first that has it.
+-- Those of the folder's own file, then what agents' heads say: by name, the first that has it. And what is wrong with those of
+-- the file that are left out.
 local function named_in(dir)
   require "hocket.internal.runner.builtins" -- the tools that agents' files name
-  local by_name, order = {}, {}
+  local by_name, order, left_out = {}, {}, {}
   local function add(one)
     if by_name[one.name] then return end
     by_name[one.name], order[#order + 1] = one, one.name
   end
   local file = dir .. "/" .. defs.FILE
   if sources.info(file) then
-    local list, err = defs.read_file(file)
+    local list, err, odd = defs.read_file(file)
     if not list then return nil, err end
+    left_out = odd
     for _, one in pairs(list) do add(one) end
   end
   for _, team in ipairs(find.teams(dir) or {}) do
@@ -52,15 +55,16 @@ local function named_in(dir)
     end
   end
   table.sort(order)
-  return by_name, nil, order
+  return by_name, nil, order, left_out
 end
 
 -- A name, or an address.
 local function find_server(dir, name)
   if name:find "^https?://" then return { name = name:match "^https?://([^/]+)", url = name, args = {}, env = {}, headers = {} } end
-  local by_name, err, order = named_in(dir)
+  local by_name, err, order, left_out = named_in(dir)
   if not by_name then return nil, err end
   if by_name[name] then return by_name[name] end
+  if left_out[name] then return failure("agent", "%s/%s: %s", dir, defs.FILE, left_out[name]) end
   local near = suggest(name, order)
   return failure("not_found", "%s names no MCP server '%s'%s%s", dir, name, near and (": did you mean '%s'?"):format(near) or "",
     #order > 0 and (" (there are: %s)"):format(table.concat(order, ", ")) or (": there is neither a %s nor an agent with 'mcp:'"):format(defs.FILE))
@@ -116,13 +120,17 @@ end
 
 function words.list(place)
   local dir = place.dir
-  local by_name, err, order = named_in(dir)
+  local by_name, err, order, left_out = named_in(dir)
   if not by_name then return nil, err end
   local rows, list = {}, {}
   for i, name in ipairs(order) do
     local one = by_name[name]
     rows[i] = { name, sanitize.text(where(one)) .. (one.file and ("  (%s)"):format(one.file) or "") }
     list[i] = { name = name, command = one.command, args = one.command and json.array(one.args) or nil, url = one.url, file = one.file }
+  end
+  for _, name in ipairs(sorted_keys(left_out)) do
+    rows[#rows + 1] = { sanitize.text(name), "left out: " .. sanitize.text(left_out[name]) }
+    list[#list + 1] = { name = name, left_out = left_out[name] }
   end
   if #rows == 0 then return { text = ("%s names no MCP servers: they stand in a %s, or in an agent's head behind 'mcp:'"):format(dir, defs.FILE), servers = json.array {} } end
   return { text = columns(rows), servers = list }

@@ -3,6 +3,7 @@
 ---
 --- What a server offers is in the log of a run that is kept: a replay needs no server, and goes by what there was.
 local canonical = require "hocket.internal.base.canonical"
+local at_key = require "hocket.internal.base.lazy" "hocket.internal.agents.at_key"
 local defs = require "hocket.internal.agents.mcp_servers"
 local effects = require "hocket.internal.base.effects"
 local glob = require("hocket.internal.core.permission").glob
@@ -146,9 +147,18 @@ local function take_offers(self, def, offer)
   if offer.prompts and asks_for_prompts then self.all[#self.all + 1] = offers.tool("prompts", def, connected) end
 end
 
-local function find(run, named, of_run)
-  local def, err = defs.find(named)
-  if not def then return nil, err end
+-- Where the agent's file names a server that there is not, that place is told.
+local function at_name(agent, named, err)
+  for i, one in ipairs(named.by_name and agent.mcp or {}) do
+    if one == named then err.message = at_key(agent, ("/mcp/%d"):format(i - 1), err.message) end
+  end
+  return err
+end
+
+local function find(self, agent, run, named, of_run)
+  local def, err, odd = defs.find(named)
+  if not def then return nil, at_name(agent, named, err) end
+  for _, message in ipairs(self.again and {} or odd or {}) do self.warn(message) end
   local ok
   ok, err = admit(run, def)
   if not ok then return nil, err end
@@ -158,8 +168,8 @@ local function find(run, named, of_run)
   return made, err
 end
 
-local function tools_of(self, run, named, of_run)
-  local def, err = find(run, named, of_run)
+local function tools_of(self, agent, run, named, of_run)
+  local def, err = find(self, agent, run, named, of_run)
   if not def then return nil, err end
   local offer
   offer, err = offer_of(def)
@@ -180,7 +190,7 @@ local function gather(env, again)
     if run then run:emit("warning", { message = message }, env.agent.name) end
   end }
   for _, named in ipairs(env.agent.mcp) do
-    local ok, err = tools_of(self, run, named, env.of_run)
+    local ok, err = tools_of(self, env.agent, run, named, env.of_run)
     if not ok and named.optional then
       self.warn(("%s: goes on without its tools: %s"):format(env.agent.name, err.message))
     elseif not ok then

@@ -2,6 +2,7 @@
 --- the slots follows from the dimensions alone, and is made once for each list of them.
 
 local json = require "hocket.json"
+local document = require "hocket.document"
 local pages = require "hocket.internal.patterns.pages"
 local tool = require "hocket.tool"
 
@@ -37,11 +38,8 @@ function sections.of(doc)
   local dimensions = doc:dimensions()
   local self = known[dimensions]
   if self then return self end
-  for _, dimension in ipairs(dimensions) do
-    if dimension[1] == "content" then
-      return nil, { code = "invalid", message = "a dimension of the document cannot be called 'content': that is the text that is written" }
-    end
-  end
+  local wrong = document.wrong_name(dimensions)
+  if wrong then return nil, { code = "invalid", message = wrong } end
   self = setmetatable({ dimensions = dimensions, schemas = {}, page = page_name(dimensions) }, Sections)
   known[dimensions] = self
   return self

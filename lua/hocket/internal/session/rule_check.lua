@@ -2,11 +2,11 @@
 --- starts it: the command line, a server, a script, C. Conditions on arguments are looked at by permissions as well, which have
 --- the tools themselves.
 local agents = require "hocket.agent"
+local at_key = require "hocket.internal.base.lazy" "hocket.internal.agents.at_key"
 local approval_targets = require "hocket.internal.agents.approval_targets"
 local facts_of = require "hocket.internal.agents.facts"
 local declared = require "hocket.internal.base.lazy" "hocket.internal.agents.declared"
 local policy = require "hocket.internal.run.policy"
-local problem = require "hocket.internal.agents.problem"
 local sources = require "hocket.internal.base.sources"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 
@@ -60,13 +60,6 @@ end
 
 -- ---- Agents at work --------------------------------------------------------------------------------
 
-local function at_place(def, pointer, wrong)
-  if not def.file then return { code = "agent", message = ("%s: approve: %s"):format(def.name, wrong) } end
-  local _, _, places = agents.read { def.file }
-  local line, column = problem.place(places[def.name] or {}, pointer)
-  return { code = "agent", message = ("%s:%d:%d: %s"):format(def.file, line, column, wrong) }
-end
-
 --- What is wrong with the rules of an agent's file.
 ---@param step hocket.Step
 ---@return hocket.Error?
@@ -79,7 +72,7 @@ function rule_check.of_agent(step)
   for _, verdict in ipairs(sorted_keys(def.approve)) do
     for i, rule in ipairs(def.approve[verdict]) do
       local wrong = wrong_with(rule, names, all_known, dirs)
-      if wrong then return at_place(def, ("/approve/%s/%d"):format(verdict, i - 1), wrong) end
+      if wrong then return { code = "agent", message = at_key(def, ("/approve/%s/%d"):format(verdict, i - 1), wrong) } end
     end
   end
   run.checked_rules[def] = true

@@ -1,5 +1,6 @@
 --- The toolset of an agent with `skills:`: the prompt names them, `read_skill` gives their instructions and files, `run_skill`
 --- runs a script of theirs where the shell tool would run it. What a skill says that it may use (`allowed-tools`) widens nothing.
+local at_key = require "hocket.internal.base.lazy" "hocket.internal.agents.at_key"
 local catalogue = require "hocket.internal.agents.skills"
 local file_labels = require "hocket.internal.run.file_labels"
 local files = require "hocket.internal.core.files"
@@ -34,6 +35,13 @@ local function admitted(run, root, found, warn)
   return ours, err
 end
 
+local function lacking(def, name, root)
+  for i, one in ipairs(def.skills) do
+    if one == name then return at_key(def, ("/skills/%d"):format(i - 1), catalogue.lacking(name, root:dir())) end
+  end
+  return ("%s: %s"):format(tostring(def.file), catalogue.lacking(name, root:dir()))
+end
+
 -- Who names a skill means it; of all that there are some may be missing.
 local function find(env, root, warn)
   local def, wanted = env.agent, env.agent.skills or true
@@ -42,10 +50,8 @@ local function find(env, root, warn)
   end)
   for _, one in ipairs(found.problems) do warn(("%s:%d: %s"):format(one.file, one.line, one.message)) end
   local list, refused = admitted(env.run, root, found, warn)
-  if wanted ~= true and #found.missing > 0 then
-    return nil, refused or { code = "agent", message = ("%s: %s"):format(tostring(def.file), catalogue.lacking(found.missing[1], root:dir())) }
-  end
-  return list
+  if wanted == true or #found.missing == 0 then return list end
+  return nil, refused or { code = "agent", message = lacking(def, found.missing[1], root) }
 end
 
 -- ---- What the prompt says --------------------------------------------------------------------------
