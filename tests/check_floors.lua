@@ -61,6 +61,7 @@ end
 local by_table = {
   ["hocket"] = true, ["hocket.internal.base.lazy"] = true, ["hocket.internal.host.entry"] = true, ["hocket.internal.tools.builtin"] = true,
   ["hocket.internal.live.generation"] = true, ["hocket.internal.runner.kept_scripts"] = true, -- what the user's scripts require
+  ["hocket.internal.runner.required"] = true, ["hocket.internal.runner.undefined"] = true,
 }
 
 local function requires_of(name, file, known)

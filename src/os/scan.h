@@ -25,8 +25,8 @@
 
 struct hocket__scan;
 
-/* `root` is absolute; `endings`, without dots, as one text with a space between two of them. NULL: out
- * of memory. */
+/* `root` is absolute; `endings`, without dots, as one text with a space between two of them. One that begins with
+ * a dot is the whole name of a hidden file that counts; others do not. NULL: out of memory. */
 struct hocket__scan *hocket__scan_new(const char *root, const char *endings);
 void hocket__scan_free(struct hocket__scan *s);
 

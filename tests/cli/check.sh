@@ -96,6 +96,58 @@ if [ -z "${SANITIZE:-}" ]; then
   done
   [ "$least" -le 80 ] || fail "a chain four times as long takes $least tenths of the time"
 fi
+# Modules that a script requires by name have to be there, and to compile.
+mkdir -p needs/lib
+module() { printf '%s\n' "$2" >needs/$1; }
+module main.lua 'local util = require "lib.util"
+return util, (require "lib.gone")'
+module lib/util.lua 'return require("string").format("%s", require "lib/other")'
+module lib/other.lua 'return 1'
+run hocket check needs; expect 3; has out "needs/main.lua:2:15: module 'lib.gone' not found"; same "$(wc -l <out)" 1
+run hocket run needs x; expect 1; has err "module 'lib.gone' not found"
+module lib/gone.lua 'return {'
+for path in needs needs/main.lua; do
+  run hocket check $path; expect 3; has out "needs/lib/gone.lua:2:1: unexpected symbol near <eof>"; same "$(wc -l <out)" 1
+done
+module lib/gone.lua 'return {}'
+run hocket check needs; expect 0
+# … unless that is inside of pcall, or nobody can know where it looks, or a comment says that another program has it.
+rm needs/lib/gone.lua
+for text in 'pcall(require, "lib.gone")' 'pcall(function() return require("lib.gone") end)' '--- @hocket.modules lib.gone
+return (require "lib.gone")' 'package.path = os.getenv "X" or "" return (require "lib.gone")' '-- require "lib.gone"
+return [[require "lib.gone"]]' 'local name = "lib.gone" require(name)'; do
+  module main.lua "$text"
+  run hocket check needs; expect 0; hasnt out "not found"
+done
+# The names of globals and of hocket's fields are warnings: a run starts with them.
+mkdir -p names
+cat >names/main.lua <<'X'
+local hocket, json = require "hocket", require("hocket.json")
+local list <const> = { key = 1, [1] = json }
+counter = 0
+function handler(self, ...) return self, counter, ... end
+for i, v in ipairs(list) do print(i, v, list.nothing, arg) end
+repeat local over = true until over
+local function fact(n) if n < 2 then return 1 end return n * fact(n - 1) end
+::again:: if list.again then goto again end
+hocket.extra = fact
+if #list > 9 then return hocket.rnu(team), hocket.flow.paralel, json.dcode, other, theirs, hocket.patterns.router end
+return hocket.extra and hocket.version() and "starts"
+X
+echo 'other = 1; --- @hocket.globals theirs' >names/more.lua
+run hocket check names; expect 0; same "$(grep -c warning: out)" 4
+has out "names/main.lua:10:33: warning: 'hocket' has no field 'rnu': did you mean 'run'?"
+has out "names/main.lua:10:37: warning: the global 'team' is not defined"
+has out "warning: 'hocket.flow' has no field 'paralel'"; has out "warning: 'hocket.json' has no field 'dcode': did you mean 'decode'?"
+run hocket run names; expect 0; has out starts
+# A file of MCP servers with one odd entry: both warn, and go on with the others.
+agent servers/agents/a.md 'mcp: [good]'
+echo '{"mcpServers": {"good": {"command": "'"$HOCKET"'", "args": ["mcp", "serve", "'"$PWD"'/loose/agents/a.md"]}, "odd": {"httpUrl": "http://x/"}}}' >servers/.mcp.json
+run hocket check servers; expect 0; has out "warning: servers/agents/../.mcp.json: the server 'odd' is left out: odd needs 'command' or 'url'"
+run hocket run --trust servers x; expect 0; has err "servers/agents/../.mcp.json: the server 'odd' is left out: odd needs 'command' or 'url'"
+agent servers/agents/a.md 'mcp: [odd]'
+for word in check run; do run hocket $word servers x; expect 3; cat out err >both; has both "servers/agents/a.md:2:7: servers/agents/../.mcp.json: odd needs 'command' or 'url'"; done
+
 # What a run that is kept would do again is told, and no error.
 mkdir -p past
 cat >past/main.lua <<'X'

@@ -5,6 +5,9 @@
 --
 -- hocket works in Prosody's own Lua and loop: its descriptor is watched like a socket, and a message that is being
 -- answered holds nobody up. A reload of the module closes the host and opens another.
+--
+--- @hocket.modules util.stanza, util.timer, net.server
+--- @hocket.globals module
 local hocket = require "hocket"
 local st = require "util.stanza"
 local timer = require "util.timer"

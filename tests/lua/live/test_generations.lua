@@ -94,6 +94,63 @@ t.test("what hocket check refuses is not taken: unknown agents, circles, tools, 
   t.equal(alive:current().number, 2)
 end)
 
+t.test("a module that a script requires is not deleted, nor broken; once none requires it, it is", function()
+  local dir <close> = project "return require('lib.util').word\n"
+  dir:write("lib/util.lua", "return { word = 'one' }\n")
+  local alive <close> = open(dir)
+  t.equal(answer(dir.path), "one")
+  dir:write("lib/util.lua", "return { word = 'two' }\n")
+  t.equal(alive:check().type, "agent_reloaded")
+  t.equal(answer(dir.path), "two")
+  os.remove(dir.path .. "/lib/util.lua")
+  local event = alive:check()
+  t.equal(event.type, "agent_reload_failed")
+  t.equal(event.file, dir.path .. "/main.lua")
+  t.equal(event.line, 2)
+  t.has(event.message, "module 'lib.util' not found")
+  t.equal(answer(dir.path), "two")
+  dir:write("main.lua", "return 'without'\n")
+  t.equal(alive:check().type, "agent_reloaded")
+  t.equal(answer(dir.path), "without")
+end)
+
+t.test("a module that was loaded by a name that is computed, or inside of pcall, is not deleted either", function()
+  for _, script in ipairs { "return require('lib.' .. 'util').word\n", "return select(2, pcall(require, 'lib.util')).word\n" } do
+    local dir <close> = project(script)
+    dir:write("lib/util.lua", "return { word = 'one' }\n")
+    local alive <close> = open(dir)
+    t.equal(answer(dir.path), "one")
+    os.remove(dir.path .. "/lib/util.lua")
+    local event = alive:check()
+    t.equal(event.type, "agent_reload_failed")
+    t.has(event.message, "the module 'lib.util' is gone, and may be required here")
+    t.equal(answer(dir.path), "one")
+    dir:write("lib/util/init.lua", "return { word = 'moved' }\n")
+    t.equal(alive:check().type, "agent_reloaded")
+    t.equal(answer(dir.path), "moved")
+  end
+end)
+
+t.test("what hocket check says of a project holds for a generation, and .mcp.json is part of it", function()
+  local dir <close> = project()
+  dir:write(".mcp.json", '{"mcpServers": {"notes": {"command": "true"}}}')
+  dir:write("agents/critic.md", agent("critic", "Doubt.", "mcp: [notes]\n"))
+  local alive <close> = open(dir)
+  for text, part in pairs {
+    [agent("critic", "Doubt.", "mcp: [nots]\n")] = "has no server 'nots'",
+    [agent("critic", "Doubt.", "model: nosuch/x\n")] = "unknown provider 'nosuch'", [agent("critic", "Doubt.", "approve: {allow: [hammer]}\n")] = "there is no tool 'hammer'",
+  } do
+    dir:write("agents/critic.md", text)
+    local event = alive:check()
+    t.equal(event.type, "agent_reload_failed")
+    t.has(event.message, part)
+  end
+  dir:write("agents/critic.md", agent("critic", "Doubt {{what}}.", "mcp: [notes]\n")) -- whoever starts a run may give variables
+  t.equal(alive:check().type, "agent_reloaded")
+  dir:write(".mcp.json", '{"mcpServers": {"other": {"command": "true"}}}')
+  t.has(alive:check().message, "has no server 'notes'")
+end)
+
 t.test("an agent that a script names is not deleted; with the script's line it is", function()
   local dir <close> = project()
   local alive <close> = open(dir)

@@ -2,7 +2,6 @@
 local agents = require "hocket.agent"
 local bounds = require "hocket.internal.agents.bounds"
 local cases = require "hocket.internal.base.lazy" "hocket.internal.eval.cases"
-local declared = require "hocket.internal.agents.declared"
 local json = require "hocket.json"
 local mermaid = require "hocket.internal.agents.mermaid"
 local orchestrate = require "hocket.orchestrate"
@@ -44,22 +43,19 @@ local function check_depth(defs, own, all, problems)
   end
 end
 
--- What a team that is well by itself is as a part of its project.
-local function check_project(one, result)
-  local found = {}
-  project.check({ defs = one.defs, own = one.own, places = one.places, known = one.known, words = declared.words_for(one.known, one.path), problems = found },
-    one.whole)
-  table.move(problem.sort(found), 1, #found, #result.problems + 1, result.problems)
-  return not problem.any_error(found)
+-- Of a single file the agents beside it are in the team, which may be broken.
+local function reached(one)
+  local defs = {}
+  for _, name in ipairs(project.reached(one.defs, one.own)) do defs[name] = one.defs[name] end
+  return defs
 end
 
 -- What follows for each agent is only known of a team that is well. Whom each can reach is a list for each, and is only
 -- made for who looks at it.
 local function take_team(one, result, reaches)
   result.agents = result.agents + #one.own
-  table.sort(one.own)
-  if problem.any_error(one.problems) or #one.own == 0 or not check_project(one, result) then return end
-  local all, team = bounds.of(one.defs, reaches), { path = one.path, agents = json.array {} }
+  if not one.well or #one.own == 0 then return end
+  local all, team = bounds.of(reached(one), reaches), { path = one.path, agents = json.array {} }
   for i, name in ipairs(one.own) do team.agents[i] = describe(one.defs[name], all[name]) end
   check_depth(one.defs, one.own, all, result.problems)
   table.insert(result.teams, team)

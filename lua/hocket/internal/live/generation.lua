@@ -177,7 +177,7 @@ end
 -- Of an agent's file that agent has to be well, and those that it names; of anything else all that is there.
 local function check_state(self, before)
   local whole = self.path == self.view.dir or script.is(self.path)
-  local found = validate.path(whole and self.view.dir or self.path)
+  local found = validate.path(whole and self.view.dir or self.path, { any_start = true, scripts = 0, problems = {}, teams = {} })
   for _, team in ipairs(found.teams) do self.teams[team.path] = team.defs end
   references.check_gone(self.view, before and before.teams or {}, self.teams, found.problems)
   local wrong = {}
@@ -185,6 +185,15 @@ local function check_state(self, before)
     if one.severity == "error" then wrong[#wrong + 1] = one end
   end
   if wrong[1] then error({ code = "agent", message = problems.explain(wrong), file = wrong[1].file, line = wrong[1].line }, 0) end
+end
+
+-- A module that the last generation has loaded and that is gone: not while a script may require it.
+local function check_gone(self, file, name)
+  if self.view.texts[file] or find_module(self, name, "") then return end
+  local rel, line = references.requires(self.view, name)
+  if not rel then return end
+  error({ code = "agent", file = self.view:shown(rel), line = line,
+    message = ("%s:%d: the module '%s' is gone, and may be required here: its file was %s"):format(self.view:shown(rel), line, name, self.view:shown(file)) }, 0)
 end
 
 -- The modules that the last generation has loaded are in use: this one has to be able to take over.
@@ -195,6 +204,7 @@ local function take_over(self, before)
   table.sort(files)
   for _, file in ipairs(files) do
     local name = file:gsub("%.%w+$", ""):gsub("/init$", ""):gsub("/", ".")
+    check_gone(self, file, name)
     local there = self.view.texts[file]
     local module = there and (self.modules[file] ~= nil and self.modules[file] or load_module(self, name, file))
     local old = before.modules[file]

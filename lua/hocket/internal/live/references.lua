@@ -1,14 +1,16 @@
---- Agents that scripts name and that are gone. A script is not run to be validated, so that only what is
+--- Agents and modules that scripts name and that are gone. A script is not run to be validated, so that of agents only what is
 --- written out is seen:
 ---
 ---     local team = hocket.agents(here .. "/agents")
 ---     return hocket.run(team.editor, question)
 ---
 --- An agent that was there in the generation before, and is not any more, would be missed when the
---- script runs. What a script gets from elsewhere, or by another name, is its own.
+--- script runs. What a script gets from elsewhere, or by another name, is its own. A module that is gone is missed where a script
+--- names it, or names modules by what it computes.
 local script = require "hocket.internal.base.script"
 local fiber = require "hocket.internal.core.fiber"
 local problem = require "hocket.internal.agents.problem"
+local required = require "hocket.internal.runner.required"
 
 local references = {}
 
@@ -70,6 +72,28 @@ function references.check_gone(view, before, now, problems)
     for _, rel in ipairs(next(gone) and view.order or {}) do
       if script.is(rel) and view.texts[rel] then script_problems(view, rel, dir, gone, problems) end
     end
+  end
+end
+
+-- Whether a name of a module is that of a file, from its folder or from one above it on.
+local function is_of_file(name, file_name)
+  return name == file_name or file_name:sub(-#name - 1) == "." .. name
+end
+
+--- A script that may require a module.
+---@param view hocket.View
+---@param name string The module's, from the directory of the view on.
+---@return string? rel
+---@return integer? line
+function references.requires(view, name)
+  for _, rel in ipairs(view.order) do
+    local text = script.is_lua(rel) and view.texts[rel]
+    local names = text and required.names(view:shown(rel), text, fiber.rest)
+    for _, one in ipairs(names and names.required or {}) do
+      if is_of_file(one.name, name) then return rel, line_of(text, one.at) end
+    end
+    if names and names.computed then return rel, 1 end
+    fiber.rest()
   end
 end
 

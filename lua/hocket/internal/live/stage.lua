@@ -7,8 +7,8 @@ local wake_all = require "hocket.internal.base.wake_all"
 
 local stage = {}
 
---- Endings of files that count, beside those of scripts.
-local ENDINGS = "md json txt yaml yml tmpl"
+--- Endings of files that count, beside those of scripts; and a hidden file that agents are made of, too.
+local ENDINGS = "md json txt yaml yml tmpl .mcp.json"
 
 ---@class hocket.Stage
 ---@field view hocket.View

@@ -7,6 +7,7 @@
 ---     hocket.http.request { url = u, method = "POST" }    told: it is not made again where nobody knows whether it was
 ---
 --- It looks at the text alone: which function calls which is not known.
+local lua_text = require "hocket.internal.base.lua_text"
 local once = require "hocket.internal.base.once"
 local problem = require "hocket.internal.agents.problem"
 
@@ -18,31 +19,11 @@ local instead = {
 
 local effects = { step = true, tool = true }
 
--- The place behind a comment or a text that begins at `at`; nil: none does.
-local function skip(text, at)
-  local dashes = text:match("^%-%-", at) and 2 or 0
-  local level = text:match("^%[(=*)%[", at + dashes)
-  if level then
-    local _, stop = text:find("]" .. level .. "]", at + dashes, true)
-    return (stop or #text) + 1
-  end
-  if dashes > 0 then return (text:find("\n", at, true) or #text) + 1 end
-  local quote = text:match("^[\"']", at)
-  if not quote then return nil end
-  local stop = at + 1
-  while stop <= #text do
-    local byte = text:sub(stop, stop)
-    if byte == quote or byte == "\n" then break end
-    stop = stop + (byte == "\\" and 2 or 1)
-  end
-  return stop + 1
-end
-
 -- Calls fn(chain, at, safe) for each name like a.b.c.
 local function each_name(text, fn)
   local at, last, safe = 1, "", { false }
   while at <= #text do
-    local behind = skip(text, at)
+    local behind = lua_text.skip(text, at)
     local chain = not behind and text:match("^[%a_][%w_]*[%w_.]*", at)
     local mark = text:sub(at, at)
     if chain then
@@ -74,7 +55,7 @@ local function fields_of(text, at)
   at = text:match("^%s*%(?%s*{()", at)
   local fields, depth = {}, 1
   while at and at <= #text and depth > 0 do
-    local behind, mark = skip(text, at), text:sub(at, at)
+    local behind, mark = lua_text.skip(text, at), text:sub(at, at)
     local name, value = text:match("^([%a_][%w_]*)%s*=%s*()[^=]", at)
     if name and depth == 1 then fields[name] = text:match("^[\"'](%a+)[\"']", value) or true end
     if not behind and mark:find "[({%[]" then depth = depth + 1 end

@@ -5,12 +5,15 @@ local declared = require "hocket.internal.agents.declared"
 local fiber = require "hocket.internal.core.fiber"
 local find = require "hocket.internal.agents.find"
 local problem = require "hocket.internal.agents.problem"
+local project = require "hocket.internal.agents.project"
 local provider_file = require "hocket.internal.runner.provider_file"
 local provider_place = require "hocket.internal.runner.provider_place"
+local required = require "hocket.internal.runner.required"
 local script = require "hocket.internal.base.script"
 local skills = require "hocket.internal.base.lazy" "hocket.internal.agents.skills"
 local sources = require "hocket.internal.base.sources"
 local tree = require "hocket.internal.base.tree"
+local undefined = require "hocket.internal.base.lazy" "hocket.internal.runner.undefined"
 local unrecorded = require "hocket.internal.base.lazy" "hocket.internal.runner.unrecorded"
 local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
 
@@ -19,9 +22,11 @@ local validate = {}
 ---@class hocket.Validation
 ---@field scripts integer
 ---@field hints? boolean Also what is only unwise.
+---@field any_start? boolean It is not known how a run begins: with which agent, which variables, in which folder.
 ---@field trusted? table<string, boolean> Directories whose scripts in other languages may be compiled.
+---@field looked? table<string, string|boolean> By file of a script or a module: its text; false where something is wrong with it.
 ---@field problems hocket.Problem[]
----@field teams {path: string, defs: table<string, hocket.Agent>, problems: hocket.Problem[], own: string[], places: table, known: hocket.Declared, whole: boolean}[] own: the names of those that were to be validated, in no order; whole: they are all of their team.
+---@field teams {path: string, defs: table<string, hocket.Agent>, own: string[], well: boolean}[] own: the names of those that were to be validated, sorted.
 
 -- ---- Scripts -----------------------------------------------------------------------------
 
@@ -53,25 +58,82 @@ local function note_providers(dir, result, known)
   result.provider_files[path] = true
 end
 
-local function check_script(path, result, known)
-  result.scripts = result.scripts + 1
+local function compile_problem(path, wrong)
+  local line, message = wrong:match(":(%d+): (.*)$")
+  return problem.new(path, tonumber(line) or 1, 1, "script", message or wrong)
+end
+
+local check_modules
+
+-- The text of a script or a module that compiles, with the modules that it requires looked for; false where something is wrong.
+local function look_at(path, root, result, problems)
   local text, err = sources.read(path)
   if not text then
-    return table.insert(result.problems, problem.new(path, 1, 1, "nothing", err.message))
+    table.insert(problems, problem.new(path, 1, 1, "nothing", err.message))
+    return false
   end
-  declared.note(known, path, text)
-  if not may_compile(path, result.trusted) then return end
+  if not may_compile(path, result.trusted) then return text end
   local ok, wrong = compiles(path, text)
-  if ok and result.hints and script.is_lua(path) then
-    local hints = unrecorded(path, text)
-    table.move(hints, 1, #hints, #result.problems + 1, result.problems)
+  if not ok then
+    table.insert(problems, compile_problem(path, wrong))
+    return false
   end
-  if ok then return end
-  local line, message = wrong:match(":(%d+): (.*)$")
-  table.insert(result.problems, problem.new(path, tonumber(line) or 1, 1, "script", message or wrong))
+  if root and script.is_lua(path) then check_modules(path, text, root, result, problems) end
+  return text
+end
+
+-- Looks at a file once. Of what lies elsewhere (no root) the modules are not looked for.
+local function check_code(path, root, result, problems)
+  if result.looked[path] == nil then
+    result.looked[path] = true -- a circle of modules ends here
+    result.looked[path] = look_at(path, root, result, problems)
+    fiber.rest()
+  end
+  return result.looked[path]
+end
+
+function check_modules(path, text, root, result, problems)
+  for _, file in ipairs(required.check(path, text, root, problems, fiber.rest)) do
+    local inside = file:sub(1, #root + 1) == root .. "/" or root == "." and not file:find "^%.?%.?/"
+    check_code(file, inside and root or nil, result, problems)
+  end
+end
+
+local function add_hints(paths, texts, problems)
+  local set = undefined.set_by(texts, fiber.rest)
+  for _, path in ipairs(paths) do
+    if texts[path] then
+      undefined.check(path, texts[path], set, problems, fiber.rest)
+      local hints = unrecorded(path, texts[path])
+      table.move(hints, 1, #hints, #problems + 1, problems)
+      fiber.rest()
+    end
+  end
+end
+
+-- Checks the scripts of one project.
+local function check_scripts(paths, root, result, known)
+  local texts, problems = {}, {}
+  result.scripts = result.scripts + #paths
+  for _, path in ipairs(paths) do
+    local text = check_code(path, root, result, problems)
+    declared.note(known, path, text or sources.read(path) or "")
+    texts[path] = text and script.is_lua(path) and text or nil
+  end
+  if result.hints then add_hints(paths, texts, problems) end
+  table.move(problem.sort(problems), 1, #problems, #result.problems + 1, result.problems)
 end
 
 -- ---- Agents -----------------------------------------------------------------------------------
+
+-- Of a team that is not well some is said already.
+local function add_new(before, found, problems)
+  local said = {}
+  for _, one in ipairs(before) do said[problem.explain { one }] = true end
+  for _, one in ipairs(found) do
+    if not said[problem.explain { one }] then problems[#problems + 1] = one end
+  end
+end
 
 -- `wanted` says whom it is about.
 local function take_team(path, defs, problems, wanted, result, more)
@@ -81,7 +143,12 @@ local function take_team(path, defs, problems, wanted, result, more)
     if wanted(name, def) then own[#own + 1] = name end
     fiber.rest()
   end
-  table.insert(result.teams, { path = path, defs = defs, problems = problems, own = own, places = more.places, known = more.known, whole = more.whole })
+  table.sort(own)
+  local well = not problem.any_error(problems)
+  local found = project.check({ defs = defs, own = more.whole and own or project.reached(defs, own), places = more.places, known = more.known, words = declared.words_for(more.known, path),
+    any_start = result.any_start, problems = {} }, more.whole and well)
+  add_new(problems, problem.sort(found), result.problems)
+  table.insert(result.teams, { path = path, defs = defs, own = own, well = well and not problem.any_error(found) })
 end
 
 local function check_team(path, result, known)
@@ -104,7 +171,7 @@ local function check_file(path, result)
     for _, p in ipairs(problems) do
       if p.file == path or p.code == "cycle" then own[#own + 1] = p end
     end
-    if #own == 0 and problem.any_error(problems) then own = problems end
+    if problem.any_error(problems) and not problem.any_error(own) then own = problems end
     problems = own
   end
   take_team(path, defs, problems, function(_, one) return one.file == path end, result, { places = places, known = known, whole = false })
@@ -141,10 +208,7 @@ local function check_dir(path, result)
   local known, scripts = declared.new(), tree.files(path, script.is) or {}
   declared.beside(known, path)
   note_providers(path, result, known)
-  for _, one in ipairs(scripts) do
-    check_script(one, result, known)
-    fiber.rest()
-  end
+  check_scripts(scripts, path, result, known)
   fiber.rest()
   local dirs, err = find.teams(path)
   if not dirs then return table.insert(result.problems, problem.new(path, 1, 1, "nothing", err.message)) end
@@ -160,7 +224,7 @@ end
 function validate.path(path, result)
   require "hocket.internal.runner.builtins"
   result = result or { scripts = 0, problems = {}, teams = {} }
-  result.trusted = result.trusted or {} -- by directory
+  result.trusted, result.looked = result.trusted or {}, result.looked or {}
   path = path:gsub("(.)/+$", "%1")
   local info = sources.info(path)
   if info and info.kind == "directory" then
@@ -168,7 +232,7 @@ function validate.path(path, result)
   elseif path:match "[^/]*$" == skills.FILE then
     check_skill(path:match "^(.*)/[^/]*$" or ".", result)
   elseif script.is(path) then
-    check_script(path, result, declared.new())
+    check_scripts({ path }, path:match "^(.*)/[^/]*$" or ".", result, declared.new())
   else
     check_file(path, result)
   end

@@ -70,8 +70,11 @@ static bool ends_in(const char *endings, const char *ending)
     return false;
 }
 
+/* Of hidden files those that are named as a whole. */
 static bool counts(const struct hocket__scan_walk *w, const char *name)
 {
+    if (name[0] == '.')
+        return ends_in(w->endings, name);
     const char *dot = strrchr(name, '.');
     return dot && name[0] != '#' && ends_in(w->endings, dot + 1);
 }
@@ -134,7 +137,8 @@ static int list_names(struct hocket__scan_walk *w, DIR *dir, struct names *names
     for (struct dirent *e; (e = readdir(dir)) != NULL;) {
         char kind = e->d_type == DT_REG ? 'f' : e->d_type == DT_DIR ? 'd' : '?';
         bool may_be_dir = kind == 'd' || e->d_type == DT_LNK || e->d_type == DT_UNKNOWN;
-        if (e->d_name[0] == '.' || (!may_be_dir && !counts(w, e->d_name)))
+        bool hidden_or_file = e->d_name[0] == '.' || !may_be_dir;
+        if (hidden_or_file && (kind == 'd' || !counts(w, e->d_name)))
             continue;
         void *list = hocket__scan_grow(names->list, &names->cap, names->n, sizeof(*names->list));
         if (!list)
