@@ -22,6 +22,9 @@ torture() { # words, command…
 torture "the store on a disk that fails" "$build/tests/store/test_store_crash" --full
 torture "runs that are kept, on such a disk" "$build/tests/host/test_host_torture" --full
 torture "durable runs and workers that are killed behind their effects" "$build/tests/host/test_host_torture_seam" --full
+here=$(cd "$(dirname "$0")" && pwd)
+torture "check, run and reload of damaged projects" env HOCKET_MODEL=sim HOCKET_TRUST=1 "LUA_PATH=$here/lua/support/?.lua" \
+    "$build/hocket" run -q --store off "$here/lua/runner/test_check_agrees.lua" -- --full
 pg="$(dirname "$0")/support/postgres.sh"
 if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
     torture "a database whose connections are cut at any byte" env HOCKET_TORTURE=1 sh "$pg" "$build/tests/store/test_store_postgres_cut"
