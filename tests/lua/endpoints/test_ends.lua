@@ -2,6 +2,7 @@
 local t = require "harness"
 local acp_client = require "acp_client"
 local client = require "hocket.internal.mcp.client"
+local collectors = require "collector"
 local delegation = require "hocket.tools.delegate_to_agent"
 local ending = require "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
@@ -10,6 +11,8 @@ local hocket = require "hocket"
 local json = require "hocket.json"
 local process = require "hocket.process"
 local serving = require "serving"
+
+local here = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
 
 hocket.broker() -- its dispatcher lives as long as the host
 
@@ -37,6 +40,12 @@ local says = {
   call = function() return { calls = { { name = "weather", arguments = { city = "Rome" } } } } end,
   hang = hang,
   ["hand over"] = function(q) return q.last.role == "tool" and "Handed over." or { calls = { { name = "hand", arguments = {} } } } end,
+  nothing = function() return "" end,
+  dispatch = function(q)
+    if q.last.role ~= "tool" then return { calls = { { name = "create_tasks", arguments = { tasks = { { text = "all", assigned_to = q.system:match "hand to (%w+)" } } } } } } end
+    if #q.messages < 5 then return { calls = { { name = "call_" .. q.system:match "hand to (%w+)", arguments = { task_ids = { 1 }, message = q.system:match "say (.*)%.$" } } } } end
+    return "Dispatched."
+  end,
   missing = function(q)
     return q.last.role == "tool" and "Without it." or { calls = { { name = "delegate", arguments = { agent_name = "helper", prompt = "key" } } } }
   end,
@@ -71,27 +80,28 @@ local files = {
 }
 
 -- The ends: their row, the agent, what it is asked. `no`: doors that have no such end, and why. `retryable`: the error itself says so.
-local http_alone = { a2a = "its clients bring no tools", acp = "its clients bring no tools", mcp = "its clients bring no tools", delegate = "inside of a run", cli = "it has no caller", api = "it has no caller" }
+local http_alone = { task = "inside of a run", eval = "it has no caller", a2a = "its clients bring no tools", acp = "its clients bring no tools", mcp = "its clients bring no tools", delegate = "inside of a run", cli = "it has no caller", api = "it has no caller" }
 local asks = "questions are answered with nothing there, and the run goes on"
 
 local cases = {
   { "done", "guide", "whole" },
-  { "partial", "guide", "missing", no = { delegate = "the agent's own answer is whole" } },
+  { "partial", "guide", "missing", no = { delegate = "the agent's own answer is whole", task = "the agent's own answer is whole" } },
   { "calls", "guide", "call", tools = true, no = http_alone },
   { "cut", "guide", "cut" },
   { "refused", "guide", "refuse" },
   { "filtered", "guide", "filter" },
   { "budget", "poor", "work" },
   { "turns", "brief", "work" },
-  { "timeout", "guide", "hang", world = "late", no = { delegate = "it is the run that ends" } },
-  { "cancelled", "guide", "hang", cancel = true, no = { delegate = "it is the run that ends", cli = "tests/cli/signals.sh" } },
-  { "waits", "guide", "ask", no = { chat = asks, chat_stream = asks, responses = asks, responses_stream = asks, anthropic = asks, anthropic_stream = asks, mcp = asks, delegate = asks, api = "the run goes on" } },
+  { "timeout", "guide", "hang", world = "late", no = { delegate = "it is the run that ends", task = "it is the run that ends" } },
+  { "cancelled", "guide", "hang", cancel = true, no = { delegate = "it is the run that ends", task = "it is the run that ends", cli = "tests/cli/signals.sh", eval = "it is then not done" } },
+  { "waits", "guide", "ask", no = { task = asks, eval = asks, chat = asks, chat_stream = asks, responses = asks, responses_stream = asks, anthropic = asks, anthropic_stream = asks, mcp = asks, delegate = asks, api = "the run goes on" } },
   { "auth", "guide", "key" },
   { "rate_limit", "guide", "rate" },
   { "overload", "guide", "busy" },
   { "network", "guide", "whole", world = "dead", retryable = true },
   { "protocol", "guide", "unsaid", retryable = true },
-  { "failed", "bad", "whole", no = { delegate = "no agent" } },
+  { "model", "guide", "nothing" },
+  { "failed", "bad", "whole", no = { delegate = "no agent", task = "no agent" } },
 }
 
 -- ---- The doors -----------------------------------------------------------------------------------
@@ -220,28 +230,52 @@ door("api", function(row) return row.state end, function(at)
   return got.state
 end)
 
--- What a command ends with: its code, and what --json, the last event and the store say.
-local exits = { done = 0, partial = 0, budget = 5, turns = 5, cut = 5, timeout = 124, waits = 75, failed = 1 }
+-- The task that an agent was given, on the board of who has sent it.
+door("task", function(row) return row.task end, function(at)
+  local team = hocket.agents(at.dir.path .. "/agents")
+  hocket.agent { name = "lead", model = "ends/m", prompt = ("hand to %s, say %s."):format(at.agent, at.input), tools = { "facilitator" }, agents = { at.agent }, retries = 0, team = team }
+  local board = hocket.board()
+  hocket.run(team.lead, "dispatch", { board = board, model = at.options.model })
+  return board:tasks()[1].status
+end)
+
+-- Runs the program; returns its exit code and what it printed.
+local function program(at, env, ...)
+  local all = { "PATH=/usr/bin:/bin", "HOME=" .. at.dir.path, "OPENAI_API_KEY=k", "OPENAI_BASE_URL=" .. (at.case.world == "dead" and "http://127.0.0.1:1/v1" or served.base) }
+  table.move(env, 1, #env, #all + 1, all)
+  local argv = table.move({ ... }, 1, select("#", ...), 2, { process.launcher() })
+  local opened <close> = assert(process.open { argv = argv, env = all, cwd = at.dir.path, sandbox = "limits", network = true, sockets = true })
+  local out = {}
+  for line in function() return opened:read_line() end do out[#out + 1] = line end
+  local ended = opened:wait()
+  return ended.code or ended, table.concat(out, "\n")
+end
+
+local function target_of(at)
+  return at.agent == "bad" and "bad.lua" or "agents/" .. at.agent .. ".md"
+end
+
+-- What a command ends with: its code, and what --json, the store, the last event and the run's span say.
 door("cli", function(row)
-  return ("%d %s %s %s/%s"):format(exits[row.name] or 4, row.name, row.state, row.name, row.state)
+  return ("%d %s %s %s/%s %s"):format(row.exit, row.name, row.state, row.name, row.state, row.state == "parked" and "open" or row.mcp and "error" or "unset")
 end, function(at)
-  local store, target = at.dir.path .. "/runs.db", at.agent == "bad" and "bad.lua" or "agents/" .. at.agent .. ".md"
-  local env = { "PATH=/usr/bin:/bin", "HOME=" .. at.dir.path, "OPENAI_API_KEY=k", "OPENAI_BASE_URL=" .. (at.case.world == "dead" and "http://127.0.0.1:1/v1" or served.base) }
-  local function run(...)
-    local argv = table.move({ ... }, 1, select("#", ...), 2, { process.launcher() })
-    local program <close> = assert(process.open { argv = argv, env = env, cwd = at.dir.path, sandbox = "limits", network = true, sockets = true })
-    local out = {}
-    for line in function() return program:read_line() end do out[#out + 1] = line end
-    local ended = program:wait()
-    return ended.code or ended, table.concat(out, "\n")
-  end
-  local code, out = run("run", "--json", "--trust", "--store", store, "--events", "events.jsonl", "--model", "openai-chat/m", "--timeout", at.options.timeout and tostring(at.options.timeout) or "60", target, at.input)
+  local store, collector <close> = at.dir.path .. "/runs.db", collectors.open()
+  local code, out = program(at, { "OTEL_EXPORTER_OTLP_ENDPOINT=" .. collector.url, "HOCKET_TELEMETRY_WAIT=600" }, "run", "--json", "--trust", "--store", store, "--events", "events.jsonl", "--model", "openai-chat/m",
+    "--timeout", at.options.timeout and tostring(at.options.timeout) or "60", target_of(at), at.input)
   local result = json.decode(out)
-  local _, rows = run("runs", "--json", "--store", store)
+  local _, rows = program(at, {}, "runs", "--json", "--store", store)
   local list = json.decode(rows)
   list = list.runs or list
   local finished = json.decode(assert(fs.read(at.dir.path .. "/events.jsonl")):match "[^\n]+\n$")
-  return ("%s %s %s %s/%s"):format(tostring(code), ending.of(result).name, list[1].state, finished.ending, finished.state)
+  local root = collector:tree():match "^invoke_workflow[^\n]*"
+  return ("%s %s %s %s/%s %s"):format(tostring(code), ending.of(result).name, list[1].state, finished.ending, finished.state, not root and "open" or root:find " ERROR " and "error" or "unset")
+end)
+
+door("eval", function(row) return row.unmeasured and "unmeasured" or row.mcp and "failed" or "passed" end, function(at)
+  at.dir:write("a.eval.yaml", ("cases: [{name: a, target: %s, input: %s, timeout: %g}]"):format(target_of(at), at.input, at.options.timeout or 60))
+  local _, out = program(at, { "HOCKET_TRUST=1" }, "eval", "--store", "off", "--json", "-", "--model", "openai-chat/m", "a.eval.yaml")
+  local got = json.decode(out)
+  return got.results[1].attempts[1].state
 end)
 
 -- ---- All of them ---------------------------------------------------------------------------------
@@ -269,6 +303,26 @@ local function cancel_when_waiting(at)
     if not run:interrupt() then run:cancel() end
   end
 end
+
+-- The words of all errors, as C has them.
+local function words()
+  local header, list = assert(fs.read(fs.real(here .. "/../../../include/hocket/hocket.h"))), {}
+  for name in header:gmatch '\n    X%(E%u+, %-%d+, "([%l_]+)"' do list[#list + 1] = name end
+  t.ok(#list > 25, #list .. " words")
+  return list
+end
+
+t.test("the exit code of every error is that of its row", function()
+  local dir <close> = t.dir()
+  dir:write("fail.lua", "return nil, { code = ..., message = 'x' }")
+  local wrong = {}
+  for _, word in ipairs(words()) do
+    local code = program({ dir = dir, case = {} }, {}, "run", "-q", "--store", "off", "fail.lua", word)
+    local row = ending.of_error { code = word }
+    if code ~= row.exit then wrong[#wrong + 1] = ("%s: %s, got %s"):format(word, row.exit, code) end
+  end
+  t.equal(table.concat(wrong, "; "), "")
+end)
 
 local function drive(one, case, at)
   if not case.cancel then return one.drive(at) end

@@ -2,8 +2,8 @@
 ---
 ---     {ok, finish, error, partial}  ──ending.of──>  row  ──>  row.chat, row.a2a, row.http …
 ---
---- The exit code of an error stands in HOCKET_STATUS_MAP (hocket.h), since every command has one. tests/lua/endpoints/test_ends.lua
---- drives each row through each door, and prints them.
+--- tests/lua/endpoints/test_ends.lua drives each row through each door, and prints them; it holds the program's exit codes
+--- (src/cli/exit.c), which know no Lua, against this table.
 local ending = {}
 
 --- Seconds that a client should wait before it tries again, where the provider named no time.
@@ -25,51 +25,57 @@ ending.RETRY_AFTER = 5
 ---@field agui "success"|"interrupt"|"error" AG-UI: outcome of RUN_FINISHED; error: RUN_ERROR.
 ---@field acp? string Stop reason.
 ---@field mcp boolean isError of the tool's result, `success` of an AgentResponse is the opposite, and so is the status of a span.
+---@field exit integer Of the program.
+---@field unmeasured? boolean An evaluation learns nothing of it: it was the provider's doing.
 
 local rows = {
   -- ---- Answers
-  { name = "done", finishes = { "stop", "stopped" }, state = "done", task = "done", mcp = false,
+  { name = "done", finishes = { "stop", "stopped" }, state = "done", task = "done", mcp = false, exit = 0,
     chat = "stop", responses = "completed", anthropic = "end_turn", a2a = "COMPLETED", agui = "success", acp = "end_turn" },
-  { name = "partial", finishes = { "partial" }, state = "done", task = "done", mcp = false,
+  { name = "partial", finishes = { "partial" }, state = "done", task = "done", mcp = false, exit = 0,
     chat = "stop", responses = "completed", anthropic = "end_turn", a2a = "COMPLETED", agui = "success", acp = "end_turn" },
-  { name = "calls", finishes = { "tool_calls" }, state = "parked", task = "running", mcp = false,
+  { name = "calls", finishes = { "tool_calls" }, state = "parked", task = "running", mcp = false, exit = 0,
     chat = "tool_calls", responses = "completed", anthropic = "tool_use", a2a = "INPUT_REQUIRED", agui = "success", acp = "end_turn" },
 
   -- ---- Answers that are not whole
-  { name = "cut", finishes = { "length" }, state = "failed", task = "failed", mcp = true, http = 500,
+  { name = "cut", finishes = { "length" }, state = "failed", task = "failed", mcp = true, exit = 5, http = 500,
     chat = "length", responses = "incomplete", details = "max_output_tokens", anthropic = "max_tokens", a2a = "FAILED", agui = "error", acp = "max_tokens" },
-  { name = "refused", finishes = { "refusal" }, state = "failed", task = "failed", mcp = true, http = 500,
+  { name = "refused", finishes = { "refusal" }, state = "failed", task = "failed", mcp = true, exit = 4, http = 500,
     chat = "content_filter", responses = "incomplete", details = "content_filter", anthropic = "refusal", a2a = "REJECTED", agui = "error", acp = "refusal" },
-  { name = "filtered", finishes = { "content_filter" }, state = "failed", task = "failed", mcp = true, http = 500,
+  { name = "filtered", finishes = { "content_filter" }, state = "failed", task = "failed", mcp = true, exit = 4, unmeasured = true, http = 500,
     chat = "content_filter", responses = "incomplete", details = "content_filter", anthropic = "refusal", a2a = "REJECTED", agui = "error", acp = "refusal" },
-  { name = "budget", finishes = { "budget" }, codes = { "budget", "limit" }, state = "failed", task = "failed", mcp = true, http = 429,
+  { name = "budget", finishes = { "budget" }, codes = { "budget", "limit" }, state = "failed", task = "failed", mcp = true, exit = 5, http = 429,
     chat = "length", responses = "incomplete", details = "max_output_tokens", anthropic = "max_tokens", a2a = "FAILED", agui = "error", acp = "max_turn_requests" },
-  { name = "turns", finishes = { "turns", "loop" }, state = "failed", task = "failed", mcp = true, http = 500,
+  { name = "turns", finishes = { "turns", "loop" }, state = "failed", task = "failed", mcp = true, exit = 5, http = 500,
     chat = "length", responses = "incomplete", details = "max_output_tokens", anthropic = "max_tokens", a2a = "FAILED", agui = "error", acp = "max_turn_requests" },
 
   -- ---- No answer
-  { name = "timeout", codes = { "timeout" }, state = "failed", task = "failed", mcp = true, http = 504, a2a = "FAILED", agui = "error" },
-  { name = "cancelled", finishes = { "cancelled" }, codes = { "cancelled" }, state = "cancelled", task = "cancelled", mcp = true, http = 503, a2a = "CANCELED", agui = "error", acp = "cancelled" },
-  { name = "waits", finishes = { "questions", "approval", "parked" }, codes = { "parked" }, state = "parked", task = "running", mcp = true, http = 503,
+  { name = "timeout", codes = { "timeout" }, state = "failed", task = "failed", mcp = true, exit = 124, http = 504, a2a = "FAILED", agui = "error" },
+  { name = "cancelled", finishes = { "cancelled" }, codes = { "cancelled" }, state = "cancelled", task = "cancelled", mcp = true, exit = 130, http = 503, a2a = "CANCELED", agui = "error", acp = "cancelled" },
+  { name = "waits", finishes = { "questions", "approval", "parked" }, codes = { "parked" }, state = "parked", task = "running", mcp = true, exit = 75, http = 503,
     a2a = "INPUT_REQUIRED", agui = "interrupt", acp = "end_turn" },
 
   -- ---- The provider failed
-  { name = "auth", codes = { "auth" }, state = "failed", task = "failed", mcp = true, http = 500, a2a = "FAILED", agui = "error" },
-  { name = "rate_limit", state = "failed", task = "failed", mcp = true, http = 429, retry = true, a2a = "FAILED", agui = "error" },
-  { name = "overload", state = "failed", task = "failed", mcp = true, http = 503, retry = true, a2a = "FAILED", agui = "error" },
-  { name = "network", codes = { "connect", "tls", "offline" }, state = "failed", task = "failed", mcp = true, http = 502, a2a = "FAILED", agui = "error" },
-  { name = "protocol", codes = { "http", "provider", "protocol", "truncated", "model" }, state = "failed", task = "failed", mcp = true, http = 502,
+  { name = "auth", codes = { "auth" }, state = "failed", task = "failed", mcp = true, exit = 4, unmeasured = true, http = 500, a2a = "FAILED", agui = "error" },
+  { name = "rate_limit", state = "failed", task = "failed", mcp = true, exit = 4, unmeasured = true, http = 429, retry = true, a2a = "FAILED", agui = "error" },
+  { name = "overload", state = "failed", task = "failed", mcp = true, exit = 4, unmeasured = true, http = 503, retry = true, a2a = "FAILED", agui = "error" },
+  { name = "network", codes = { "connect", "tls", "offline" }, state = "failed", task = "failed", mcp = true, exit = 4, unmeasured = true, http = 502, a2a = "FAILED", agui = "error" },
+  { name = "protocol", codes = { "http", "provider", "protocol", "truncated" }, state = "failed", task = "failed", mcp = true, exit = 4, unmeasured = true, http = 502,
     a2a = "FAILED", agui = "error" },
 
-  -- ---- Ours
-  { name = "failed", codes = { "script", "agent", "server" }, state = "failed", task = "failed", mcp = true, http = 500, a2a = "FAILED", agui = "error" },
+  -- ---- Ours, or the model's
+  { name = "model", codes = { "model" }, state = "failed", task = "failed", mcp = true, exit = 1, http = 502, a2a = "FAILED", agui = "error" },
+  { name = "failed", codes = { "script", "server" }, state = "failed", task = "failed", mcp = true, exit = 1, http = 500, a2a = "FAILED", agui = "error" },
 }
 
 -- Runs that did not begin: what a client asked for, or that nobody takes it.
 local refusals = {
-  { name = "request", codes = { "invalid", "unsupported" }, state = "failed", task = "failed", mcp = true, http = 400, a2a = "FAILED", agui = "error" },
-  { name = "denied", codes = { "denied" }, state = "failed", task = "failed", mcp = true, http = 403, a2a = "FAILED", agui = "error" },
-  { name = "closed", codes = { "closed", "io" }, state = "failed", task = "failed", mcp = true, http = 503, retry = true, a2a = "FAILED", agui = "error" },
+  { name = "request", codes = { "invalid" }, state = "failed", task = "failed", mcp = true, exit = 2, http = 400, a2a = "FAILED", agui = "error" },
+  { name = "unsupported", codes = { "unsupported" }, state = "failed", task = "failed", mcp = true, exit = 1, http = 400, a2a = "FAILED", agui = "error" },
+  { name = "agent", codes = { "agent" }, state = "failed", task = "failed", mcp = true, exit = 3, http = 500, a2a = "FAILED", agui = "error" },
+  { name = "replay", codes = { "replay" }, state = "failed", task = "failed", mcp = true, exit = 1, unmeasured = true, http = 500, a2a = "FAILED", agui = "error" },
+  { name = "denied", codes = { "denied" }, state = "failed", task = "failed", mcp = true, exit = 1, http = 403, a2a = "FAILED", agui = "error" },
+  { name = "closed", codes = { "closed", "io" }, state = "failed", task = "failed", mcp = true, exit = 1, http = 503, retry = true, a2a = "FAILED", agui = "error" },
 }
 
 local by_name, by_finish, by_code = {}, {}, {}

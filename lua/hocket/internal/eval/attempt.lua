@@ -5,6 +5,7 @@
 ---     unmeasured  nobody can know: the provider failed, there is no key, the judge answered nonsense, the budget is used up
 ---     interrupted the evaluation was told to end
 local core = require "hocket.internal.core.host"
+local ending = require "hocket.internal.base.ending"
 local expect = require "hocket.internal.eval.expect"
 local json = require "hocket.json"
 local judge = require "hocket.internal.eval.judge"
@@ -14,11 +15,6 @@ local text_checks = require "hocket.internal.eval.text_checks"
 local workspace = require "hocket.internal.eval.workspace"
 
 local attempt = {}
-
---- What says nothing of whom is measured: who should have answered was not there.
-local not_theirs = {
-  auth = true, connect = true, tls = true, http = true, protocol = true, truncated = true, provider = true, offline = true, replay = true,
-}
 
 ---@class hocket.EvalRecord
 ---@field case integer
@@ -105,7 +101,7 @@ end
 -- Why a run says nothing of its case; nil where it does.
 local function why_unknown(self, code, result)
   local err = type(result.error) == "table" and result.error or {}
-  if not_theirs[code] then return ("%s: %s"):format(code, err.message or "") end
+  if ending.of { finish = result.finish, error = { code = code } }.unmeasured then return ("%s: %s"):format(code, err.message or "") end
   local limited = self.case.spec.max_cost or self.case.spec.max_tokens
   -- What is left of the evaluation's budget was the run's: too little for one more call is nothing.
   if code == "budget" and not limited and self.eval.max_cost and (err.message or ""):find "^the budget of the run" then
@@ -117,7 +113,7 @@ end
 -- Failures of a team of which a provider has let one down are nobody's.
 local function let_down(result)
   for _, one in ipairs(type(result.partial) == "table" and result.partial or {}) do
-    if not_theirs[one.code] then return ("%s: %s: %s"):format(one.agent or "an agent", one.code, one.error or "") end
+    if ending.of_error(one).unmeasured then return ("%s: %s: %s"):format(one.agent or "an agent", one.code, one.error or "") end
   end
 end
 

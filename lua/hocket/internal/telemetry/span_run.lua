@@ -78,6 +78,7 @@ end
 function work.on.workflow_finished(self, record, time, again)
   local root = self.root
   if root and self.run.options.conversation then fail(self, root, "cancelled") end
+  if root and not root.error and record.state == "failed" then fail(self, root, record.ending) end -- there is an answer, and no error
   finish_root(self, record.usage, time, again)
   if not self.served then return end
   fail(self, self.served, root.error and "tool_error" or nil, root.message)
