@@ -153,23 +153,31 @@ int hocket__attempt_left_ms(const struct hocket__attempt *a)
     return a->due_ms == 0 ? 0 : a->due_ms > now ? (int) (a->due_ms - now) : 1;
 }
 
-/* The tools as the server takes them: made once for all calls with the same request. */
-static int fit_tools(
-    struct hocket__attempt *a, struct hocket__llm_request *q, struct hocket_error *err)
+static int fit_request(
+    struct hocket__lua_request *r, unsigned rules, const struct hocket__llm_request *q)
+{
+    hocket__buf_reset(&r->fitted);
+    hocket__buf_reset(&r->fitted_schema);
+    r->fitted_by = 0;
+    int rc = q->tools.n > 0 ? hocket__fit_tools(rules, q->tools, &r->fitted) : 0;
+    if (rc == 0 && (rules & HOCKET__FIT_SCHEMA))
+        rc = hocket__fit_schema(rules, q->schema, &r->fitted_schema);
+    if (rc == 0)
+        r->fitted_by = rules;
+    return rc;
+}
+
+/* Tools and schema as the server takes them: made once for all calls with the same request. */
+static int fit(struct hocket__attempt *a, struct hocket__llm_request *q, struct hocket_error *err)
 {
     struct hocket__lua_request *r = a->request;
     unsigned rules = hocket__fit_rules(a->provider->net.proto, q->traits);
-    if (q->tools.n > 0 && r->fitted_by != rules) {
-        hocket__buf_reset(&r->fitted);
-        r->fitted_by = 0;
-        if (hocket__fit_tools(rules, q->tools, &r->fitted) < 0) {
-            hocket__buf_reset(&r->fitted);
-            return hocket__error_nomem(err);
-        }
-        r->fitted_by = rules;
-    }
+    if (r->fitted_by != rules && fit_request(r, rules, q) < 0)
+        return hocket__error_nomem(err);
     if (r->fitted.len > 0)
         q->tools = hocket__buf_str(&r->fitted);
+    if (r->fitted_schema.len > 0)
+        q->schema = hocket__buf_str(&r->fitted_schema);
     return 0;
 }
 
@@ -180,7 +188,7 @@ static int begin(struct hocket__attempt *a, struct hocket_error *err)
     q.history = a->history;
     q.traits = &a->provider->net.traits;
     hocket__llm_request_restrict(&q);
-    if (fit_tools(a, &q, err) < 0)
+    if (fit(a, &q, err) < 0)
         return err->status;
     struct hocket__llm_spec spec = {
         .provider = &a->provider->net,

@@ -28,9 +28,9 @@ struct hocket__lua_provider *hocket__check_provider(lua_State *L, int arg);
 
 /* What all calls of a session have in common; its texts live as long as it does. */
 struct hocket__lua_request {
-    struct hocket__llm_request net;   /* without model, history and traits */
-    struct hocket__prepared prepared; /* for the provider that is its second user value */
-    struct hocket__buf fitted;        /* its tools as … */
+    struct hocket__llm_request net;           /* without model, history and traits */
+    struct hocket__prepared prepared;         /* for the provider that is its second user value */
+    struct hocket__buf fitted, fitted_schema; /* its tools and its schema as … */
     unsigned fitted_by; /* … these rules want them; empty: as they are. 0: by none yet */
     int connect_ms, first_ms, idle_ms, max_wait_ms;
     bool deltas; /* wanted as they come */

@@ -85,6 +85,7 @@ static int l_request(lua_State *L)
     };
     hocket__opt_read(L, 1, rows, r);
     hocket__buf_init(&r->fitted, hocket__runtime(L)->alloc, 0);
+    hocket__buf_init(&r->fitted_schema, hocket__runtime(L)->alloc, 0);
     hocket__prepared_init(&r->prepared, hocket__runtime(L)->alloc);
     r->net.prepared = &r->prepared;
     luaL_setmetatable(L, REQUEST);
@@ -105,6 +106,7 @@ static int request_gc(lua_State *L)
     if (r) {
         hocket__prepared_reset(&r->prepared);
         hocket__buf_deinit(&r->fitted);
+        hocket__buf_deinit(&r->fitted_schema);
     }
     return 0;
 }

@@ -15,7 +15,7 @@
 struct sim {
     int64_t port, seed;
     double latency, fault_rate, retry_after;
-    const char *fault;
+    const char *fault, *strict;
     struct cli_result result;
 };
 
@@ -32,6 +32,8 @@ static const struct cli_option options[] = {
         "the same run has the same faults, ids and bytes") },
     { CLI_NUMBER(0, "retry-after", "SECONDS", struct sim, retry_after, 0, CLI_MOST_SECONDS, 1,
         "seconds, as in 2", "what a 429 or 503 asks for; 1 when it is left out") },
+    { CLI_TEXT(0, "strict", "API", struct sim, strict,
+        "refuse what an API refuses: openai, anthropic, gemini, mistral, llamacpp or vllm") },
     { 0 },
 };
 
@@ -73,6 +75,10 @@ static void add_args(const struct sim *s, const char *script, struct cli_buf *ou
     if (s->fault) {
         cli_buf_key(out, "fault");
         cli_buf_json(out, s->fault, strlen(s->fault));
+    }
+    if (s->strict) {
+        cli_buf_key(out, "strict");
+        cli_buf_json(out, s->strict, strlen(s->strict));
     }
     cli_buf_adds(out, "}");
 }

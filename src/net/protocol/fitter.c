@@ -1,22 +1,26 @@
-/* Schemas of tools in the form that a protocol's servers take.
+/* Schemas of tools and answers in the form that a protocol's servers take.
  *
- * A server that refuses the schema of one tool refuses the whole request. So what it would refuse is left out here,
- * and said in the tool's description: the model knows it, and arguments are checked by the whole schema when they
+ * A server that refuses one schema refuses the whole request. So what it would refuse is left out here, and said in
+ * the description: the model knows it, and arguments and answers are checked by the whole schema when they
  * come. What is left out of an object opens it for that, too.
  *
  *     all        type object with properties at the top, and nothing there that combines schemas; no true or false
  *                for a schema; MAX_DEPTH schemas in each other
  *     names      names of members that Claude's servers take
- *     patterns   expressions from beginning to end alone, as grammars are made of them (llama.cpp) */
+ *     grammar    what llama.cpp makes grammars of: expressions from beginning to end, without classes such as \\d
+ *                and lookarounds; texts and lists of at most MAX_TIMES. A bound above that is left out unsaid */
+#include "base/num/num.h"
 #include "net/protocol/protocol_impl.h"
 
 #define MAX_DEPTH 32
 #define MAX_NOTE  4000 /* bytes that a description grows by */
 #define MAX_NAME  64
+#define MAX_TIMES 1000
 
 struct fit {
     unsigned rules;
     struct hocket__buf *out, *note;
+    const struct hocket__piece *description; /* at the top of an answer's schema; NULL: of a tool */
     bool changed;
 };
 
@@ -24,7 +28,7 @@ static void put_schema(struct fit *f, struct hocket__str text, int depth);
 
 /* ---- What a server takes ---- */
 
-static bool is_name(struct hocket__str s)
+bool hocket__fit_is_name(struct hocket__str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i], small = (char) (c | 0x20);
@@ -37,15 +41,32 @@ static bool is_name(struct hocket__str s)
 
 static bool takes_name(const struct fit *f, struct hocket__str inside)
 {
-    return !(f->rules & HOCKET__FIT_NAMES) || is_name(inside);
+    return !(f->rules & HOCKET__FIT_NAMES) || hocket__fit_is_name(inside);
+}
+
+/* Of a JSON string's text whether an expression is a plain one: no \\d or \\b, no (?=…). */
+static bool is_plain_pattern(struct hocket__str value)
+{
+    for (size_t i = 0; i + 2 < value.n; i++) {
+        const char *p = value.p + i;
+        if (p[0] == '(' && p[1] == '?')
+            return false;
+        if (p[0] != '\\')
+            continue;
+        char c = (char) (p[2] | 0x20);
+        if (p[1] == 'u' || (p[1] == '\\' && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))))
+            return false;
+        i += p[1] == '\\' ? 2 : 1;
+    }
+    return true;
 }
 
 static bool takes_pattern(const struct fit *f, struct hocket__str value)
 {
-    if (!(f->rules & HOCKET__FIT_PATTERNS))
+    if (!(f->rules & HOCKET__FIT_GRAMMAR))
         return true;
     return value.n >= 4 && value.p[1] == '^' && value.p[value.n - 2] == '$'
-           && value.p[value.n - 3] != '\\';
+           && value.p[value.n - 3] != '\\' && is_plain_pattern(value);
 }
 
 static bool is_one_of(const struct hocket__piece *key, const char *const *words)
@@ -54,6 +75,21 @@ static bool is_one_of(const struct hocket__piece *key, const char *const *words)
         if (hocket__piece_is(key, *words))
             return true;
     return false;
+}
+
+/* Whether a grammar could count so far. */
+static bool takes_bound(
+    const struct fit *f, const struct hocket__piece *key, struct hocket__str value)
+{
+    static const char *const bounds[] = { "maxLength", "minLength", "maxItems", "minItems", NULL };
+    bool is_int;
+    int64_t n;
+    double d;
+    if (!(f->rules & HOCKET__FIT_GRAMMAR) || !is_one_of(key, bounds) || value.n == 0
+        || value.p[0] < '0' || value.p[0] > '9')
+        return true;
+    hocket__num_read(value, &is_int, &n, &d);
+    return d <= MAX_TIMES;
 }
 
 /* They say of a whole object what its members do not: servers want these plain. */
@@ -215,7 +251,13 @@ static void put_member(struct fit *f, struct hocket__json *j, int depth, struct 
         return;
     }
     if (top && combines(&key)) {
-        say(f, "\nThe arguments also have to fit ", &key, ": ", value);
+        say(f,
+            f->description ? "\nThe answer also has to fit " : "\nThe arguments also have to fit ",
+            &key, ": ", value);
+        return;
+    }
+    if (!takes_bound(f, &key, value)) {
+        f->changed = true;
         return;
     }
     if (hocket__piece_is(&key, "pattern") && !takes_pattern(f, value)) {
@@ -224,6 +266,8 @@ static void put_member(struct fit *f, struct hocket__json *j, int depth, struct 
     }
     if (seen->open && hocket__piece_is(&key, "additionalProperties"))
         return;
+    if (top && f->description && hocket__piece_is(&key, "description"))
+        return; /* it is written below, with what is said */
     put_key(f, &key, seen->from);
     seen->type |= hocket__piece_is(&key, "type");
     if (hocket__piece_is(&key, "properties") && value.n > 0 && value.p[0] == '{') {
@@ -326,12 +370,57 @@ static bool put_tool(unsigned rules, const struct hocket__tool_spec *tool, struc
     return f.changed;
 }
 
+/* ---- Answers ---- */
+
+/* Whether it is a schema of objects, or of anything. */
+static bool is_of_objects(struct hocket__str schema)
+{
+    struct hocket__str type;
+    return schema.n > 0 && schema.p[0] == '{'
+           && (!hocket__json_find(schema, "type", &type) || hocket__str_is(type, "\"object\""));
+}
+
+int hocket__fit_schema(unsigned rules, struct hocket__str schema, struct hocket__buf *out)
+{
+    struct hocket__buf note;
+    struct hocket__piece description = { .set = false };
+    struct hocket__json j;
+    size_t from = out->len;
+    if (!is_of_objects(schema))
+        return 0;
+    hocket__json_init(&j, schema);
+    hocket__json_next(&j);
+    while (hocket__json_key(&j)) {
+        bool is = hocket__json_is(&j, "description");
+        hocket__json_next(&j);
+        if (is && j.token == HOCKET__JSON_STRING)
+            description = hocket__piece_of(&j);
+        hocket__json_pass(&j);
+    }
+    hocket__buf_init(&note, out->a, 0);
+    struct fit f = { .rules = rules, .out = out, .note = &note, .description = &description };
+    put_schema(&f, schema, 0);
+    if (f.changed)
+        hocket__buf_cut(out, out->len - 1); /* its last bracket */
+    int status = f.changed ? put_description(out, &description, hocket__buf_str(&note)) : 0;
+    if (f.changed)
+        hocket__buf_addc(out, '}');
+    else
+        hocket__buf_cut(out, from);
+    if (out->status == 0)
+        out->status = status < 0 ? status : note.status;
+    hocket__buf_deinit(&note);
+    return out->status;
+}
+
+/* Servers that make grammars speak chat completions, at whatever address, or Ollama's protocol. */
 unsigned hocket__fit_rules(const struct hocket__proto *proto, const struct hocket__proto_traits *t)
 {
     bool claude = strcmp(proto->name, "anthropic") == 0 || strcmp(proto->name, "bedrock") == 0;
-    bool openai = t && t->provider && strcmp(t->provider, "openai") == 0;
-    bool chat = strcmp(proto->name, "openai_chat") == 0 && !openai;
-    return HOCKET__FIT_ALL | (claude ? HOCKET__FIT_NAMES : 0) | (chat ? HOCKET__FIT_PATTERNS : 0);
+    bool grammar = strcmp(proto->name, "openai_chat") == 0 || strcmp(proto->name, "ollama") == 0;
+    bool schema = !claude && !(t && t->no_json_schema);
+    return HOCKET__FIT_ALL | (claude ? HOCKET__FIT_NAMES : 0) | (grammar ? HOCKET__FIT_GRAMMAR : 0)
+           | (schema ? HOCKET__FIT_SCHEMA : 0);
 }
 
 int hocket__fit_tools(unsigned rules, struct hocket__str tools, struct hocket__buf *out)

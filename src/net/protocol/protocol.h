@@ -216,14 +216,18 @@ bool hocket__reply_limited(const struct hocket__reply *r);
 /* ---- fitter.c: schemas in the form that a server takes ----------------------- */
 
 enum hocket__fit {
-    HOCKET__FIT_ALL = 1,      /* what any of them refuses */
-    HOCKET__FIT_NAMES = 2,    /* names of members as Claude's servers take them */
-    HOCKET__FIT_PATTERNS = 4, /* patterns as grammars are made of them */
+    HOCKET__FIT_ALL = 1,     /* what any of them refuses */
+    HOCKET__FIT_NAMES = 2,   /* names of members as Claude's servers take them */
+    HOCKET__FIT_GRAMMAR = 4, /* patterns and bounds as grammars are made of them */
+    HOCKET__FIT_SCHEMA =
+        8, /* an answer's schema goes there as it is; of Claude's see claude_schema.c */
 };
 unsigned hocket__fit_rules(const struct hocket__proto *proto, const struct hocket__proto_traits *t);
 /* Appends the list of tools (of a request) with parameters that fit, and what these cannot say in the descriptions;
  * nothing where all fit as they are. 0, ENOMEM or ELIMIT. */
 int hocket__fit_tools(unsigned rules, struct hocket__str tools, struct hocket__buf *out);
+/* The same for the schema of an answer. One of something else than an object is left as it is. */
+int hocket__fit_schema(unsigned rules, struct hocket__str schema, struct hocket__buf *out);
 
 /* ---- prepared.c: what a request begins with ----------------------------------- */
 

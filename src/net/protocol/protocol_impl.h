@@ -211,6 +211,11 @@ bool hocket__proto_is_choice_word(const char *choice);
 #define HOCKET__PROTO_SCHEMA_WORDS                                                                 \
     HOCKET__STR("Answer with one JSON object, and nothing else, that is valid against this JSON "  \
                 "Schema:\n")
+/* Whether Claude's servers take it for the name of a member. */
+bool hocket__fit_is_name(struct hocket__str name);
+/* Appends the schema of an answer as Claude's servers take it; false, and nothing, when it is more than they take
+ * (claude_schema.c). */
+bool hocket__claude_schema(struct hocket__str schema, struct hocket__buf *out);
 /* Claude (claude.c): whether it knows thinking by budgets alone; whether a call is forced, beside which it does not
  * think; q->reasoning as tokens, and as a word. */
 bool hocket__claude_only_budgets(const char *model);

@@ -33,6 +33,8 @@ local odd = {
   umlaut = { type = "object", properties = { ["größe"] = { type = "number" }, inner = { type = "object", properties = { ["a b"] = texts } } } },
   deep = nested(40),
   pattern = { type = "object", properties = { zip = { type = "string", pattern = "[0-9]{5}" } } },
+  classes = { type = "object", properties = { zip = { type = "string", pattern = "^\\d{5}$" } } },
+  large = { type = "object", properties = { text = { type = "string", maxLength = 100000 }, list = { type = "array", items = { type = "string" }, minItems = 1, maxItems = 5000 } } },
   truth = { type = "object", properties = { any = true, items = { type = "array", items = { type = "string" } } } },
 }
 
@@ -55,7 +57,7 @@ end
 
 t.test("each API refuses what it refuses: nothing here is fitted", function()
   local refused = { openai = "bare closed empty any_of all_of one_of deep truth", anthropic = "bare any_of brackets long umlaut deep",
-    gemini = "bare any_of deep", mistral = "bare any_of", llamacpp = "pattern deep truth", vllm = "deep truth" }
+    gemini = "bare any_of deep", mistral = "bare any_of", llamacpp = "pattern classes large deep truth", vllm = "deep truth" }
   for api, names in pairs(refused) do
     for name in names:gmatch "%S+" do
       local body = { tools = { { type = "function", ["function"] = { name = name, parameters = odd[name] } } } }
@@ -129,6 +131,67 @@ t.test("members of schemas go to every API in the order of their author, from YA
     t.has(json.encode(asked[1].schema), members, server[1] .. "/" .. server[2])
     t.has(json.encode(asked[2].tool), members, server[1] .. "/" .. server[2])
   end
+end)
+
+-- By name of `odd`: an answer that fits.
+local answers = {
+  bare = {}, closed = {}, any_of = { a = "x" }, one_of = { a = "x" }, brackets = { ["ids[]"] = { "x" }, n = 1 }, long = { [("n"):rep(65)] = "x" },
+  umlaut = { ["größe"] = 1 }, deep = {}, pattern = { zip = "12345" }, classes = { zip = "12345" }, large = { text = "x", list = { "x" } }, truth = { any = 1 },
+}
+
+t.test("schemas of answers go to every API in a form that it takes, and are checked whole", function()
+  for _, server in ipairs(servers) do
+    for name, answer in pairs(answers) do
+      local where = ("%s/%s: %s"):format(server[1], server[2], name)
+      local m <close> = served(server, function() return json.encode(answer) end)
+      local reply, err = hocket.run(hocket.agent { name = "a", prompt = "p", model = m.id, output = odd[name] }, "go")
+      t.ok(reply, ("%s: %s"):format(where, err and err.message))
+      t.same(reply.value, answer, where)
+    end
+  end
+  local m <close> = served(servers[1], function() return "{}" end)
+  t.fails("model", "gave no answer that fits", hocket.run(hocket.agent { name = "a", prompt = "p", model = m.id, output = odd.any_of }, "go"))
+end)
+
+t.test("an answer of blanks, a result without text and a call without words leave a conversation that goes on", function()
+  for _, server in ipairs(servers) do
+    local n = 0
+    local m <close> = served(server, function()
+      n = n + 1
+      if n == 1 then return { calls = { { name = "look", arguments = {} } } } end
+      if n == 2 then return " \n " end -- is told that it was empty
+      return n == 3 and { text = "  ", calls = { { name = "look", arguments = {} } } } or "fine"
+    end)
+    local look = hocket.tool { name = "look", description = "x", run = function() return "" end }
+    local s = model.session(m, { tools = { look } })
+    local reply, err = s:send "go"
+    t.ok(reply, ("%s/%s: %s"):format(server[1], server[2], err and err.message))
+    t.equal(reply.text, "fine")
+    t.equal(assert(s:send " ").text, "fine")
+  end
+end)
+
+-- What public MCP servers offer, without the descriptions: recorded from their packages (mcp_tools.json says which).
+t.test("the tools of public MCP servers go to every API", function()
+  local here = debug.getinfo(1, "S").source:match "^@(.*)/" or "."
+  local file <close> = assert(io.open(here .. "/mcp_tools.json"))
+  local count = 0
+  for server_name, list in pairs(assert(json.decode(file:read "a", true))) do
+    local offered = {}
+    for i, one in ipairs(list) do
+      offered[i] = hocket.tool { name = one.name, description = "x", parameters = one.inputSchema, run = function() return "done" end }
+      count = count + 1
+    end
+    for _, server in ipairs(servers) do
+      local m <close> = served(server, function(request)
+        for _, one in ipairs(list) do t.ok(request.tools[one.name], one.name) end
+        return "fine"
+      end)
+      local reply, err = hocket.run(hocket.agent { name = "a", prompt = "p", model = m.id, tools = offered }, "go")
+      t.ok(reply, ("%s/%s: %s: %s"):format(server[1], server[2], server_name, err and err.message))
+    end
+  end
+  t.equal(count, 144)
 end)
 
 t.test("conversations go on after every kind of fault", function()

@@ -42,13 +42,14 @@ static void test_body(void **state)
     k.q.max_tokens = 1000;
     k.q.stop = HOCKET__STR("[\"END\"]");
     k.q.reasoning = "low"; /* there is no word for it */
-    k.q.schema = HOCKET__STR("{\"type\":\"object\"}");
+    k.q.schema = HOCKET__STR("{\"type\":\"object\",\"properties\":{}}");
     assert_string_equal(talk_body(&k),
         "{\"inferenceConfig\":{\"maxTokens\":1000,\"temperature\":0.5,\"topP\":0.9,"
         "\"stopSequences\":[\"END\"]},"
         "\"outputConfig\":{\"textFormat\":{\"type\":\"json_schema\",\"structure\":{\"jsonSchema\":{"
         "\"schema\":"
-        "\"{\\\"type\\\":\\\"object\\\"}\"}}}},"
+        "\"{\\\"type\\\":\\\"object\\\",\\\"properties\\\":{},"
+        "\\\"additionalProperties\\\":false}\"}}}},"
         "\"toolConfig\":{\"tools\":[{\"toolSpec\":{\"name\":\"add\",\"description\":\"Adds\","
         "\"inputSchema\":{\"json\":"
         "{\"type\":\"object\"}}}},{\"toolSpec\":{\"name\":\"now\",\"inputSchema\":{\"json\":{"

@@ -14,7 +14,7 @@ static void check(unsigned rules, const char *tools, const char *want)
 
 #define ALL          HOCKET__FIT_ALL
 #define NAMES        (HOCKET__FIT_ALL | HOCKET__FIT_NAMES)
-#define PATTERNS     (HOCKET__FIT_ALL | HOCKET__FIT_PATTERNS)
+#define GRAMMAR      (HOCKET__FIT_ALL | HOCKET__FIT_GRAMMAR)
 #define TOOL(schema) "[{\"name\":\"f\",\"parameters\":" schema "}]"
 #define SAYS(text, schema)                                                                         \
     "[{\"name\":\"f\",\"description\":\"" text "\",\"parameters\":" schema "}]"
@@ -25,7 +25,7 @@ static void test_as_it_is(void **state)
     (void) state;
     check(ALL, "[]", "");
     check(ALL, "", "");
-    check(NAMES | PATTERNS,
+    check(NAMES | GRAMMAR,
         TOOL("{ \"properties\" : "
              "{\"b\":{\"type\":\"string\",\"pattern\":\"^a+$\"},\"a\":{\"anyOf\":[{},{}]}},"
              " \"type\":\"object\", \"required\":[\"b\"], \"additionalProperties\":false}"),
@@ -66,14 +66,58 @@ static void test_names(void **state)
             "{\"type\":\"object\",\"properties\":{\"a\":{\"items\":{\"properties\":{}}}}}"));
 }
 
-static void test_patterns(void **state)
+static void test_grammar(void **state)
+{
+    static const char *const plain[] = { "^a+$", "^\\\\.$", "^[^\\\"]$" }, *const odd[] = { "x",
+        "^x", "x$", "^x\\\\$", "^\\\\d+$", "^\\\\S$", "^(?=a)b$", "^\\u0041$" };
+    char in[200];
+    (void) state;
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(in, sizeof(in),
+            TOOL("{\"type\":\"object\",\"properties\":{\"a\":{\"pattern\":\"%s\"}}}"), plain[i]);
+        check(GRAMMAR, in, "");
+    }
+    for (size_t i = 0; i < 8; i++) {
+        snprintf(in, sizeof(in),
+            TOOL("{\"type\":\"object\",\"properties\":{\"a\":{\"pattern\":\"%s\"}}}"), odd[i]);
+        struct hocket__buf out;
+        hocket__buf_init(&out, &hocket__malloc, 0);
+        assert_int_equal(hocket__fit_tools(GRAMMAR, hocket__cstr(in), &out), 0);
+        assert_non_null(
+            strstr(hocket__buf_str(&out).p, "A text in it has to match its \\\"pattern\\\": "));
+        hocket__buf_deinit(&out);
+    }
+    check(GRAMMAR,
+        TOOL("{\"type\":\"object\",\"properties\":{\"a\":{\"maxLength\":4096,\"minLength\":1},"
+             "\"b\":{\"minItems\":1e9,\"maxItems\":1000}}}"),
+        TOOL("{\"type\":\"object\",\"properties\":{\"a\":{\"minLength\":1},\"b\":{\"maxItems\":"
+             "1000}}}"));
+}
+
+static void check_schema(unsigned rules, const char *schema, const char *want)
+{
+    struct hocket__buf out;
+    hocket__buf_init(&out, &hocket__malloc, 0);
+    assert_int_equal(hocket__fit_schema(rules, hocket__cstr(schema), &out), 0);
+    assert_string_equal(hocket__buf_str(&out).p, want);
+    hocket__buf_deinit(&out);
+}
+
+static void test_answers(void **state)
 {
     (void) state;
-    check(PATTERNS,
-        TOOL(
-            "{\"type\":\"object\",\"properties\":{\"a\":{\"pattern\":\"x\",\"type\":\"string\"}}}"),
-        SAYS("A text in it has to match its \\\"pattern\\\": \\\"x\\\".",
-            "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}}}"));
+    check_schema(ALL, "", "");
+    check_schema(ALL, "[]", "");
+    check_schema(ALL, "{\"type\":\"array\",\"items\":true}", "");
+    check_schema(ALL,
+        "{\"type\":\"object\",\"description\":\"An answer.\",\"properties\":{\"b\":{},\"a\":{}}}",
+        "");
+    check_schema(ALL, "{}", "{\"type\":\"object\",\"properties\":{}}");
+    check_schema(ALL,
+        "{\"type\":\"object\",\"description\":\"An "
+        "answer.\",\"properties\":{\"b\":{},\"a\":true},\"anyOf\":[{}]}",
+        "{\"type\":\"object\",\"properties\":{\"b\":{},\"a\":{}},"
+        "\"description\":\"An answer.\\nThe answer also has to fit \\\"anyOf\\\": [{}].\"}");
 }
 
 /* However deep and long what a stranger's server sends is. */
@@ -106,7 +150,8 @@ int main(void)
         cmocka_unit_test(test_as_it_is),
         cmocka_unit_test(test_top),
         cmocka_unit_test(test_names),
-        cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_answers),
         cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@ local function script_of(path)
 end
 
 ---@async
----@param args {script?: string, port?: integer, latency?: number, pause?: number, fault?: string, fault_rate?: number, seed?: integer, retry_after?: number}
+---@param args {script?: string, port?: integer, latency?: number, pause?: number, fault?: string, fault_rate?: number, seed?: integer, retry_after?: number, strict?: string}
 ---@param journal userdata
 function commands.sim(args, journal)
   local script, err
@@ -35,7 +35,7 @@ function commands.sim(args, journal)
   local served
   served, err = sim.serve(script, {
     port = args.port, latency = args.latency, pause = args.pause, fault = args.fault, fault_rate = args.fault_rate,
-    seed = args.seed, retry_after = args.retry_after,
+    seed = args.seed, retry_after = args.retry_after, strict = args.strict,
   })
   if not served then return nil, err end
   journal:append("serving", { base = served.base, root = served.root, port = served.port })

@@ -7,6 +7,8 @@ local strict = {}
 
 --- Schemas in each other that an API takes.
 local MAX_DEPTH = 34
+--- What llama.cpp's grammars count up to.
+local MAX_REPETITIONS = 2000
 
 -- ---- What a body has, whatever its protocol -------------------------------------------------
 
@@ -55,6 +57,34 @@ function tools_of.bedrock(body)
   return list
 end
 
+-- The schema of the answer, where a body has one.
+local schema_of = {}
+
+function schema_of.openai_chat(body)
+  return wire.table(wire.table(body.response_format).json_schema).schema
+end
+
+function schema_of.openai_responses(body)
+  return wire.table(wire.table(body.text).format).schema
+end
+
+function schema_of.anthropic(body)
+  return wire.table(wire.table(body.output_config).format).schema
+end
+
+function schema_of.gemini(body)
+  return wire.table(body.generationConfig).responseJsonSchema
+end
+
+function schema_of.bedrock(body)
+  local text = wire.table(wire.table(wire.table(wire.table(body.outputConfig).textFormat).structure).jsonSchema).schema
+  return type(text) == "string" and json.decode(text) or nil
+end
+
+function schema_of.ollama(body)
+  return type(body.format) == "table" and body.format or nil
+end
+
 -- ---- Schemas ------------------------------------------------------------------------------------
 
 local combining = { "oneOf", "anyOf", "allOf", "enum", "not" }
@@ -93,8 +123,23 @@ local function plain_names(schema)
   end
 end
 
-local function whole_patterns(schema)
-  if type(schema.pattern) == "string" and not schema.pattern:find "^%^.*%$$" then return "Pattern must start with '^' and end with '$'" end
+-- What llama.cpp makes a grammar of.
+local function grammar(schema)
+  local pattern = schema.pattern
+  if type(pattern) == "string" and not pattern:find "^%^.*%$$" then return "Pattern must start with '^' and end with '$'" end
+  if type(pattern) == "string" and (pattern:find "\\%w" or pattern:find("(?", 1, true)) then return "failed to parse grammar: unknown escape at " .. pattern end
+  for _, key in ipairs { "maxLength", "minLength", "maxItems", "minItems" } do
+    if (tonumber(schema[key]) or 0) >= MAX_REPETITIONS then return "failed to parse grammar: number of repetitions exceeds sane defaults" end
+  end
+end
+
+-- What Claude's servers take of an answer's schema.
+local function closed(schema)
+  if schema.type == "object" and schema.additionalProperties ~= false then return "For 'object' type, 'additionalProperties' must be explicitly set to false" end
+  for _, key in ipairs { "oneOf", "allOf", "not", "$ref", "pattern", "minLength", "maxLength", "minimum", "maximum", "maxItems" } do
+    if schema[key] ~= nil then return ("property '%s' is not supported"):format(key) end
+  end
+  return plain_names(schema)
 end
 
 -- ---- Conversations of chat ----------------------------------------------------------------------
@@ -140,15 +185,49 @@ local function mistral_messages(body)
   end)
 end
 
+-- ---- Conversations of others ---------------------------------------------------------------------
+
+local function has_words(text)
+  return type(text) == "string" and text:find "%S" ~= nil
+end
+
+local function no_blank_blocks(body)
+  for i, message in ipairs(wire.table(body.messages)) do
+    if message.content == "" or type(message.content) == "table" and #message.content == 0 then return ("messages.%d: all messages must have non-empty content"):format(i - 1) end
+    for _, block in ipairs(wire.table(message.content)) do
+      if block.type == "text" and not has_words(block.text) then return "messages: text content blocks must contain non-whitespace text" end
+    end
+  end
+end
+
+local function no_blank_texts(body)
+  for i, message in ipairs(wire.table(body.messages)) do
+    if #wire.table(message.content) == 0 then return ("The content field in the Message object at messages.%d is empty"):format(i - 1) end
+    for _, block in ipairs(message.content) do
+      if block.text ~= nil and not has_words(block.text) then return ("The text field in the ContentBlock object at messages.%d is blank"):format(i - 1) end
+    end
+  end
+end
+
+local function parts_with_data(body)
+  for i, content in ipairs(wire.table(body.contents)) do
+    if #wire.table(content.parts) == 0 then return ("contents[%d].parts must not be empty"):format(i - 1) end
+    for _, part in ipairs(content.parts) do
+      if type(part) ~= "table" or next(part) == nil then return ("contents[%d].parts: required oneof field 'data' must have one initialized field"):format(i - 1) end
+    end
+  end
+end
+
 -- ---- Who refuses what -------------------------------------------------------------------------------
 
+-- name: of a tool. top, look: of schemas. answer: of an answer's schema, in the place of look. By protocol: of conversations.
 local apis = {
   openai = { name = "^[%w_-]+$", top = true, look = any },
-  anthropic = { name = "^[%w_-]+$", top = true, look = plain_names },
-  gemini = { name = "^[%a_][%w_.-]*$", top = true, look = any },
-  mistral = { name = "^[%w_-]+$", top = true, look = any, chat = mistral_messages },
-  llamacpp = { name = ".", look = whole_patterns, chat = readable_arguments },
-  vllm = { name = ".", look = any, chat = readable_arguments },
+  anthropic = { name = "^[%w_-]+$", top = true, look = plain_names, answer = closed, anthropic = no_blank_blocks, bedrock = no_blank_texts },
+  gemini = { name = "^[%a_][%w_.-]*$", top = true, look = any, gemini = parts_with_data },
+  mistral = { name = "^[%w_-]+$", top = true, look = any, openai_chat = mistral_messages },
+  llamacpp = { name = ".", look = grammar, openai_chat = readable_arguments },
+  vllm = { name = ".", look = any, openai_chat = readable_arguments },
 }
 
 --- Whether there is such an API.
@@ -165,13 +244,17 @@ end
 ---@return string?
 function strict.refuse(name, protocol, body)
   local api = apis[name]
+  local function wrong_in(schema, look) return api.top and check_top(schema) or each(schema, look, 0) end
   for i, tool in ipairs(tools_of[protocol](body)) do
     local at = ("tools.%d (%s): "):format(i - 1, tostring(tool.name))
     if not tostring(tool.name):find(api.name) or #tostring(tool.name) > 64 then return at .. "invalid name" end
-    local wrong = api.top and check_top(tool.schema) or each(tool.schema, api.look, 0)
+    local wrong = wrong_in(tool.schema, api.look)
     if wrong then return at .. wrong end
   end
-  return protocol == "openai_chat" and api.chat and api.chat(body) or nil
+  local schema = schema_of[protocol](body)
+  local wrong = schema and wrong_in(schema, api.answer or api.look)
+  if wrong then return "Invalid schema for response_format: " .. wrong end
+  return api[protocol] and api[protocol](body) or nil
 end
 
 return strict

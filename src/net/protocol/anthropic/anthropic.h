@@ -58,9 +58,5 @@ void hocket__anthropic_replay_stop(struct hocket__reader *r);
 /* Puts the list into reply->replay when it is needed. */
 void hocket__anthropic_replay_end(struct hocket__reader *r);
 
-/* Appends the schema of an answer in the form that the server takes; false, and nothing, when it
- * says more than that form can. */
-bool hocket__anthropic_schema(struct hocket__str schema, struct hocket__buf *out);
-
 /* Usage: what is not null in the new object wins. */
 void hocket__anthropic_usage(struct hocket__reply *reply, struct hocket__str usage);

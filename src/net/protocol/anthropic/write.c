@@ -116,7 +116,7 @@ static bool put_format(request q, struct hocket__buf *b)
     hocket__jw_open(b, '{');
     hocket__member_string(b, "type", "json_schema");
     hocket__jw_key(b, "schema");
-    bool fits = hocket__anthropic_schema(q->schema, b);
+    bool fits = hocket__claude_schema(q->schema, b);
     if (fits)
         hocket__jw_close(b, '}');
     else

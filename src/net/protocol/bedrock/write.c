@@ -71,18 +71,26 @@ static void put_thinking(request q, struct hocket__buf *b)
     hocket__buf_adds(b, "}}");
 }
 
-/* Returns whether the answer's schema is in it; it is a text there. */
+/* Returns whether the answer's schema is in it; it is a text there. One that says more than the servers take is said in
+ * words. */
 static bool put_format(request q, struct hocket__buf *b)
 {
+    struct hocket__buf schema;
     if (q->schema.n == 0 || hocket__schema_only_in_prompt(q))
         return false;
-    if (!hocket__proto_key(q, b, "outputConfig"))
-        return true;
-    hocket__buf_adds(b, "{\"textFormat\":{\"type\":\"json_schema\",\"structure\":{\"jsonSchema\":{"
-                        "\"schema\":\"");
-    hocket__jw_escape(b, q->schema);
-    hocket__buf_adds(b, "\"}}}}");
-    return true;
+    hocket__buf_init(&schema, b->a, 0);
+    bool fits = hocket__claude_schema(q->schema, &schema);
+    if (fits && hocket__proto_key(q, b, "outputConfig")) {
+        hocket__buf_adds(b,
+            "{\"textFormat\":{\"type\":\"json_schema\",\"structure\":{\"jsonSchema\":{"
+            "\"schema\":\"");
+        hocket__jw_escape(b, hocket__buf_str(&schema));
+        hocket__buf_adds(b, "\"}}}}");
+    }
+    if (schema.status < 0 && b->status == 0)
+        b->status = schema.status;
+    hocket__buf_deinit(&schema);
+    return fits;
 }
 
 /* ---- What stands before the messages ---- */

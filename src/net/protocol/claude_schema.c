@@ -1,8 +1,8 @@
-/* The schema of an answer as Anthropic takes it, which is a part of JSON Schema: every object says
- * that it has no further members; no $ref (it could go in circles), no bounds of numbers and texts.
+/* The schema of an answer as Claude's servers (Anthropic's, Bedrock's) take it, which is a part of JSON Schema: every
+ * object says that it has no further members; no $ref (it could go in circles), no bounds of numbers and texts.
  * A request with more is refused as a whole. So objects are closed here, which takes from no answer
  * what it needs, and a schema with more than that is not sent as one. */
-#include "net/protocol/anthropic/anthropic.h"
+#include "net/protocol/protocol_impl.h"
 
 #define MAX_DEPTH 32
 
@@ -47,8 +47,9 @@ static bool put_named(struct hocket__json *j, struct hocket__buf *out, int depth
     hocket__jw_open(out, '{');
     size_t from = out->len;
     while (fits && hocket__json_key(j)) {
+        fits = hocket__fit_is_name(j->text);
         put_key(j, out, from);
-        fits = hocket__json_want(j, HOCKET__JSON_OBJECT) && put_schema(j, out, depth);
+        fits = fits && hocket__json_want(j, HOCKET__JSON_OBJECT) && put_schema(j, out, depth);
     }
     hocket__jw_close(out, '}');
     return fits;
@@ -102,7 +103,7 @@ static bool put_member(
     }
     if (hocket__json_is(j, "items"))
         return hocket__json_want(j, HOCKET__JSON_OBJECT) && put_schema(j, out, depth + 1);
-    return hocket__json_is(j, "anyOf") && put_list(j, out, depth + 1);
+    return hocket__json_is(j, "anyOf") && depth > 0 && put_list(j, out, depth + 1);
 }
 
 /* The object whose begin was read. One without named members would have none at all. */
@@ -119,7 +120,7 @@ static bool put_schema(struct hocket__json *j, struct hocket__buf *out, int dept
     return fits && seen.object == seen.properties && out->status == 0;
 }
 
-bool hocket__anthropic_schema(struct hocket__str schema, struct hocket__buf *out)
+bool hocket__claude_schema(struct hocket__str schema, struct hocket__buf *out)
 {
     struct hocket__json j;
     size_t from = out->len;
