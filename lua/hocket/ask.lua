@@ -14,14 +14,14 @@
 --- While it waits its job holds no slot. Where nobody is there to answer it fails at once, with the
 --- code "unsupported": the caller decides what becomes of the question. Leave that nobody gives is
 --- not given.
-local away = require "hocket.internal.base.away"
+local idle_wait = require "hocket.internal.base.idle_wait"
 local broker = require "hocket.broker"
 local effects = require "hocket.internal.base.effects"
 local memory = require "hocket.internal.base.memory"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local standing = require "hocket.internal.base.lazy" "hocket.internal.run.standing_approvals"
-local patience = require "hocket.internal.run.patience"
+local wait_deadline = require "hocket.internal.run.wait_deadline"
 local policy = require "hocket.internal.base.lazy" "hocket.internal.run.policy"
 local preview = require "hocket.internal.base.lazy" "hocket.internal.run.preview"
 local runs = require "hocket.internal.run.run"
@@ -90,7 +90,7 @@ local function wait(run, question, announce, seconds)
     return nil, untold
   end
   recall(run, question)
-  return broker.shared():aside(park_for, question, patience.new(run, seconds))
+  return broker.shared():aside(park_for, question, wait_deadline.new(run, seconds))
 end
 
 -- A function of the caller's answers for a person; what it answers is read like a person's answer.
@@ -148,7 +148,7 @@ end
 
 -- Puts a question to whoever answers; `announce` emits it, and returns what that does.
 local function ask_person(run, question, announce, seconds)
-  return away("people", hand_over, run, question, announce, seconds)
+  return idle_wait("people", hand_over, run, question, announce, seconds)
 end
 
 -- The id of one more question.

@@ -4,7 +4,7 @@
 ---     local id, why = hocket.model.default(true) -- the scripted model where there is no other
 ---     local model = assert(hocket.model.resolve(id))
 ---     print(model.id, why, model.simulated)
-local carried = require "hocket.internal.base.carried"
+local bundle_files = require "hocket.internal.base.bundle_files"
 local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
 local cassette = require "hocket.cassette"
 local key_commands = require "hocket.internal.base.lazy" "hocket.internal.models.key_command"
@@ -181,7 +181,7 @@ end
 -- Whether the log of the run that goes on has a call of this model still to come: then nothing is needed until it is used up. A
 -- worker that lacks something leaves the run to others before that.
 local function was_called(provider_name, name)
-  return name ~= nil and kept.is_replay() and not carried.here() and kept.comes("model", ("model=%s/%s\n"):format(provider_name, name))
+  return name ~= nil and kept.is_replay() and not bundle_files.here() and kept.comes("model", ("model=%s/%s\n"):format(provider_name, name))
 end
 
 -- Where the scripted model is; in a replay nowhere.

@@ -29,7 +29,7 @@ local failed = system.error
 local keys = lazy "hocket.internal.agents.keys"
 local media = lazy "hocket.internal.base.media"
 local pool, pool_caller = lazy "hocket.internal.pool.pool", lazy "hocket.internal.pool.caller"
-local contract, shortfall = lazy "hocket.internal.session.contract", lazy "hocket.internal.run.shortfall"
+local contract, partial_result = lazy "hocket.internal.session.contract", lazy "hocket.internal.run.partial_result"
 
 local orchestrate = {}
 
@@ -149,11 +149,11 @@ end
 local function note(step, reply, err)
   local run = step.run
   if not reply then
-    shortfall.failed(step, err)
+    partial_result.failed(step, err)
   elseif reply.stage_cut then
-    if answers_script(step) and not run.call then shortfall.cut(step, reply.stage_cut) end -- else its caller notes it
+    if answers_script(step) and not run.call then partial_result.cut(step, reply.stage_cut) end -- else its caller notes it
   elseif run.failures then
-    shortfall.succeeded(step)
+    partial_result.succeeded(step)
   end
   if reply and reply.cut and answers_script(step) then run:hand_out(reply) end
 end

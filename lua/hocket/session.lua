@@ -15,7 +15,7 @@ local tool_calls = require "hocket.internal.base.lazy" "hocket.internal.session.
 local permission = require "hocket.permission"
 local lazy = require "hocket.internal.base.lazy"
 local context, handles = lazy "hocket.internal.session.context", lazy "hocket.internal.session.handles"
-local given, media = lazy "hocket.internal.session.given", lazy "hocket.internal.base.media"
+local attachments, media = lazy "hocket.internal.session.attachments", lazy "hocket.internal.base.media"
 local final_answer = require "hocket.internal.session.final_answer"
 local found = require "hocket.internal.base.lazy" "hocket.internal.session.found"
 local text_calls = require "hocket.internal.base.lazy" "hocket.internal.session.text_calls"
@@ -181,7 +181,7 @@ local function ask(self, request, goes_on)
   asker.held = request.on_delta and #self.tools > 0 and text_calls.hold(request.on_delta) or nil
   local call, err = model_calls.ask(asker, model, self.history)
   if not call then call, err = ask_shorter(self, err, goes_on) end
-  if not call and given.refused(self, err) then call, err = model_calls.ask(asker, model, self.history) end
+  if not call and attachments.refused(self, err) then call, err = model_calls.ask(asker, model, self.history) end
   if not call then return nil, err end
   if asker.answered_by.id ~= model.id then self.roomy = 0 end
   self.unread = nil
@@ -279,7 +279,7 @@ end
 
 -- Between two turns every call has its result, so that a message of the user may stand here.
 local function add_user_message(self, news)
-  if self.shown_next then return given.show(self, news) end
+  if self.shown_next then return attachments.show(self, news) end
   if not news then return true end
   return self.history:user(news)
 end
@@ -310,7 +310,7 @@ local function open_turn(self, text, list)
   local news, said = hook and hook(self), hear(self)
   text = news and ("%s\n\n%s"):format(news, text) or text
   text = said and ("%s\n\n%s"):format(text, said) or text
-  if list and #list > 0 then return given.say(self, text, list) end
+  if list and #list > 0 then return attachments.say(self, text, list) end
   return self.history:user(text)
 end
 

@@ -257,7 +257,7 @@ t.test("modern: calls that a server makes tasks are waited for, asked in, and ca
   t.fails("server", "broken", c:call "breaks")
   cancel_once_begun(c, "for_ever")
   t.eventually(function() return fs.read(dir.path .. "/log") == "ended\n" end, 60)
-  local answer = assert(c.peer:request("tools/list", { _meta = require("hocket.internal.mcp.era").meta(c) }))
+  local answer = assert(c.peer:request("tools/list", { _meta = require("hocket.internal.mcp.protocol_version").meta(c) }))
   t.equal(#answer.tools, 6)
 end)
 

@@ -7,7 +7,7 @@
 ---
 --- What a run has written itself is read from disk: it would not find its own work otherwise. A run that is kept reads what it
 --- has read before from its own files (kept_sources); one that came from elsewhere what has travelled with it (carried).
-local carried = require "hocket.internal.base.carried"
+local bundle_files = require "hocket.internal.base.bundle_files"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
 local kept = require "hocket.internal.core.kept"
@@ -55,7 +55,7 @@ end
 
 -- What has travelled with the run and answers for a path, and the path in it.
 local function brought(path)
-  local self = carried.here()
+  local self = bundle_files.here()
   local abs = self and self:inside(path)
   if not abs then return nil end
   local run = current_run()
@@ -176,7 +176,7 @@ end
 ---@param passing? boolean Of a run that workers do it is not remembered: nothing is decided yet, and another worker may have it.
 ---@return string? value
 function sources.variable(name, passing)
-  local with = carried.here()
+  local with = bundle_files.here()
   if with and with.variables[name] then return with.variables[name] end
   if not kept.here() or with and passing and not kept_sources.knows("variable", name) then return system.getenv(name) end
   return (kept_sources.answer("variable", name, system.getenv))
@@ -215,7 +215,7 @@ end
 ---@param path string
 function sources.wrote(path)
   local run = current_run()
-  local view = run and (carried.here() or run.generation and run.generation.view)
+  local view = run and (bundle_files.here() or run.generation and run.generation.view)
   local rel = view and view:inside(path)
   if not rel then return end
   run:log("wrote", rel)

@@ -1,5 +1,5 @@
 --- One request, as handlers see it. All of it is a stranger's.
-local form = require "hocket.internal.base.form"
+local url_encoding = require "hocket.internal.base.url_encoding"
 local json = require "hocket.json"
 
 local request = {}
@@ -19,7 +19,7 @@ Request.__index = Request
 ---@return hocket.Request
 function request.new(http)
   local path, query = http.path:match "^([^?]*)%??(.*)$"
-  http.target, http.path, http.query, http.params = http.path, path, query ~= "" and form.read(query, true) or {}, {}
+  http.target, http.path, http.query, http.params = http.path, path, query ~= "" and url_encoding.read(query, true) or {}, {}
   return setmetatable(http, Request)
 end
 

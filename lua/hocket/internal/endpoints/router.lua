@@ -4,7 +4,7 @@
 ---     router:on("POST", "/tasks/{id}:cancel", handler)       a name may have letters around it
 ---
 --- What is written out goes before what is named, whichever was added first. A handler for GET answers HEAD as well.
-local form = require "hocket.internal.base.form"
+local url_encoding = require "hocket.internal.base.url_encoding"
 
 local router = {}
 
@@ -103,7 +103,7 @@ local function walk(at, list, i, params)
     local text = between(one, segment)
     found = text and walk(one.node, list, i + 1, params)
     if found then
-      params[one.name] = form.unescape(text)
+      params[one.name] = url_encoding.unescape(text)
       return found
     end
   end

@@ -2,7 +2,7 @@
 local content = require "hocket.internal.mcp.content"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
-local form = require "hocket.internal.base.form"
+local url_encoding = require "hocket.internal.base.url_encoding"
 local json = require "hocket.json"
 local message = require "hocket.internal.mcp.message"
 local schema = require "hocket.schema"
@@ -150,7 +150,7 @@ function Catalog:resource(uri)
     local found = table.pack(uri:match(pattern))
     if found[1] then
       local values = {}
-      for i, name in ipairs(names) do values[name] = form.unescape(found[i]) end
+      for i, name in ipairs(names) do values[name] = url_encoding.unescape(found[i]) end
       if not one.exists or one.exists(values) then return reader(uri, one.mimeType, one.read, values) end
     end
   end

@@ -1,6 +1,6 @@
 --- One connection to one MCP server: its tools, resources and prompts, whatever revision it speaks.
 local client_tasks = require "hocket.internal.mcp.client_tasks"
-local era = require "hocket.internal.mcp.era"
+local protocol_version = require "hocket.internal.mcp.protocol_version"
 local fiber = require "hocket.internal.core.fiber"
 local http = require "hocket.internal.mcp.http"
 local http_sse = require "hocket.internal.base.lazy" "hocket.internal.mcp.http_sse"
@@ -152,7 +152,7 @@ function hear_changes(self)
   if not wanted then return end
   fiber.spawn_under(self.peer.owner, function()
     for _ = 1, LISTEN_TRIES do
-      local _, err = self.peer:request("subscriptions/listen", { notifications = wanted, _meta = era.meta(self) }, { timeout = FOR_EVER, max = FOR_EVER })
+      local _, err = self.peer:request("subscriptions/listen", { notifications = wanted, _meta = protocol_version.meta(self) }, { timeout = FOR_EVER, max = FOR_EVER })
       if self.peer.closed or err and err.rpc then return end
       fiber.sleep(LISTEN_AGAIN)
       self.known_tools = nil -- what was told meanwhile was told to nobody
@@ -171,7 +171,7 @@ function client.connect(spec)
   self.modern_capabilities.extensions = { [client_tasks.EXTENSION] = json.decode "{}" }
   local ok, err = open(self)
   if not ok then return nil, err end
-  ok, err = era.agree(self, spec.era)
+  ok, err = protocol_version.agree(self, spec.era)
   self.peer.observer, spec.observer = nil, nil
   if not ok then
     self:close()
@@ -219,11 +219,11 @@ end
 
 -- One round: the result; or false and the parameters of the next one; or nil and an error.
 local function round(self, method, params, given, opts)
-  local meta = given._meta and with(given._meta, era.meta(self)) or era.meta(self)
+  local meta = given._meta and with(given._meta, protocol_version.meta(self)) or protocol_version.meta(self)
   if method == "tools/call" and self.on.log then meta["io.modelcontextprotocol/logLevel"] = "info" end
   local result, err = self.peer:request(method, with(given, { _meta = meta }), opts)
   if not result then
-    local version = era.other_version(err)
+    local version = protocol_version.other_version(err)
     if not version or version == self.version then return nil, err end
     self.version = version
     self:use_version()

@@ -7,7 +7,7 @@
 ---                 server's own requests come on a GET's stream.
 local fiber = require "hocket.internal.core.fiber"
 local http = require "hocket.http"
-local world = require "hocket.internal.base.lazy" "hocket.internal.base.world"
+local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script_env"
 local sse = require "hocket.internal.mcp.sse"
 local system = require "hocket.internal.core.system"
 local failed = system.error
@@ -104,7 +104,7 @@ local function resume(self, what, reader)
     fiber.sleep(reader.retry or AGAIN)
     local headers = headers_for(self, what)
     headers.accept, headers["content-type"], headers["last-event-id"] = "text/event-stream", nil, reader.id
-    local stream = world.open_stream { url = self.url, headers = headers, idle_timeout = SILENCE }
+    local stream = script_env.open_stream { url = self.url, headers = headers, idle_timeout = SILENCE }
     if stream and (stream:status() ~= 200 or not is_event_stream(stream)) then return end
     if stream then hear_stream(self, stream, reader) end
   end
@@ -139,7 +139,7 @@ local function refusal(self, stream, what)
 end
 
 local function send_once(self, text, what)
-  local stream, err = world.open_stream { url = self.url, body = text, headers = headers_for(self, what), idle_timeout = SILENCE }
+  local stream, err = script_env.open_stream { url = self.url, body = text, headers = headers_for(self, what), idle_timeout = SILENCE }
   if not stream then return nil, err end
   local status, headers = stream:status(), stream:headers()
   if (status == 401 or status == 403) and self.login then
@@ -179,7 +179,7 @@ function Http:listen()
   while failures < MAX_RESUMED do
     local headers = headers_for(self, {})
     headers.accept, headers["content-type"], headers["last-event-id"] = "text/event-stream", nil, reader.id
-    local stream, began = world.open_stream { url = self.url, headers = headers }, fiber.now()
+    local stream, began = script_env.open_stream { url = self.url, headers = headers }, fiber.now()
     if stream and (stream:status() ~= 200 or not is_event_stream(stream)) then return end
     if stream then hear_stream(self, stream, reader) end
     failures = fiber.now() - began > 10 and 0 or failures + 1

@@ -3,7 +3,7 @@
 local fiber = require "hocket.internal.core.fiber"
 local sse = require "hocket.internal.mcp.sse"
 local system = require "hocket.internal.core.system"
-local world = require "hocket.internal.base.lazy" "hocket.internal.base.world"
+local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script_env"
 local failed = system.error
 
 local transport = {}
@@ -55,7 +55,7 @@ local function hear(self, stream)
 end
 
 local function listen(self)
-  local stream, err = world.open_stream { url = self.url, headers = headers_for(self, "text/event-stream"), idle_timeout = SILENCE }
+  local stream, err = script_env.open_stream { url = self.url, headers = headers_for(self, "text/event-stream"), idle_timeout = SILENCE }
   if stream and (stream:status() ~= 200 or not (stream:headers()["content-type"] or ""):find "^text/event%-stream") then
     err = failed { code = "http", http_status = stream:status(), message = ("%s: HTTP %d, and no stream of events"):format(self.peer.name, stream:status()) }
     stream:close()
@@ -86,7 +86,7 @@ end
 local function post(self, text, id)
   local headers = headers_for(self, "application/json")
   headers["content-type"] = "application/json"
-  local stream, err = world.open_stream { url = self.address, body = text, headers = headers, idle_timeout = SILENCE }
+  local stream, err = script_env.open_stream { url = self.address, body = text, headers = headers, idle_timeout = SILENCE }
   local status = stream and stream:status()
   if stream then stream:close() end
   if not stream or status >= 300 then

@@ -6,7 +6,7 @@
 --- PKCE (S256) always; tokens and credentials belong to an issuer, and go to no other; `iss` in the answer is compared
 --- where it is there, and demanded where the server has promised it.
 local digest = require "hocket.internal.base.digest"
-local form = require "hocket.internal.base.form"
+local url_encoding = require "hocket.internal.base.url_encoding"
 local http = require "hocket.http"
 local json = require "hocket.json"
 local metadata = require "hocket.internal.mcp.oauth_metadata"
@@ -113,7 +113,7 @@ local function authenticate(server, client, fields, headers)
     method = (methods == nil or list_has(methods, "client_secret_basic")) and "client_secret_basic" or "client_secret_post"
   end
   if client.secret and method == "client_secret_basic" then
-    headers.authorization = "Basic " .. system.base64(form.escape(client.id) .. ":" .. form.escape(client.secret))
+    headers.authorization = "Basic " .. system.base64(url_encoding.escape(client.id) .. ":" .. url_encoding.escape(client.secret))
     return
   end
   fields[#fields + 1] = { "client_id", client.id }
@@ -125,7 +125,7 @@ end
 local function ask_token(server, client, fields)
   local headers = { ["content-type"] = "application/x-www-form-urlencoded", accept = "application/json" }
   authenticate(server, client, fields, headers)
-  local answer, err = http.request { url = server.token_endpoint, timeout = TIMEOUT, headers = headers, body = form.write(fields) }
+  local answer, err = http.request { url = server.token_endpoint, timeout = TIMEOUT, headers = headers, body = url_encoding.write(fields) }
   if not answer then return nil, err end
   local value = json.decode(answer.body)
   if answer.status ~= 200 or type(value) ~= "table" or type(value.access_token) ~= "string" then
@@ -204,13 +204,13 @@ end
 local function authorize(self, server, client, scope)
   local verifier, state = system.token(64), system.token(32)
   local challenge = base64url(digest.of(verifier))
-  local url = server.authorization_endpoint .. (server.authorization_endpoint:find("?", 1, true) and "&" or "?") .. form.write {
+  local url = server.authorization_endpoint .. (server.authorization_endpoint:find("?", 1, true) and "&" or "?") .. url_encoding.write {
     { "response_type", "code" }, { "client_id", client.id }, { "redirect_uri", self.redirect }, { "code_challenge", challenge },
     { "code_challenge_method", "S256" }, { "state", state }, { "scope", scope }, { "resource", self.known.resource },
   }
   local back, err = self.browse(url, self)
   if not back then return nil, err end
-  local code, wrong = check_answer(server, form.read(back:match "%?([^#]*)" or ""), state)
+  local code, wrong = check_answer(server, url_encoding.read(back:match "%?([^#]*)" or ""), state)
   if not code then return nil, wrong end
   return ask_token(server, client, { { "grant_type", "authorization_code" }, { "code", code }, { "redirect_uri", self.redirect },
     { "code_verifier", verifier }, { "resource", self.known.resource } })

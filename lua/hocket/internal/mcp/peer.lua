@@ -7,7 +7,7 @@
 --- A request waits for `timeout` seconds without progress, and for `max` seconds in all. One that is cancelled, or out
 --- of time, is told to the server, and a late answer is dropped. Ids are never used again. While the other side waits for
 --- an answer of ours, of a person for example, no time of our requests passes.
-local away = require "hocket.internal.base.away"
+local idle_wait = require "hocket.internal.base.idle_wait"
 local fiber = require "hocket.internal.core.fiber"
 local message = require "hocket.internal.mcp.message"
 local runs = require "hocket.internal.run.run"
@@ -155,7 +155,7 @@ end
 local function wait(self, call, method)
   while not call.done do
     if self.asked > 0 then
-      away("people", fiber.park)
+      idle_wait("people", fiber.park)
     else
       local err = late(self, call, method)
       if err then return nil, err end

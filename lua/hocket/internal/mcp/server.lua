@@ -8,7 +8,7 @@
 ---
 --- A sink is where the answer to one request goes: `send(text)` for what belongs to it on the way, `finish(text, code)` for the
 --- end (`code`: of an error). What belongs to no request goes to the connection's own. What is offered is a catalog.
-local era = require "hocket.internal.mcp.era"
+local protocol_version = require "hocket.internal.mcp.protocol_version"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local message = require "hocket.internal.mcp.message"
@@ -178,8 +178,8 @@ end
 local function read_meta(request, meta)
   local version, can = meta[META .. "protocolVersion"], meta[META .. "clientCapabilities"]
   if type(version) ~= "string" then return wrong(codes.invalid_params, ("params._meta: '%sprotocolVersion' has to be a text"):format(META)) end
-  if version ~= era.MODERN then
-    return wrong(codes.unsupported_version, ("the protocol version %s is not supported"):format(version), { supported = era.VERSIONS, requested = version })
+  if version ~= protocol_version.MODERN then
+    return wrong(codes.unsupported_version, ("the protocol version %s is not supported"):format(version), { supported = protocol_version.VERSIONS, requested = version })
   end
   if type(can) ~= "table" or json.is_array(can) and #can > 0 then
     return wrong(codes.invalid_params, ("params._meta: '%sclientCapabilities' has to be an object"):format(META))
@@ -199,7 +199,7 @@ local function read_era(self, request)
   request.token = (type(token) == "string" or math.type(token) == "integer") and token or nil
   if meta[META .. "protocolVersion"] ~= nil then return read_meta(request, meta) end
   if not self.version and not before_all[request.method] then
-    return wrong(codes.invalid_params, ("params._meta lacks '%sprotocolVersion' (%s); older clients send 'initialize' first"):format(META, table.concat(era.VERSIONS, ", ")))
+    return wrong(codes.invalid_params, ("params._meta lacks '%sprotocolVersion' (%s); older clients send 'initialize' first"):format(META, table.concat(protocol_version.VERSIONS, ", ")))
   end
   request.modern, request.version, request.capabilities, request.client, request.level = false, self.version, self.capabilities or {}, self.client, self.level
   return true

@@ -6,7 +6,7 @@
 --- Only this machine is listened to, and only who brings the token is let in. Host and Origin have to be of this machine, so that no page
 --- in a browser gets here by a name that it has made point to it.
 local admission = require "hocket.internal.base.admission"
-local era = require "hocket.internal.mcp.era"
+local protocol_version = require "hocket.internal.mcp.protocol_version"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local message = require "hocket.internal.mcp.message"
@@ -236,7 +236,7 @@ local function session_of(self, http)
 end
 
 local spoken = {}
-for _, version in ipairs(era.LEGACY) do spoken[version] = true end
+for _, version in ipairs(protocol_version.LEGACY) do spoken[version] = true end
 
 local function is_request(value)
   if value.method ~= nil and value.id ~= nil then return true end

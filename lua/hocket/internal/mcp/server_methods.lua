@@ -1,5 +1,5 @@
 --- What a server is asked, by method: which eras have it, whether it may wait, and what answers it.
-local era = require "hocket.internal.mcp.era"
+local protocol_version = require "hocket.internal.mcp.protocol_version"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local message = require "hocket.internal.mcp.message"
@@ -38,7 +38,7 @@ local function initialize(self, request)
   local params = request.params
   if self.version then return wrong(codes.invalid_request, "this connection was initialized already") end
   if type(params.protocolVersion) ~= "string" then return wrong(codes.invalid_params, "'protocolVersion' has to be a text") end
-  self.version = era.answer(params.protocolVersion)
+  self.version = protocol_version.answer(params.protocolVersion)
   self.capabilities = type(params.capabilities) == "table" and params.capabilities or {}
   self.client, self.level = params.clientInfo, "info"
   local catalog = self.server.catalog
@@ -50,7 +50,7 @@ local function discover(self)
   local can = capabilities(catalog)
   can.extensions = { [tasks.EXTENSION] = object {} }
   return {
-    supportedVersions = era.VERSIONS, capabilities = can, serverInfo = catalog:info(),
+    supportedVersions = protocol_version.VERSIONS, capabilities = can, serverInfo = catalog:info(),
     instructions = catalog:instructions(), ttlMs = KEEP, cacheScope = "private",
   }
 end

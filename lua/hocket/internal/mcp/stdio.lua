@@ -1,7 +1,7 @@
 --- MCP over the standard input and output of a program: one message a line. What is no message on its output is
 --- counted and skipped (many print a greeting there); what it writes to its standard error is kept for when it fails.
 local fiber = require "hocket.internal.core.fiber"
-local world = require "hocket.internal.base.lazy" "hocket.internal.base.world"
+local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script_env"
 local failed = require("hocket.internal.core.system").error
 
 local stdio = {}
@@ -54,7 +54,7 @@ end
 ---@return hocket.Error?
 function stdio.open(peer, spec)
   spec.grace = GRACE
-  local program, err = world.open_program(spec)
+  local program, err = script_env.open_program(spec)
   if not program then return nil, err end
   local self = setmetatable({ program = program, noise = 0 }, Stdio)
   peer.transport = self

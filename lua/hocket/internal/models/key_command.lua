@@ -9,7 +9,7 @@ local fs = require "hocket.internal.core.fs"
 local isotime = require "hocket.internal.base.isotime"
 local json = require "hocket.json"
 local system = require "hocket.internal.core.system"
-local world = require "hocket.internal.base.lazy" "hocket.internal.base.world"
+local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script_env"
 local failed = system.error
 
 local key_command = {}
@@ -114,7 +114,7 @@ local function ended(result)
 end
 
 local function ask(self)
-  local result, err = world.run_program { argv = self.def.key_command, env = environment(self.def.key_command_env), cwd = fs.real "." or "/",
+  local result, err = script_env.run_program { argv = self.def.key_command, env = environment(self.def.key_command_env), cwd = fs.real "." or "/",
     sandbox = "limits", network = true, sockets = true, timeout = key_command.TIMEOUT, grace = 1, head = MOST, tail = 1 }
   if not result then return refused(self, "could not be started: " .. err.message) end
   local wrong = ended(result)

@@ -1,5 +1,5 @@
 --- What travels with a run that is submitted: the texts that its program is made of, as they are now. How they answer where the
---- run is done is in base/carried.lua.
+--- run is done is in base/bundle_files.lua.
 ---
 ---     travel/agents          all below it that hocket reads: .md, scripts, .json, .txt, .yaml, .tmpl
 ---     travel/sim.lua, travel/providers.yaml        of the folder above these two
@@ -7,7 +7,7 @@
 ---
 --- Names that hold keys (.env, credentials.json) stay where they are, and so does what begins with a dot, and what links that
 --- lead out of the folder lead to, but for agents and scripts.
-local carried = require "hocket.internal.base.carried"
+local bundle_files = require "hocket.internal.base.bundle_files"
 local json = require "hocket.json"
 local script = require "hocket.internal.base.script"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
@@ -98,7 +98,7 @@ local function root_of(path, abs)
 end
 
 local function take_target(self, path)
-  local abs = carried.absolute(path, self.cwd)
+  local abs = bundle_files.absolute(path, self.cwd)
   local root = root_of(path, abs)
   if not root then return true end -- an agent that comes with hocket
   if root == "" then root = "/" end
@@ -127,19 +127,19 @@ end
 ---@return {generation: string, files: table<string, string>, cwd: string}?
 ---@return hocket.Error?
 function bundle.of(path, admitted, attached, other)
-  local with = carried.here()
+  local with = bundle_files.here()
   local cwd = with and with.cwd or sources.real "." or "/"
   local self = { cwd = cwd, texts = {}, roots = json.array {}, count = 0, bytes = 0, scripts = admitted.runs, sim = admitted.sim }
   local ok, err = true, nil
   if path ~= "" then ok, err = take_target(self, path) end
   if ok and other then ok, err = take_target(self, other) end
   for _, file in ipairs(ok and attached or {}) do
-    if ok and not file:find "^https?://" then ok, err = take_file(self, carried.absolute(file, cwd)) end
+    if ok and not file:find "^https?://" then ok, err = take_file(self, bundle_files.absolute(file, cwd)) end
   end
   if not ok then return nil, err end
   local head = json.encode { cwd = cwd, roots = self.roots, variables = { HOCKET_MODEL = sources.variable "HOCKET_MODEL" }, digest = digest_of(self) }
-  local files = { [carried.MARK] = head }
-  for name, text in pairs(self.texts) do files[carried.MARK .. name] = text end
+  local files = { [bundle_files.MARK] = head }
+  for name, text in pairs(self.texts) do files[bundle_files.MARK .. name] = text end
   return { generation = "travel-" .. system.digest(head):sub(1, 32), files = files, cwd = cwd }
 end
 

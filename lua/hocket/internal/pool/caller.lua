@@ -28,7 +28,7 @@ local remote_tools = require "hocket.internal.pool.remote_tools"
 local retry = require "hocket.internal.pool.retry"
 local scope = require "hocket.internal.session.scope"
 local share = require "hocket.internal.pool.share"
-local shortfall = require "hocket.internal.run.shortfall"
+local partial_result = require "hocket.internal.run.partial_result"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
@@ -306,7 +306,7 @@ local function settle(step, child, state, id)
   count(step, step.run, id, call)
   local ok, wrong = take_history(step, call.history)
   if not ok then return unreadable(child, tostring(wrong.message or wrong)) end
-  shortfall.of_child(step.run, result.partial)
+  partial_result.of_child(step.run, result.partial)
   local usage = is_usage(call.usage) and call.usage or nil
   if call.ok then return reply_of(step, call), nil, usage end
   return nil, error_of(step, child, state, result), usage

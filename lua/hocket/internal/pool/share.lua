@@ -7,7 +7,7 @@
 --- A call of which all others wait gets nothing, and comes to its end: so they never wait for each other. One waits, too, while a tool
 --- that it has of its caller makes a call that waits; and while such a tool does not end, since that may wait for any of them.
 local account = require "hocket.internal.models.account"
-local away = require "hocket.internal.base.away"
+local idle_wait = require "hocket.internal.base.idle_wait"
 local broker = require "hocket.broker"
 local fiber = require "hocket.internal.core.fiber"
 local messages = require "hocket.internal.run.messages"
@@ -119,7 +119,7 @@ local function wait(run)
   local seconds = patience(run)
   if seconds and seconds <= 0 then return false end
   table.insert(run.waiting, fiber.self())
-  broker.shared():aside(away, "run", fiber.park_for_program, seconds)
+  broker.shared():aside(idle_wait, "run", fiber.park_for_program, seconds)
   return true
 end
 

@@ -1,6 +1,6 @@
 --- What one run and another say to each other: messages in the store, each known by an id, so that what is said twice is
 --- heard once. Both sides have it in their logs: sending is an effect, and what comes is told to a run as a signal is.
-local away = require "hocket.internal.base.away"
+local idle_wait = require "hocket.internal.base.idle_wait"
 local broker = require "hocket.broker"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
@@ -97,7 +97,7 @@ function wire.take(run, name, late)
   self.takers[name] = self.takers[name] or {}
   table.insert(self.takers[name], taker)
   local open <close> = setmetatable({}, { __close = function() messages.withdraw(self, taker) end })
-  broker.shared():aside(away, "run", wait, taker, late)
+  broker.shared():aside(idle_wait, "run", wait, taker, late)
   return taker.value
 end
 

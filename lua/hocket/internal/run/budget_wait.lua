@@ -4,7 +4,7 @@
 ---                in another process) ─> asked again ─> refused: it rests on; else ─> budget_returned
 ---
 --- That somebody said so is no part of its log, only that it went on by that: who is not there to hear it looks anyway when it goes on.
-local away = require "hocket.internal.base.away"
+local idle_wait = require "hocket.internal.base.idle_wait"
 local broker = require "hocket.broker"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
@@ -37,7 +37,7 @@ function budget_wait.ask(run, op, err, looks, ask, refusal)
   local shown <close> = run:show_wait("budget", about, nil, op)
   local answer
   repeat
-    if not effects.value("look", {}, was_told, run, looks) then broker.shared():aside(away, "people", rest, run, err.resumes_at) end
+    if not effects.value("look", {}, was_told, run, looks) then broker.shared():aside(idle_wait, "people", rest, run, err.resumes_at) end
     looks, answer = run.looks, table.pack(ask())
     err = refusal(table.unpack(answer, 1, answer.n))
   until not err

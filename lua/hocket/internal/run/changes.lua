@@ -5,11 +5,11 @@ local account = require "hocket.internal.models.account"
 local broker = require "hocket.internal.base.lazy" "hocket.broker"
 local egress = require "hocket.internal.base.lazy" "hocket.internal.run.egress"
 local file_labels = require "hocket.internal.base.lazy" "hocket.internal.run.file_labels"
-local holdings = require "hocket.internal.base.lazy" "hocket.internal.run.holdings"
+local board_checkpoint = require "hocket.internal.base.lazy" "hocket.internal.run.board_checkpoint"
 local kept = require "hocket.internal.core.kept"
 local labels = require "hocket.internal.base.labels"
 local pack = require "hocket.internal.base.pack"
-local shortfall = require "hocket.internal.base.lazy" "hocket.internal.run.shortfall"
+local partial_result = require "hocket.internal.base.lazy" "hocket.internal.run.partial_result"
 
 local changes = {}
 
@@ -41,11 +41,11 @@ function changes.answered(run, model, simulated)
 end
 
 function changes.failure(run, entry)
-  shortfall.add(run, entry)
+  partial_result.add(run, entry)
 end
 
 function changes.made_good(run, agent, caller, op)
-  shortfall.made_good(run, agent, caller, op)
+  partial_result.made_good(run, agent, caller, op)
 end
 
 function changes.handed_out(run, text, cut)
@@ -93,12 +93,12 @@ end
 --- A board or a document that was made there ends with that: what the result tells of it.
 function changes.told(run, kind, told)
   assert(kinds[kind])
-  holdings.stand_in(run, kind, told)
+  board_checkpoint.stand_in(run, kind, told)
 end
 
 --- The same of those of an agent that has ended.
 function changes.released(run, board, document)
-  run:rest(board and holdings.stand_in(run, "boards", board), document and holdings.stand_in(run, "documents", document))
+  run:rest(board and board_checkpoint.stand_in(run, "boards", board), document and board_checkpoint.stand_in(run, "documents", document))
 end
 
 local logged = {}

@@ -12,7 +12,7 @@ local consent = require "hocket.internal.base.lazy" "hocket.internal.run.consent
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local file_labels = require "hocket.internal.run.file_labels"
-local holdings = require "hocket.internal.run.holdings"
+local board_checkpoint = require "hocket.internal.run.board_checkpoint"
 local kept = require "hocket.internal.core.kept"
 local labels = require "hocket.internal.base.labels"
 local memory = require "hocket.internal.base.memory"
@@ -70,7 +70,7 @@ local function snapshot(run, own, state)
     messages = { waiting = said.waiting, n = said.n, n_ends = said.n_ends, asked = said.asked, settled = said.settled }, jobs = { broker.shared():numbers() },
     saved = run.saved and run.saved:counted(account.ROOT), boards = run.numbers[run.boards], documents = run.numbers[run.documents],
     labels = run.labels and run.labels.bits, files = run.root and file_labels.all(run.root), remembered = memory.given(),
-    steering = steering.waiting(run), wrote = run.wrote, holdings = holdings.all(run, own.checkpoint.before),
+    steering = steering.waiting(run), wrote = run.wrote, holdings = board_checkpoint.all(run, own.checkpoint.before),
   }
   for _, name in ipairs(plain_fields) do now[name] = run[name] end
   return now
@@ -107,7 +107,7 @@ local function go_on(run, own, was)
   memory.give(was.remembered)
   if was.jobs then broker.shared():numbers(table.unpack(was.jobs)) end
   run.numbers[run.boards], run.numbers[run.documents] = was.boards, was.documents
-  holdings.go_on(run, own.checkpoint.before, was.holdings)
+  board_checkpoint.go_on(run, own.checkpoint.before, was.holdings)
   local said = messages.of(run)
   for _, name in ipairs { "waiting", "n", "n_ends", "asked", "settled" } do said[name] = was.messages[name] or said[name] end
   if was.steering then steering.go_on(run, was.steering) end
@@ -128,7 +128,7 @@ end
 local function first(run, own)
   settle()
   forget(run, own)
-  own.checkpoint = { before = holdings.before(run) }
+  own.checkpoint = { before = board_checkpoint.before(run) }
   local text = kept.checkpoint ""
   if not text then return nil end
   local was = pack.decode(text)
@@ -140,7 +140,7 @@ end
 local function make(run, own, state)
   settle()
   forget(run, own)
-  holdings.settle(run, own.checkpoint.before)
+  board_checkpoint.settle(run, own.checkpoint.before)
   local ok, text = pcall(pack.encode, snapshot(run, own, state))
   if not ok then error("bad argument #1 to 'checkpoint' (" .. text .. ")", 3) end
   kept.checkpoint(text)

@@ -8,13 +8,13 @@ local effects = require "hocket.internal.base.effects"
 local accounts = require "hocket.internal.core.account"
 local ending = require "hocket.internal.base.lazy" "hocket.internal.base.ending"
 local fiber = require "hocket.internal.core.fiber"
-local holdings = require "hocket.internal.base.lazy" "hocket.internal.run.holdings"
+local board_checkpoint = require "hocket.internal.base.lazy" "hocket.internal.run.board_checkpoint"
 local journal = require "hocket.internal.core.journal"
 local json = require "hocket.json"
 local kept = require "hocket.internal.core.kept"
 local media = require "hocket.internal.base.lazy" "hocket.internal.base.media"
 local messages = require "hocket.internal.base.lazy" "hocket.internal.run.messages"
-local shortfall = require "hocket.internal.base.lazy" "hocket.internal.run.shortfall"
+local partial_result = require "hocket.internal.base.lazy" "hocket.internal.run.partial_result"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steering"
 local system = require "hocket.internal.core.system"
@@ -379,7 +379,7 @@ local function hand_over(self, things, thing)
     if one.thing == thing then
       table.remove(things, i)
       let_go(self[one.kind], thing)
-      local told = holdings.told(self, one.kind, thing)
+      local told = board_checkpoint.told(self, one.kind, thing)
       told.planned = let_go(self.plans or {}, thing) ~= nil or nil
       return told, one.kind
     end
@@ -426,7 +426,7 @@ function Run:rest(board, document)
   if #rested <= RESTED then return end
   local oldest = table.remove(rested, 1)
   let_go(self.boards, oldest.board)
-  shortfall.settle(self, oldest.board)
+  partial_result.settle(self, oldest.board)
   if oldest.document ~= self.documents[1] then let_go(self.documents, oldest.document) end
 end
 
@@ -583,13 +583,13 @@ end
 --- From now on the tasks of a board are a plan: those that are not done in the end are told with the result (`partial`).
 ---@param board hocket.Board
 function Run:expect(board)
-  shortfall.expect(self, board)
+  partial_result.expect(self, board)
 end
 
 --- A task of a plan that has no board of its own did not complete: it is told with the result (`partial`).
 ---@param outcome hocket.Outcome
 function Run:missed(outcome)
-  shortfall.task(self, outcome)
+  partial_result.task(self, outcome)
 end
 
 --- The models that answered, and whether one of them is a simulated one.
@@ -614,7 +614,7 @@ end
 
 local function tell_end(self)
   self.final_tasks = tasks_json(self)
-  local missing = shortfall.of(self)
+  local missing = partial_result.of(self)
   return self.journal:append("workflow_finished", ('{"document_versions":%s,%s%s"tasks":%s,"usage":%s}'):format(versions_json(self), how_ended(self, missing),
     missing and ('"partial":%s,'):format(json.encode(missing)) or "", self.final_tasks, json.encode(self:usage())))
 end
@@ -680,7 +680,7 @@ function Run:result(outcome)
   local document = self.documents[1]
   local models, simulated = self:models_asked()
   return with_rest({
-    models = models, simulated = simulated, partial = shortfall.of(self) or json.null,
+    models = models, simulated = simulated, partial = partial_result.of(self) or json.null,
     sources = outcome.sources, made = outcome.made,
     run = self.id, ok = outcome.ok, text = outcome.text or "", finish = outcome.finish,
     error = outcome.error and ending.told(outcome.error) or json.null,

@@ -1,12 +1,12 @@
 --- Waiting for what comes from outside of a run: messages by name, and times of day. See hocket.signal, hocket.sleep_until.
-local away = require "hocket.internal.base.away"
+local idle_wait = require "hocket.internal.base.idle_wait"
 local broker = require "hocket.broker"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local memory = require "hocket.internal.base.memory"
 local messages = require "hocket.internal.run.messages"
-local patience = require "hocket.internal.run.patience"
+local wait_deadline = require "hocket.internal.run.wait_deadline"
 local runs = require "hocket.internal.run.run"
 local failed = require("hocket.internal.core.system").error
 
@@ -20,13 +20,13 @@ local function look(taker, looks)
   local value = looks.fn()
   if value ~= nil and not taker.came then taker.came, taker.value = true, value end
   looks.pause = math.min((looks.pause or FIRST) * 2, LONGEST)
-  looks.at = patience.later(looks.pause)
+  looks.at = wait_deadline.later(looks.pause)
 end
 
 local function wait(taker, limit, looks)
   while not taker.came do
     if limit:is_over() then return end
-    if looks and patience.has_come(looks.at) then
+    if looks and wait_deadline.has_come(looks.at) then
       look(taker, looks)
     else
       limit:wait(looks and looks.at)
@@ -60,7 +60,7 @@ local function wait_for(run, self, name, seconds, fn)
   local _, untold = run:emit("signal_requested", { id = taker.id, name = name }, nil, taker.op)
   if untold then return nil, untold end -- nobody would ever send it
   recall(run, taker)
-  broker.shared():aside(wait, taker, patience.new(run, seconds), fn and { fn = fn, at = patience.later(FIRST) })
+  broker.shared():aside(wait, taker, wait_deadline.new(run, seconds), fn and { fn = fn, at = wait_deadline.later(FIRST) })
   if not taker.came then
     return nil, failed { code = "timeout", message = ("no signal '%s' within %g seconds"):format(name, seconds) }
   end
@@ -96,7 +96,7 @@ function signals.wait(name, opts)
     seconds = value
   end
   local run = runs.current() or error("there is no run here: signals are sent to a run", 3)
-  return away("people", signals.take, run, name, seconds)
+  return idle_wait("people", signals.take, run, name, seconds)
 end
 
 --- See hocket.sleep_until.

@@ -14,7 +14,7 @@ local misuse = require "hocket.internal.base.misuse"
 local media = require "hocket.internal.base.lazy" "hocket.internal.base.media"
 local orchestrate = require "hocket.orchestrate"
 local runs = require "hocket.internal.run.run"
-local shortfall = require "hocket.internal.base.lazy" "hocket.internal.run.shortfall"
+local partial_result = require "hocket.internal.base.lazy" "hocket.internal.run.partial_result"
 local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steering"
 local system = require "hocket.internal.core.system"
 
@@ -184,7 +184,7 @@ local function in_own_run(agent, input, options, started)
   local reply, err = runner.workflow(run, type(input) == "string" and input or media.split(input), function() return answer(agent, input, options) end)
   if listener then listener:wait() end
   if reply then
-    reply.run, reply.usage_total, reply.partial = run, run:usage(), shortfall.of(run)
+    reply.run, reply.usage_total, reply.partial = run, run:usage(), partial_result.of(run)
     reply.models, reply.simulated = run:models_asked()
   end
   return outward(reply, err)

@@ -1,7 +1,7 @@
 --- `hocket run TARGET [INPUT]`: a script, an agent file, or a directory with agents.
 local agents = require "hocket.agent"
 local broker = require "hocket.broker"
-local carried = require "hocket.internal.base.carried"
+local bundle_files = require "hocket.internal.base.bundle_files"
 local cassette = require "hocket.cassette"
 local caught = require "hocket.internal.base.caught"
 local consent = require "hocket.internal.run.consent"
@@ -36,7 +36,7 @@ local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
 local egress = require "hocket.internal.base.lazy" "hocket.internal.run.egress"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
-local world = require "hocket.internal.base.lazy" "hocket.internal.base.world"
+local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script_env"
 local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
 
 local function failure(code, message)
@@ -323,7 +323,7 @@ end
 -- replay asks nobody.
 local function stands_in(run, target)
   local options = run.options
-  if options.simulate ~= true or options.replay or edition.of(run) < 2 or carried.here() then return false end
+  if options.simulate ~= true or options.replay or edition.of(run) < 2 or bundle_files.here() then return false end
   if trust.chose_sim(options) or not target.dir or not trust.script_beside(target) or not asks_default(run, target) then return false end
   local found = model.default(true)
   if not options.record then run.default_model = found end -- a recording has to hold it
@@ -382,7 +382,7 @@ return function(args, journal, id)
   local made = edition.begin(options, args.instead ~= nil)
   if effects.here() then
     kept.edition(made)
-    world.prepare()
+    script_env.prepare()
     policy.operator() -- what it is now, whenever that is asked for first
   end
   local target, err, state = find(args.target, options)
@@ -391,7 +391,7 @@ return function(args, journal, id)
   run.owns_scope, run.tell_delta, run.began_with = true, args.tell_delta or run.tell_delta, state
   if run.options.typed and not options.call then note_typed(run, args.input) end
   if options.call and target then worker.begin(run, options.call) end
-  run.target, run.generation, run.carried = target, target and target.generation, carried.here()
+  run.target, run.generation, run.carried = target, target and target.generation, bundle_files.here()
   run.buffers = targets.texts()
   set_prices(run.options.prices)
   if run.options.jobs then broker.shared():limit("all", nil, run.options.jobs) end

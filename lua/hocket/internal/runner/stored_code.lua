@@ -10,7 +10,7 @@
 --- This is the one way in: resume, fork, replay, load, workers, HTTP, MCP, ACP and A2A begin here (host/run/consent.c). What is compared is
 --- the text that will run. What a run reads later, from disk, passes the same rule when it is compiled, declared or started (`may_run`).
 local agents = require "hocket.internal.base.lazy" "hocket.agent"
-local carried = require "hocket.internal.base.carried"
+local bundle_files = require "hocket.internal.base.bundle_files"
 local consent = require "hocket.internal.run.consent"
 local edition = require "hocket.internal.base.edition"
 local effects = require "hocket.internal.base.effects"
@@ -44,7 +44,7 @@ local texts = { md = true, txt = true, json = true, tmpl = true }
 
 -- What sources.read answers from a file of the run; nil: it is none.
 local function read_of(name, text)
-  if name:sub(1, 2) == carried.MARK .. "/" then return name:sub(2), text end
+  if name:sub(1, 2) == bundle_files.MARK .. "/" then return name:sub(2), text end
   local path = name:match "^%d+ read (.*)$"
   if not path then return nil end
   if text:sub(1, 1) == "t" then return path, text:sub(2) end

@@ -10,7 +10,7 @@ local labels = require "hocket.internal.base.labels"
 local messages = require "hocket.internal.run.messages"
 local policy = require "hocket.internal.run.policy"
 local runs = require "hocket.internal.run.run"
-local away = require "hocket.internal.base.away"
+local idle_wait = require "hocket.internal.base.idle_wait"
 local signals = require "hocket.internal.run.signals"
 local store = require "hocket.internal.core.store"
 local system = require "hocket.internal.core.system"
@@ -145,7 +145,7 @@ local function wait_for_end(self, run, seconds)
     result, more = look_here(self)
     return result ~= false or nil
   end
-  local said, err = away("run", signals.take, run, name, seconds, more ~= run.id and found or nil)
+  local said, err = idle_wait("run", signals.take, run, name, seconds, more ~= run.id and found or nil)
   if said == nil then return nil, err end
   return result, more
 end

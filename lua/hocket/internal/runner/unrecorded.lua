@@ -8,7 +8,7 @@
 ---
 --- It looks at the text alone: which function calls which is not known.
 local lua_text = require "hocket.internal.base.lua_text"
-local once = require "hocket.internal.base.once"
+local script_effects = require "hocket.internal.base.script_effects"
 local problem = require "hocket.internal.agents.problem"
 
 local instead = {
@@ -69,7 +69,7 @@ end
 local function about_request(text, at)
   local fields = fields_of(text, at)
   local method = fields and not fields.idempotent and (fields.method or fields.body and "POST")
-  if not method or method == true and not fields.body or once.asks(method) then return nil end
+  if not method or method == true and not fields.body or script_effects.asks(method) then return nil end
   return ("this %srequest is not made again where the process ended in the middle of it: write idempotent = true beside its url where twice does no harm, or make it in hocket.step, whose function is given a key")
     :format(method == true and "" or method .. " ")
 end

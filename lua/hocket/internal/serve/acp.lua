@@ -4,7 +4,7 @@
 ---
 --- A session is a run (acp_session), with the folder that the editor names as the one its tools work in.
 local acp_editor = require "hocket.internal.serve.acp_editor"
-local acp_kept = require "hocket.internal.serve.acp_kept"
+local acp_stored = require "hocket.internal.serve.acp_stored"
 local acp_options = require "hocket.internal.serve.acp_options"
 local acp_servers = require "hocket.internal.serve.acp_servers"
 local acp_session = require "hocket.internal.serve.acp_session"
@@ -156,7 +156,7 @@ end
 local function find_kept(params)
   local id = params.sessionId
   if type(id) ~= "string" then wrong "'sessionId' has to be a text" end
-  local kept = acp_kept.find(id)
+  local kept = acp_stored.find(id)
   if not kept then error({ code = codes.not_found, message = "there is no such session" }, 0) end
   if params.cwd == nil and not kept.is_ours then wrong("'cwd' is missing: nothing proves that you began this session here, so its record does not choose the folder. Name it, if you mean it: %s", kept.cwd) end
   if params.cwd ~= nil and folder_of(params) ~= kept.cwd then wrong("'cwd': this session works in %s", kept.cwd) end
@@ -186,7 +186,7 @@ methods["session/resume"] = function(self, params, request) return go_on(self, p
 methods["session/list"] = function(self, params)
   if params.cwd ~= nil and type(params.cwd) ~= "string" then wrong "'cwd' has to be a text" end
   if params.cursor ~= nil and type(params.cursor) ~= "string" then wrong "'cursor' has to be a text" end
-  local list, cursor = acp_kept.list(params.cwd, params.cursor)
+  local list, cursor = acp_stored.list(params.cwd, params.cursor)
   local seen = {}
   for _, one in ipairs(list) do seen[one.sessionId] = true end
   for id, session in pairs(params.cursor and {} or self.sessions) do -- those of which nothing is kept
@@ -203,7 +203,7 @@ methods["session/delete"] = function(self, params)
     session:close()
     session.talk:join()
   end
-  acp_kept.remove(params.sessionId)
+  acp_stored.remove(params.sessionId)
   return empty
 end
 

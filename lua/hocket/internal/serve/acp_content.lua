@@ -2,7 +2,7 @@
 ---
 ---     text, resource_link ──> words, in order        "Look at [@notes.md](file:///home/me/notes.md)"
 ---     image, audio, resource ──> files               as if they had been attached: a text in a fence of its own
-local form = require "hocket.internal.base.form"
+local url_encoding = require "hocket.internal.base.url_encoding"
 local json = require "hocket.json"
 local media = require "hocket.internal.base.media"
 local system = require "hocket.internal.core.system"
@@ -24,7 +24,7 @@ end
 
 -- A path says more to a model than an address of it, and hides less.
 local function name_of(uri)
-  return form.unescape((uri:gsub("^file://", "")))
+  return url_encoding.unescape((uri:gsub("^file://", "")))
 end
 
 local function as_file(data, name, i)

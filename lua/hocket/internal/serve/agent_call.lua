@@ -91,7 +91,7 @@ local function catch_up(self)
   elseif kind == "question_withdrawn" then withdraw(self, line)
   elseif kind == "output" then gather(self, line)
   else tell(self, kind, line) end
-  if changes[kind] then self.shelf:touch(self.id, changes[kind]) end
+  if changes[kind] then self.registry:touch(self.id, changes[kind]) end
   return true
 end
 
@@ -132,7 +132,7 @@ end
 -- Links to what a run has made, for clients that know of such parts.
 local function add_links(self, content)
   if not self.at.modern and self.at.version < "2025-06-18" then return end
-  for _, one in ipairs(self.shelf:of(self.id)) do
+  for _, one in ipairs(self.registry:of(self.id)) do
     content[#content + 1] = { type = "resource_link", uri = one.uri, name = one.name, mimeType = one.mimeType }
   end
 end
@@ -180,7 +180,7 @@ end
 
 --- Answers a call.
 ---@async
----@param spec {target: hocket.OfferedAgent, start: function, input: string, options: table, variables?: table, structured: boolean, shelf: hocket.RunShelf, parked: fun(id: string)} structured: the answer is JSON, by the agent's own schema; parked: is told of a run that its client has left.
+---@param spec {target: hocket.OfferedAgent, start: function, input: string, options: table, variables?: table, structured: boolean, registry: hocket.RunRegistry, parked: fun(id: string)} structured: the answer is JSON, by the agent's own schema; parked: is told of a run that its client has left.
 ---@param at hocket.McpWork
 ---@return table? result
 ---@return hocket.Error?
@@ -189,12 +189,12 @@ function agent_call.perform(spec, at)
   if not started then return nil, err end
   local id = started:name()
   local self = { id = id, at = at, started = started, journal = started:journal(), cursor = 0, steps = 0, open = {}, printed = {}, n_printed = 0,
-    shelf = spec.shelf, structured = spec.structured, parked = spec.parked }
-  self.shelf:begin(id, self.journal)
+    registry = spec.registry, structured = spec.structured, parked = spec.parked }
+  self.registry:begin(id, self.journal)
   local result
   local closing <close> = setmetatable({}, { __close = function()
     leave(self)
-    self.shelf:finish(id, result or {})
+    self.registry:finish(id, result or {})
   end })
   local watcher = fiber.spawn(watch, self)
   local code, _, text, message = started:wait()
@@ -202,7 +202,7 @@ function agent_call.perform(spec, at)
   watcher:cancel()
   watcher:join()
   while catch_up(self) do end
-  self.shelf:finish(id, result)
+  self.registry:finish(id, result)
   local row = ending.of { finish = result.finish, error = code ~= "ok" and { code = code } or nil }
   if row.mcp then return as_failure(self, code, type(result.error) == "table" and result.error.message or message, result) end
   return as_result(self, result)

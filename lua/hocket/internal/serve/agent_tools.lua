@@ -65,7 +65,7 @@ local function tool_of(self, one)
     run = function(args, at)
       local input, variables = read_call(self, one, args)
       return agent_call.perform({
-        target = one, start = self.start, input = input, variables = variables, options = self.options, structured = output ~= nil, shelf = self.shelf,
+        target = one, start = self.start, input = input, variables = variables, options = self.options, structured = output ~= nil, registry = self.registry,
         parked = self.parked,
       }, at)
     end,
@@ -106,14 +106,14 @@ function AgentTools:close()
 end
 
 --- Loads targets, or takes what was loaded.
----@param spec {targets?: string[], all?: boolean, offered?: hocket.Offered, options: table, shelf: hocket.RunShelf, parked: fun(id: string), start: function} options: of the runs; all: also the agents that others name; parked: is told of a run that its client has left; start: see agent_call.
+---@param spec {targets?: string[], all?: boolean, offered?: hocket.Offered, options: table, registry: hocket.RunRegistry, parked: fun(id: string), start: function} options: of the runs; all: also the agents that others name; parked: is told of a run that its client has left; start: see agent_call.
 ---@return hocket.AgentTools?
 ---@return hocket.Error?
 function agent_tools.open(spec)
   local made, err = spec.offered, nil
   if not made then made, err = offered.open(spec.targets, spec.all) end
   if not made then return nil, err end
-  return setmetatable({ offered = made, is_own = not spec.offered, options = spec.options, shelf = spec.shelf, parked = spec.parked, start = spec.start }, AgentTools)
+  return setmetatable({ offered = made, is_own = not spec.offered, options = spec.options, registry = spec.registry, parked = spec.parked, start = spec.start }, AgentTools)
 end
 
 return agent_tools

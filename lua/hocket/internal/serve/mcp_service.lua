@@ -3,7 +3,7 @@ local agent_call = require "hocket.internal.serve.agent_call"
 local agent_tools = require "hocket.internal.serve.agent_tools"
 local catalogs = require "hocket.internal.mcp.catalog"
 local servers = require "hocket.internal.mcp.server"
-local shelves = require "hocket.internal.serve.shelf"
+local run_registry = require "hocket.internal.serve.run_registry"
 local tool = require "hocket.tool"
 local system = require "hocket.internal.core.system"
 local failed = system.error
@@ -58,8 +58,8 @@ local function reload(self)
 end
 
 -- What scripts offer to read stands before what runs have made.
-local function with_runs(own, shelf, list)
-  return function() return joined(own or {}, shelf[list](shelf)) end
+local function with_runs(own, registry, list)
+  return function() return joined(own or {}, registry[list](registry)) end
 end
 
 local function make_catalog(self, tools, prompts)
@@ -67,8 +67,8 @@ local function make_catalog(self, tools, prompts)
   return catalogs.new {
     name = spec.name or "hocket", version = spec.version, title = spec.title, tools = tools, prompts = prompts,
     instructions = spec.instructions or self.agents and HOW or nil,
-    resources = self.agents and with_runs(spec.resources, self.shelf, "resources") or spec.resources,
-    templates = self.agents and with_runs(spec.templates, self.shelf, "templates") or spec.templates,
+    resources = self.agents and with_runs(spec.resources, self.registry, "resources") or spec.resources,
+    templates = self.agents and with_runs(spec.templates, self.registry, "templates") or spec.templates,
   }
 end
 
@@ -87,9 +87,9 @@ function mcp_service.open(spec)
   local self = setmetatable({ spec = spec, own = own }, Service)
   local tools, prompts = own, spec.prompts
   if spec.targets or spec.offered then
-    self.shelf = shelves.new(function(what, uri) if self.catalog then self.catalog:changed(what, uri) end end)
+    self.registry = run_registry.new(function(what, uri) if self.catalog then self.catalog:changed(what, uri) end end)
     self.agents, err = agent_tools.open {
-      targets = spec.targets, offered = spec.offered, all = spec.all, options = spec.options or {}, shelf = self.shelf,
+      targets = spec.targets, offered = spec.offered, all = spec.all, options = spec.options or {}, registry = self.registry,
       parked = spec.parked or tell_parked, start = spec.start or agent_call.start,
     }
     if not self.agents then return nil, err end

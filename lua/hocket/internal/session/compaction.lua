@@ -11,7 +11,7 @@ local fence = require "hocket.fence"
 local handles = require "hocket.internal.session.handles"
 local json = require "hocket.json"
 local media = require "hocket.internal.base.media"
-local given = require "hocket.internal.session.given"
+local attachments = require "hocket.internal.session.attachments"
 local summary = require "hocket.internal.session.summary"
 local truncate = require "hocket.internal.base.truncate"
 
@@ -263,7 +263,7 @@ local function write(history, list)
   history:become(fresh)
   local messages = {}
   for i, entry in ipairs(list) do messages[i] = entry.message end
-  given.recount(history, messages)
+  attachments.recount(history, messages)
 end
 
 local function tell(self, how, before, after, messages, note)

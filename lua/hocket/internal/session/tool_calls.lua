@@ -13,7 +13,7 @@ local truncate = require "hocket.internal.base.truncate"
 local permission, loop_detector = require "hocket.permission", lazy "hocket.internal.session.loop_detector"
 local tool_effect = lazy "hocket.internal.session.tool_effect"
 local handles = lazy "hocket.internal.session.handles"
-local given, media = lazy "hocket.internal.session.given", lazy "hocket.internal.base.media"
+local attachments, media = lazy "hocket.internal.session.attachments", lazy "hocket.internal.base.media"
 local long_results, call_order = lazy "hocket.internal.session.long_results", lazy "hocket.internal.session.call_order"
 
 local tool_calls = {}
@@ -206,7 +206,7 @@ local function execute(self, call, i, one, args)
   if not one.quiet then call:begins(i, self.tell) end
   local text, is_error, list = run_tool(self, one, changed or args, call:id(i))
   if one.fence and not call.whole then text = fence.result(one.fence, text, is_error) end
-  if list and #list > 0 then text = given.take(self, one.name, text, list) end
+  if list and #list > 0 then text = attachments.take(self, one.name, text, list) end
   if changed then text = ("The user changed the arguments: %s\n%s"):format(json.encode(changed), text) end
   self.permissions:took_result(one, self.emit)
   if not one.quiet then call:tell(i, self.tell, text, is_error) end

@@ -1,5 +1,5 @@
 --- The scripted model's side of Bedrock's Converse: binary messages with checksums.
-local form = require "hocket.internal.base.form"
+local url_encoding = require "hocket.internal.base.url_encoding"
 local json = require "hocket.json"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local wire = require "hocket.internal.sim.wire"
@@ -113,7 +113,7 @@ function bedrock.read(body, http)
   local wrong = wrong_of(body)
   if wrong then return nil, wrong end
   local model = http.path:match "/model/([^/?]+)/converse" or "default"
-  local request = wire.request("bedrock", form.unescape(model), body)
+  local request = wire.request("bedrock", url_encoding.unescape(model), body)
   request.system = text_of(body.system)
   for _, message in ipairs(wire.table(body.messages)) do
     (message.role == "assistant" and add_assistant or add_user)(request, message.content)

@@ -2,7 +2,7 @@
 ---
 --- A number that is none is told of and does not count, as its specification wants; what would send to nobody, or in words that the
 --- other side cannot read, is an error.
-local form = require "hocket.internal.base.form"
+local url_encoding = require "hocket.internal.base.url_encoding"
 local providers = require "hocket.providers"
 local system = require "hocket.internal.core.system"
 local trace = require "hocket.internal.telemetry.trace"
@@ -61,7 +61,7 @@ local function pairs_of(text)
   for part in (text or ""):gmatch "[^,]+" do
     local name, value = part:match "^%s*([^=%s]+)%s*=%s*(.-)%s*$"
     if not name then return nil, part end
-    list[form.unescape(name)] = form.unescape(value)
+    list[url_encoding.unescape(name)] = url_encoding.unescape(value)
   end
   return list
 end

@@ -10,7 +10,7 @@ local lazy = require "hocket.internal.base.lazy"
 local model = require "hocket.model"
 local needs = require "hocket.internal.agents.needs"
 local kept = require "hocket.internal.core.kept"
-local carried = require "hocket.internal.base.carried"
+local bundle_files = require "hocket.internal.base.bundle_files"
 local pack = lazy "hocket.internal.base.pack"
 local prompt = require "hocket.internal.agents.prompt"
 local session = require "hocket.session"
@@ -33,7 +33,7 @@ local function find_model(step)
   local chosen = options.models and options.models[def.name] or options.model or opts.override_model or def.model or opts.model
   if not chosen then
     local found, err = run.default_model, nil
-    local with = not found and carried.here()
+    local with = not found and bundle_files.here()
     if with and not with.variables.HOCKET_MODEL and not model.has_default() then kept.lack(NO_DEFAULT) end
     if not found then found, err = model.default(options.simulate == true) end
     if not found then

@@ -1,8 +1,8 @@
 --- Waits that are no work of the run: time limits count work, and stand still while a run waits for people alone
 --- (src/bind/fiber/work_clock.h).
 ---
----     away("people", wait, question)     for what somebody outside says
----     away("run", wait, message)         for another run, which has limits of its own
+---     idle_wait("people", wait, question)     for what somebody outside says
+---     idle_wait("run", wait, message)         for another run, which has limits of its own
 local fiber = require "hocket.internal.core.fiber"
 
 local back = { __close = function(self) fiber.away(self.was) end }

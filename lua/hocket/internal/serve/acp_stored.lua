@@ -4,7 +4,7 @@ local proof = require "hocket.internal.run.proof"
 local store = require "hocket.internal.core.store"
 local truncate = require "hocket.internal.base.truncate"
 
-local acp_kept = {}
+local acp_stored = {}
 
 local OPEN = { "running", "waiting", "parked" }
 --- Sessions of one page; runs that are looked at for it; records that are looked at for a title.
@@ -39,7 +39,7 @@ end
 ---@async
 ---@param id string Whole.
 ---@return {sessionId: string, cwd: string, mode: string, is_ours: boolean}? is_ours: this user began it here, so that its folder is what it says.
-function acp_kept.find(id)
+function acp_stored.find(id)
   if #id ~= 26 or not id:find "^%w+$" then return nil end
   local row = store.find(id)
   if not row or row.id ~= id or row.state == "done" or row.state == "failed" or row.state == "cancelled" then return nil end
@@ -59,7 +59,7 @@ end
 ---@param cursor? string
 ---@return table[] sessions
 ---@return string? cursor nil: there are no more.
-function acp_kept.list(cwd, cursor)
+function acp_stored.list(cwd, cursor)
   local list = json.array {}
   local page, more = store.runs { states = OPEN, before = cursor, limit = LOOKED_AT }
   for _, row in ipairs(page or {}) do
@@ -73,8 +73,8 @@ end
 --- Removes one, if it is there.
 ---@async
 ---@param id string
-function acp_kept.remove(id)
-  if acp_kept.find(id) then store.remove(id) end
+function acp_stored.remove(id)
+  if acp_stored.find(id) then store.remove(id) end
 end
 
-return acp_kept
+return acp_stored

@@ -10,10 +10,10 @@ local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local kept = require "hocket.internal.core.kept"
 
-local carried = {}
+local bundle_files = {}
 
 --- What the names of such files begin with.
-carried.MARK = "@"
+bundle_files.MARK = "@"
 
 ---@class hocket.Carried
 ---@field cwd string
@@ -64,13 +64,13 @@ end
 
 -- Of the files that a run was given; nil: nothing travels with it.
 local function of_files(fed)
-  local head = fed and fed[carried.MARK]
+  local head = fed and fed[bundle_files.MARK]
   local said = head and json.decode(head)
   if type(said) ~= "table" then return nil end
   if shared[head] then return shared[head] end
   local self = setmetatable({ cwd = said.cwd, roots = said.roots, variables = said.variables or {}, texts = {}, memos = {} }, Carried)
   for name, text in pairs(fed) do
-    if name:sub(1, 2) == carried.MARK .. "/" then self.texts[name:sub(2)] = text end
+    if name:sub(1, 2) == bundle_files.MARK .. "/" then self.texts[name:sub(2)] = text end
   end
   self.names = folders(self.texts, self.roots)
   shared[head] = self
@@ -79,7 +79,7 @@ end
 
 --- What travels with the run whose code runs; nil: nothing.
 ---@return hocket.Carried?
-function carried.here()
+function bundle_files.here()
   local own = kept.here()
   if own then
     if own.carried == nil then own.carried = of_files(kept.fed()) or false end
@@ -140,8 +140,8 @@ end
 ---@param path string
 ---@param cwd string
 ---@return string
-function carried.absolute(path, cwd)
+function bundle_files.absolute(path, cwd)
   return plain(path:sub(1, 1) == "/" and path or cwd .. "/" .. path)
 end
 
-return carried
+return bundle_files

@@ -5,9 +5,9 @@
 ---     made after it                      nobody can reach it any more: what the result tells of it stands in for it; of the
 ---                                        newest ones, or each checkpoint of a loop of months would be larger than the last
 local json = require "hocket.json"
-local shortfall = require "hocket.internal.run.shortfall"
+local partial_result = require "hocket.internal.run.partial_result"
 
-local holdings = {}
+local board_checkpoint = {}
 
 --- Boards, and documents, that were made after the first checkpoint and are told of.
 local TOLD = 20
@@ -44,7 +44,7 @@ end
 ---@param kind "boards"|"documents"
 ---@param thing any
 ---@return table
-function holdings.told(run, kind, thing)
+function board_checkpoint.told(run, kind, thing)
   if kind == "boards" then return board_told(thing) end
   return document_told(thing, #run.documents == 0 or run.documents[1]:number() > thing:number())
 end
@@ -54,12 +54,12 @@ end
 ---@param kind "boards"|"documents"
 ---@param told table
 ---@return table
-function holdings.stand_in(run, kind, told)
+function board_checkpoint.stand_in(run, kind, told)
   local list, at = run[kind], 1
   while list[at] and list[at]:number() < told.own do at = at + 1 end
   local one = setmetatable(told, kind == "boards" and Board or Document)
   table.insert(list, at, one)
-  if told.planned then shortfall.expect(run, one) end
+  if told.planned then partial_result.expect(run, one) end
   return one
 end
 
@@ -128,9 +128,9 @@ end
 --- (`partial`), and the events all of it. The first document stays the run's.
 ---@param run hocket.Run
 ---@param before table
-function holdings.settle(run, before)
+function board_checkpoint.settle(run, before)
   local first = run.documents[1]
-  set(run.boards, newest(run.boards, before.boards, function(board) shortfall.settle(run, board) end))
+  set(run.boards, newest(run.boards, before.boards, function(board) partial_result.settle(run, board) end))
   local documents = newest(run.documents, before.documents)
   if first and documents[1] ~= first then table.insert(documents, 1, first) end
   set(run.documents, documents)
@@ -146,7 +146,7 @@ end
 --- What there is at the first checkpoint, which every life makes again.
 ---@param run hocket.Run
 ---@return table before
-function holdings.before(run)
+function board_checkpoint.before(run)
   local before = { boards = {}, documents = {}, versions = {} }
   for _, board in ipairs(run.boards) do before.boards[board:number()] = board end
   for _, document in ipairs(run.documents) do
@@ -174,7 +174,7 @@ end
 ---@param run hocket.Run
 ---@param before table
 ---@return table
-function holdings.all(run, before)
+function board_checkpoint.all(run, before)
   local now = { boards = {}, documents = {}, plans = numbers_of(run.plans), rested = rested_of(run) }
   for i, board in ipairs(run.boards) do now.boards[i] = board_told(board) end
   for i, document in ipairs(run.documents) do
@@ -221,14 +221,14 @@ end
 ---@param run hocket.Run
 ---@param before table
 ---@param was? table nil: of a log that has none.
-function holdings.go_on(run, before, was)
+function board_checkpoint.go_on(run, before, was)
   if not was then return end
   local boards = refill(run.boards, was.boards, board_of(before))
   local documents = refill(run.documents, was.documents, document_of(before))
   run.plans = nil
-  for _, number in ipairs(was.plans) do shortfall.expect(run, boards[number]) end
+  for _, number in ipairs(was.plans) do partial_result.expect(run, boards[number]) end
   run.rested = {}
   for i, one in ipairs(was.rested) do run.rested[i] = { board = boards[one.board], document = documents[one.document] } end
 end
 
-return holdings
+return board_checkpoint

@@ -1,30 +1,30 @@
 --- Names and values as they stand in addresses and forms (application/x-www-form-urlencoded).
-local form = {}
+local url_encoding = {}
 
 ---@param text string
 ---@return string
-function form.escape(text)
+function url_encoding.escape(text)
   return (text:gsub("[^%w%-%._~]", function(c) return ("%%%02X"):format(c:byte()) end))
 end
 
 --- What stands in an address as it was before it was escaped.
 ---@param text string
 ---@return string
-function form.unescape(text)
+function url_encoding.unescape(text)
   return (text:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
 end
 
 local function plain(text)
-  return form.unescape((text:gsub("+", " ")))
+  return url_encoding.unescape((text:gsub("+", " ")))
 end
 
 --- Those of a list of pairs that have a value.
 ---@param pairs_ {[1]: string, [2]: string?}[]
 ---@return string
-function form.write(pairs_)
+function url_encoding.write(pairs_)
   local parts = {}
   for _, pair in ipairs(pairs_) do
-    if pair[2] ~= nil then parts[#parts + 1] = form.escape(pair[1]) .. "=" .. form.escape(pair[2]) end
+    if pair[2] ~= nil then parts[#parts + 1] = url_encoding.escape(pair[1]) .. "=" .. url_encoding.escape(pair[2]) end
   end
   return table.concat(parts, "&")
 end
@@ -33,7 +33,7 @@ end
 ---@param text string
 ---@param last? boolean
 ---@return table<string, string>
-function form.read(text, last)
+function url_encoding.read(text, last)
   local values = {}
   for part in text:gmatch "[^&]+" do
     local name, value = part:match "^([^=]*)=?(.*)$"
@@ -43,4 +43,4 @@ function form.read(text, last)
   return values
 end
 
-return form
+return url_encoding

@@ -8,7 +8,7 @@ local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local kept = require "hocket.internal.core.kept"
 
-local patience = {}
+local wait_deadline = {}
 
 --- Seconds that are as good as no limit: a hundred years.
 local FOR_EVER = 100 * 366 * 86400
@@ -32,7 +32,7 @@ end
 ---@param run hocket.Run
 ---@param seconds? number
 ---@return hocket.Patience
-function patience.new(run, seconds)
+function wait_deadline.new(run, seconds)
   local self = setmetatable({}, Patience)
   if not seconds or seconds > FOR_EVER then return self end
   if kept.wall() and effects.value("limit", {}, may_be_put_away, run) then
@@ -46,19 +46,19 @@ end
 --- A time of day, so many seconds from now: to look again.
 ---@param seconds number
 ---@return number? time nil: this run is not kept.
-function patience.later(seconds)
+function wait_deadline.later(seconds)
   return kept.wall() and after(kept.wall(), seconds)
 end
 
 --- Whether a time of day has come.
 ---@param time? number
 ---@return boolean
-function patience.has_come(time)
+function wait_deadline.has_come(time)
   return time ~= nil and (kept.wall() or 0) >= time
 end
 
 function Patience:is_over()
-  return self.due ~= nil and fiber.now() >= self.due or patience.has_come(self.time)
+  return self.due ~= nil and fiber.now() >= self.due or wait_deadline.has_come(self.time)
 end
 
 --- Waits until it is woken, its time is over, or `look` has come, for which a run that was put away stays so.
@@ -75,4 +75,4 @@ function Patience:wait(look)
   end
 end
 
-return patience
+return wait_deadline

@@ -7,14 +7,14 @@
 local effects = require "hocket.internal.base.effects"
 local system = require "hocket.internal.core.system"
 
-local once = {}
+local script_effects = {}
 
 local asking = { GET = true, HEAD = true, OPTIONS = true }
 
 --- Whether a method only asks.
 ---@param method string
 ---@return boolean
-function once.asks(method)
+function script_effects.asks(method)
   return asking[method] == true
 end
 
@@ -34,7 +34,7 @@ end
 --- The arguments for a digest, whatever is said of doing it again.
 ---@param spec any
 ---@return string
-function once.asked(spec)
+function script_effects.asked(spec)
   if type(spec) ~= "table" or spec.idempotent == nil then return effects.asked(spec) end
   local copy = {}
   for name, value in pairs(spec) do copy[name] = value end
@@ -46,7 +46,7 @@ end
 ---@param kind "http"|"process"
 ---@param spec any
 ---@return hocket.EffectOptions
-function once.of(kind, spec)
+function script_effects.of(kind, spec)
   local done = what[kind](spec)
   if not done then return { reads = true } end
   if type(spec) ~= "table" or spec.idempotent then return {} end
@@ -55,4 +55,4 @@ function once.of(kind, spec)
   end }
 end
 
-return once
+return script_effects

@@ -5,7 +5,7 @@ local json = require "hocket.json"
 local media = require "hocket.internal.base.media"
 local takes = require "hocket.internal.models.takes"
 
-local given = {}
+local attachments = {}
 
 local had = setmetatable({}, { __mode = "k" }) -- by history: what it was given already
 
@@ -40,7 +40,7 @@ end
 ---@param list hocket.Media[]
 ---@return boolean? added
 ---@return hocket.Error?
-function given.say(self, text, list)
+function attachments.say(self, text, list)
   local wrong = media.too_much(list)
   for _, one in ipairs(list) do wrong = wrong or takes.refusal(model_of(self), one) end
   if wrong then return nil, wrong end
@@ -54,7 +54,7 @@ end
 ---@param text string
 ---@param list hocket.Media[]
 ---@return string
-function given.take(self, name, text, list)
+function attachments.take(self, name, text, list)
   local lines, pending = { text ~= "" and text or nil }, self.shown_next or {}
   for _, one in ipairs(list) do
     local wrong = takes.refusal(model_of(self), one)
@@ -75,7 +75,7 @@ end
 ---@param news? string
 ---@return boolean? added
 ---@return hocket.Error?
-function given.show(self, news)
+function attachments.show(self, news)
   local list, tools = {}, {}
   for i, pending in ipairs(self.shown_next) do
     list[i], tools[pending.media] = pending.media, pending.tool
@@ -123,7 +123,7 @@ end
 ---@param self hocket.Session
 ---@param err hocket.Error
 ---@return boolean
-function given.refused(self, err)
+function attachments.refused(self, err)
   if not had[self.history] or not is_about_it(err) then return false end
   local found, lines = take_out(self.history)
   if not found then return false end
@@ -138,7 +138,7 @@ end
 --- What a conversation has after it was made shorter.
 ---@param history hocket.History
 ---@param messages table[]
-function given.recount(history, messages)
+function attachments.recount(history, messages)
   local weight = 0
   for _, message in ipairs(messages) do
     for _, part in ipairs(message.parts or {}) do
@@ -149,4 +149,4 @@ function given.recount(history, messages)
   media.weigh(history, weight)
 end
 
-return given
+return attachments

@@ -9,33 +9,33 @@ local message = require "hocket.internal.mcp.message"
 local system = require "hocket.internal.core.system"
 local failed = system.error
 
-local era = {}
+local protocol_version = {}
 
-era.MODERN = "2026-07-28"
+protocol_version.MODERN = "2026-07-28"
 --- The newest first.
-era.LEGACY = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" }
+protocol_version.LEGACY = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" }
 
 --- Seconds for the first answer of a program, which may have to be loaded by its interpreter; and of one that never answers
 --- what it does not know.
 local DISCOVER, INITIALIZE = 5, 60
 
 --- All of them.
-era.VERSIONS = json.array { era.MODERN, table.unpack(era.LEGACY) }
+protocol_version.VERSIONS = json.array { protocol_version.MODERN, table.unpack(protocol_version.LEGACY) }
 
 local known = {}
-for _, version in ipairs(era.VERSIONS) do known[version] = true end
+for _, version in ipairs(protocol_version.VERSIONS) do known[version] = true end
 
 --- The version that a client of before is answered with, which wants one: that, or the newest of its era.
 ---@param wanted any
 ---@return string
-function era.answer(wanted)
-  return wanted ~= era.MODERN and known[wanted] and wanted or era.LEGACY[1]
+function protocol_version.answer(wanted)
+  return wanted ~= protocol_version.MODERN and known[wanted] and wanted or protocol_version.LEGACY[1]
 end
 
 --- What a request of the modern era has to say.
 ---@param client hocket.McpClient
 ---@return table
-function era.meta(client)
+function protocol_version.meta(client)
   return {
     ["io.modelcontextprotocol/protocolVersion"] = client.version,
     ["io.modelcontextprotocol/clientCapabilities"] = client.modern_capabilities,
@@ -46,14 +46,14 @@ end
 -- The newest version that both know, of those that a server lists.
 local function common(list)
   for _, version in ipairs(type(list) == "table" and list or {}) do
-    if version == era.MODERN then return version end
+    if version == protocol_version.MODERN then return version end
   end
 end
 
 --- The version to go on with after a server has refused ours; nil: there is none of this era.
 ---@param err hocket.Error
 ---@return string?
-function era.other_version(err)
+function protocol_version.other_version(err)
   local rpc = err.rpc
   if not rpc or rpc.code ~= message.codes.unsupported_version then return nil end
   return type(rpc.data) == "table" and common(rpc.data.supported) or nil
@@ -72,14 +72,14 @@ local function take(client, result)
 end
 
 local function ask_what(client, timeout)
-  return client.peer:request("server/discover", { _meta = era.meta(client) }, { timeout = timeout, quiet = true })
+  return client.peer:request("server/discover", { _meta = protocol_version.meta(client) }, { timeout = timeout, quiet = true })
 end
 
 local function discover(client, timeout)
-  client.modern, client.version = true, era.MODERN
+  client.modern, client.version = true, protocol_version.MODERN
   client:use_version()
   local result, err = ask_what(client, timeout)
-  local other = err and era.other_version(err)
+  local other = err and protocol_version.other_version(err)
   if other then -- it lists what it speaks; a proxy in front of it may have spoken for another
     client.version = other
     client:use_version()
@@ -97,11 +97,11 @@ local function initialize(client)
   client.modern, client.version = false, nil
   client:use_version()
   local result, err = client.peer:request("initialize", {
-    protocolVersion = era.LEGACY[1], capabilities = client.capabilities, clientInfo = { name = "hocket", version = system.version() },
+    protocolVersion = protocol_version.LEGACY[1], capabilities = client.capabilities, clientInfo = { name = "hocket", version = system.version() },
   }, { timeout = INITIALIZE, quiet = true })
   if not result then return nil, err end
   local version = result.protocolVersion
-  if type(version) ~= "string" or not known[version] or version == era.MODERN then
+  if type(version) ~= "string" or not known[version] or version == protocol_version.MODERN then
     return nil, failed { code = "server", message = ("%s wants version %s, which we do not speak"):format(client.name, tostring(version)) }
   end
   client.version = version
@@ -132,7 +132,7 @@ end
 ---@param only? "modern"|"legacy"
 ---@return boolean? agreed
 ---@return hocket.Error?
-function era.agree(client, only)
+function protocol_version.agree(client, only)
   if only == "legacy" then return initialize_over_http(client) end
   local ok, err = discover(client, DISCOVER)
   if ok or only == "modern" or not may_be_legacy(err) then return ok, err end
@@ -145,4 +145,4 @@ function era.agree(client, only)
   return discover(client, INITIALIZE) -- it was only slow to start
 end
 
-return era
+return protocol_version

@@ -6,14 +6,14 @@
 local json = require "hocket.json"
 local runs = require "hocket.internal.run.run"
 
-local shelf = {}
+local run_registry = {}
 
 --- Runs that are kept, those that go on not counted.
 local KEPT = 50
 
----@class hocket.RunShelf
-local Shelf = {}
-Shelf.__index = Shelf
+---@class hocket.RunRegistry
+local Registry = {}
+Registry.__index = Registry
 
 local kinds = {
   document = { mime = "text/markdown", title = "document of run %s" },
@@ -21,9 +21,9 @@ local kinds = {
 }
 
 ---@param changed fun(what: "resources", uri?: string) Called when there is another thing to read, and when one is changed.
----@return hocket.RunShelf
-function shelf.new(changed)
-  return setmetatable({ runs = {}, order = {}, changed = changed }, Shelf)
+---@return hocket.RunRegistry
+function run_registry.new(changed)
+  return setmetatable({ runs = {}, order = {}, changed = changed }, Registry)
 end
 
 local function uri_of(id, kind)
@@ -33,7 +33,7 @@ end
 --- A run has changed its document, or its board.
 ---@param id string
 ---@param kind "document"|"board"
-function Shelf:touch(id, kind)
+function Registry:touch(id, kind)
   local one = self.runs[id]
   if not one then return end
   if not one[kind] then
@@ -46,7 +46,7 @@ end
 --- A run begins.
 ---@param id string
 ---@param journal userdata
-function Shelf:begin(id, journal)
+function Registry:begin(id, journal)
   self.runs[id] = { journal = journal }
   self.order[#self.order + 1] = id
 end
@@ -66,7 +66,7 @@ end
 --- It has ended, with what there was; what is said first counts.
 ---@param id string
 ---@param result table
-function Shelf:finish(id, result)
+function Registry:finish(id, result)
   local one = self.runs[id]
   if not one or one.result then return end
   one.journal = nil
@@ -88,7 +88,7 @@ end
 --- The addresses of what a run has made.
 ---@param id string
 ---@return {uri: string, name: string, mimeType: string}[]
-function Shelf:of(id)
+function Registry:of(id)
   local list = {}
   for _, kind in ipairs { "board", "document" } do
     if content(self.runs[id], kind) then
@@ -100,7 +100,7 @@ end
 
 --- As a catalog lists them.
 ---@return table[]
-function Shelf:resources()
+function Registry:resources()
   local list = {}
   for _, id in ipairs(self.order) do
     for _, one in ipairs(self:of(id)) do
@@ -113,7 +113,7 @@ end
 
 --- How they are found by the run's id.
 ---@return table[]
-function Shelf:templates()
+function Registry:templates()
   local list = {}
   for _, kind in ipairs { "board", "document" } do
     list[#list + 1] = {
@@ -126,4 +126,4 @@ function Shelf:templates()
   return list
 end
 
-return shelf
+return run_registry

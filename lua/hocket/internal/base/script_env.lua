@@ -6,15 +6,15 @@ local fs = require "hocket.fs"
 local http = require "hocket.http"
 local kept = require "hocket.internal.core.kept"
 local misuse = require "hocket.internal.base.misuse"
-local once = require "hocket.internal.base.once"
+local script_effects = require "hocket.internal.base.script_effects"
 local process = require "hocket.process"
 local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 
-local world = {}
+local script_env = {}
 
 --- As they are for what is no script's: connections that are made anew in each process.
-world.open_program, world.run_program, world.open_stream = process.open, process.run, http.open
+script_env.open_program, script_env.run_program, script_env.open_stream = process.open, process.run, http.open
 
 -- What changes files.
 local changing = { write = true, mkdir = true, run = true }
@@ -54,7 +54,7 @@ local function as_effect(module, kind, name)
   local fn = module[name]
   replace(module, name, function(spec, ...)
     if not effects.logged() then return fn(spec, ...) end
-    return settled(name, effects.run(kind, { call = name, arguments = once.asked(spec) }, fn, once.of(kind, spec), spec))
+    return settled(name, effects.run(kind, { call = name, arguments = script_effects.asked(spec) }, fn, script_effects.of(kind, spec), spec))
   end)
 end
 
@@ -120,11 +120,11 @@ local function keeping(kind, open, methods)
   local function keep(spec)
     if not effects.logged() then return open(spec) end
     local self = { number = number() }
-    local ok, err = effects.run(kind, { call = "open", arguments = once.asked(spec) }, function()
+    local ok, err = effects.run(kind, { call = "open", arguments = script_effects.asked(spec) }, function()
       local real, wrong = open(spec)
       self.real = real
       return real ~= nil, wrong
-    end, once.of(kind, spec))
+    end, script_effects.of(kind, spec))
     if not ok then return nil, err end
     return handle(self, kind, methods)
   end
@@ -221,7 +221,7 @@ end
 local done = false
 
 --- For a run that begins; once. A state that the program lends us keeps its own clocks and numbers.
-function world.prepare()
+function script_env.prepare()
   if done then return end
   effects.prepare()
   done = true
@@ -238,4 +238,4 @@ function world.prepare()
   end
 end
 
-return world
+return script_env

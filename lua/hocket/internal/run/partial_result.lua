@@ -5,7 +5,7 @@
 ---     a planner's plan       tasks that did not complete, as the coordinator tells
 ---     a stage of a chain     that was cut before the next one went on with what there was
 ---     any other call         an agent that failed, unless the same caller asked it again after that, with success
-local shortfall = {}
+local partial_result = {}
 
 --- Entries of one run, at most; the first ones count.
 local MAX = 200
@@ -31,7 +31,7 @@ end
 ---@param run hocket.Run
 ---@param entry hocket.Shortfall
 ---@internal
-function shortfall.add(run, entry)
+function partial_result.add(run, entry)
   local list = run.failures or {}
   run.failures = list
   if #list < MAX then list[#list + 1] = entry end
@@ -53,7 +53,7 @@ end
 --- An agent that was called has failed.
 ---@param step hocket.Step
 ---@param err hocket.Error
-function shortfall.failed(step, err)
+function partial_result.failed(step, err)
   local trigger = step.opts.trigger
   if not trigger or step.opts.given or planned[trigger] then return end
   note(step, { agent = step.def.name, error = err.message, code = err.code })
@@ -62,13 +62,13 @@ end
 --- The chain that a step leads has an answer for a script, and a stage of it was cut.
 ---@param step hocket.Step
 ---@param cut hocket.StageCut
-function shortfall.cut(step, cut)
+function partial_result.cut(step, cut)
   note(step, { agent = cut.agent, of = step.def.name, error = ("%s was cut short: %s"):format(cut.agent, cut.message), code = cut.code })
 end
 
 --- One has succeeded: what it failed at before, for the same caller, it was asked for again.
 ---@param step hocket.Step
-function shortfall.succeeded(step)
+function partial_result.succeeded(step)
   step.run:log("made_good", step.def.name, caller_of(step), step.op)
 end
 
@@ -77,7 +77,7 @@ end
 ---@param caller string
 ---@param op string
 ---@internal
-function shortfall.made_good(run, agent, caller, op)
+function partial_result.made_good(run, agent, caller, op)
   local list = run.failures or {}
   for i = #list, 1, -1 do
     local one = list[i]
@@ -91,14 +91,14 @@ end
 --- A task of a plan did not complete.
 ---@param run hocket.Run
 ---@param outcome hocket.Outcome
-function shortfall.task(run, outcome)
+function partial_result.task(run, outcome)
   add(run, { agent = outcome.specialist, error = outcome.error or "it did not complete", task = outcome.id, text = outcome.description, code = outcome.status })
 end
 
 --- From now on a board's tasks are a plan that has to be done.
 ---@param run hocket.Run
 ---@param board hocket.Board
-function shortfall.expect(run, board)
+function partial_result.expect(run, board)
   run.plans = run.plans or {}
   for _, other in ipairs(run.plans) do
     if other == board then return end
@@ -109,7 +109,7 @@ end
 --- What the answer of a run was made without that was called by this one.
 ---@param run hocket.Run
 ---@param list any As `partial` of its result.
-function shortfall.of_child(run, list)
+function partial_result.of_child(run, list)
   if type(list) ~= "table" then return end
   for _, one in ipairs(list) do
     if type(one) == "table" and type(one.agent) == "string" and type(one.error) == "string" then add(run, one) end
@@ -121,7 +121,7 @@ local of_board
 --- A board is let go of, whose agent has ended: what is not done now is not done.
 ---@param run hocket.Run
 ---@param board hocket.Board
-function shortfall.settle(run, board)
+function partial_result.settle(run, board)
   for i, other in ipairs(run.plans or {}) do
     if other == board then
       table.remove(run.plans, i)
@@ -150,7 +150,7 @@ end
 --- What the run's answer was made without; nil when that is nothing.
 ---@param run hocket.Run
 ---@return hocket.Shortfall[]?
-function shortfall.of(run)
+function partial_result.of(run)
   if not (run.failures or run.plans) then return nil end
   local list = {}
   for _, one in ipairs(run.failures or {}) do
@@ -160,4 +160,4 @@ function shortfall.of(run)
   return #list > 0 and require("hocket.json").array(list) or nil
 end
 
-return shortfall
+return partial_result
