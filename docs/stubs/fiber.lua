@@ -37,7 +37,7 @@ function fiber.park(seconds) end
 --- Makes the running fiber, and all that it starts from now on, a run with a clock of its own for its time limits.
 function fiber.begin_work() end
 
---- What the running fiber, and all that it starts, waits for from now on. See hocket.internal.base.away.
+--- What the running fiber, and all that it starts, waits for from now on. See hocket.internal.base.idle_wait.
 ---@param kind? "work"|"run"|"people"
 ---@return "work"|"run"|"people" before
 function fiber.away(kind) end
