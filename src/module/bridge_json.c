@@ -292,23 +292,55 @@ static void add_elements(lua_State *L, int idx, struct text *t, int n, int depth
     add(L, t, "]", 1);
 }
 
-static void add_members(lua_State *L, int idx, struct text *t, int depth)
+struct key {
+    const char *s; /* of the table, which keeps it */
+    size_t n;
+};
+
+static int by_name(const void *a, const void *b)
 {
-    bool first = true;
-    add(L, t, "{", 1);
+    const struct key *left = a, *right = b;
+    int c = memcmp(left->s, right->s, left->n < right->n ? left->n : right->n);
+    return c ? c : (left->n > right->n) - (left->n < right->n);
+}
+
+/* Pushes a userdata that has the keys of the table, sorted. */
+static struct key *push_keys(lua_State *L, int idx, size_t *count)
+{
+    size_t n = 0;
     for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-        size_t n;
         if (lua_type(L, -2) != LUA_TSTRING)
             luaL_error(L, "a table with keys of type %s has no JSON", luaL_typename(L, -2));
-        const char *key = lua_tolstring(L, -2, &n);
-        if (!first)
+        n++;
+    }
+    struct key *keys = lua_newuserdata(L, (n + 1) * sizeof(*keys));
+    n = 0;
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1), n++)
+        keys[n].s = lua_tolstring(L, -2, &keys[n].n);
+    qsort(keys, n, sizeof(*keys), by_name);
+    *count = n;
+    return keys;
+}
+
+/* In the order of their names: a table has none, and a text that differs from one process to the next (LuaJIT's hashes
+ * do) would make a saved run ask something else. */
+static void add_members(lua_State *L, int idx, struct text *t, int depth)
+{
+    size_t count;
+    const struct key *keys = push_keys(L, idx, &count);
+    add(L, t, "{", 1);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
             add(L, t, ",", 1);
-        first = false;
-        add_string(L, t, key, n);
+        add_string(L, t, keys[i].s, keys[i].n);
         add(L, t, ":", 1);
+        lua_pushlstring(L, keys[i].s, keys[i].n);
+        lua_rawget(L, idx);
         encode(L, lua_gettop(L), t, depth);
+        lua_pop(L, 1);
     }
     add(L, t, "}", 1);
+    lua_pop(L, 1);
 }
 
 /* Depth is counted, because a table may contain itself. */

@@ -57,6 +57,9 @@ test("carries values", function()
   assert(back.n == 3 and back.x == 0.5 and back.s == value.s and back.yes == true and back.none == hocket.json.null)
   assert(#back.list == 3 and back.list[3][1] == 3)
   assert(hocket.json.encode({}) == "{}" and hocket.json.encode({ 1 }) == "[1]")
+  local named = {} -- in the order of names, whatever the table has
+  for c in ("qwertyuiopasdfghjklzxcvbnm"):gmatch "." do named[c] = 1 end
+  assert(hocket.json.encode(named):gsub("[^%l]", "") == "abcdefghijklmnopqrstuvwxyz")
   local nothing, err = hocket.json.decode "{"
   assert(nothing == nil and err.code == "parse")
   raises("no JSON", hocket.json.encode, { f = print })
