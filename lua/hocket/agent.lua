@@ -190,8 +190,8 @@ end
 
 local built_in
 
---- The agents that are compiled in: planner, conversation, file, shell, web, code,
---- code_reviewer, researcher, tester, judge, assistant.
+--- The agents that are compiled in: assistant, facilitator, orchestrator, planner, conversation, file, shell, web, code,
+--- code_reviewer, researcher, tester, judge.
 ---@return table<string, hocket.Agent>
 function agent.built_in()
   if built_in then return built_in end

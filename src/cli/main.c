@@ -12,6 +12,7 @@
 #include "cli/buf.h"
 #include "cli/command/command.h"
 #include "cli/exit.h"
+#include "cli/menu.h"
 #include "cli/out.h"
 #include "cli/signals.h"
 
@@ -25,6 +26,8 @@ static const struct cli_command *const commands[] = {
     &cli_serve,
     &cli_sim,
     &cli_new,
+    &cli_agents,
+    &cli_tools,
     &cli_attach,
     &cli_runs,
     &cli_show,
@@ -107,12 +110,8 @@ static int help(int argc, char **argv)
     return c ? cli_help_command(c) : cli_help(commands);
 }
 
-int main(int argc, char **argv)
+static int go(int argc, char **argv)
 {
-    hocket_launcher_main(argc, argv);
-    cli_guard_descriptors();
-    if (argc < 2)
-        return no_command();
     const char *word = argv[1];
     const struct cli_command *command = find(word);
     if (command)
@@ -122,4 +121,20 @@ int main(int argc, char **argv)
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
         return help(argc - 2, argv + 2);
     return unknown(word);
+}
+
+static int go_by_menu(char *program)
+{
+    char *argv[CLI_MENU_WORDS + 2] = { program };
+    int n = cli_menu(argv + 1);
+    return n > 0 ? go(n + 1, argv) : CLI_EXIT_DONE;
+}
+
+int main(int argc, char **argv)
+{
+    hocket_launcher_main(argc, argv);
+    cli_guard_descriptors();
+    if (argc >= 2)
+        return go(argc, argv);
+    return cli_menu_wanted() ? go_by_menu(argv[0]) : no_command();
 }

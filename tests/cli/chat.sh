@@ -57,7 +57,7 @@ expect 0; has err "no such thing"; has out "fine"
 chat 'fine\nfail\n' guide.md
 expect 4; has out "1: fine"
 chat 'x\n' nothing.md
-expect 3; empty out; has err "no such file"
+expect 2; empty out; has err "no file, folder or agent"
 echo 'return "no partner"' >text.lua
 chat 'x\n' text.lua
 expect 3; has err "no conversation"

@@ -87,7 +87,7 @@ echo 'x = = 1' >syntax.lua
 run hocket run syntax.lua
 expect 3; has err "syntax.lua:1:"
 run hocket run absent.lua
-expect 3; has err "absent.lua"
+expect 2; has err "absent.lua"
 mkdir bad; printf -- '---\nname: a\ntemprature: 1\n---\nHello\n' >bad/a.md
 run hocket run bad hello
 expect 3; has err "bad/a.md:3:1: unknown key 'temprature': did you mean 'temperature'?"
@@ -113,7 +113,7 @@ has err "it is the key in OPENAI_API_KEY: is there a line break behind it?"; has
 OPENAI_BASE_URL='ftp://x' run hocket run --model openai/x t hello
 has err "the base URL is ftp://x, from OPENAI_BASE_URL"
 run hocket run planer hello
-expect 3; has err "did you mean 'planner'?"
+expect 2; has err "did you mean 'planner'?"
 run hocket run --model opnai/x t hello
 expect 4; has err "did you mean 'openai'?"
 

@@ -251,9 +251,10 @@ end
 local function specialists_of(team, lead, options)
   if options.specialists then return options.specialists end
   if #lead.agents > 0 then return lead.agents end
-  local names = {}
+  local names, own = {}, agents.built_in()
+  local no_specialists = { [lead] = true, [own.assistant] = true, [own.facilitator] = true, [own.orchestrator] = true }
   for name, def in pairs(team) do
-    if def ~= lead and name ~= "conversation" and def ~= agents.built_in().assistant then names[#names + 1] = name end
+    if name ~= "conversation" and not no_specialists[def] then names[#names + 1] = name end
   end
   table.sort(names)
   return names

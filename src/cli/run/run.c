@@ -377,6 +377,9 @@ static void run_once(struct job *j)
     cli_screen_start(&j->screen, !(j->args.flags & CLI_QUIET), !(j->args.flags & CLI_NO_COLOR));
     cli_feed_start(
         &j->feed, &j->screen, (j->args.flags & CLI_QUIET), (j->args.flags & CLI_VERBOSE));
+    if (j->args.asks)
+        cli_screen_say(&j->screen, CLI_DIM,
+            "no target was named, so the assistant answers (hocket run assistant \"…\")");
     cli_signals_limit(j->args.timeout);
     start(j);
     work(j);
@@ -476,6 +479,9 @@ const struct cli_command cli_run = {
         "TARGET  a script.lua, an agent.md, or a directory with agents (its main.lua, or the\n"
         "        agent that no other agent names)\n"
         "INPUT   the words after it, joined by spaces; '-' reads it from stdin\n"
+        "\n"
+        "On a terminal a question may stand in place of both: hocket run \"how do I …\" asks the\n"
+        "assistant, an agent that comes with hocket (hocket agents lists them).\n"
         "\n"
         "The model is that of --model, else of the agent's file, else HOCKET_MODEL, else that of\n"
         "the first key in the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY …), else a local\n"

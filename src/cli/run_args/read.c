@@ -91,6 +91,21 @@ static int read_resume(struct cli_run_args *a, const struct cli_args *args)
     return CLI_GO_ON;
 }
 
+/* A question without a target, where somebody is there to see that the assistant is asked: a slip of the pen in a crontab must
+ * not cost money. */
+static bool is_question(const struct cli_run_args *a, const char *word)
+{
+    static const char *const endings[] = { ".md", ".lua" };
+    size_t n = strlen(word);
+    for (size_t i = 0; i < 2; i++) {
+        size_t m = strlen(endings[i]);
+        if (n >= m && strcmp(word + n - m, endings[i]) == 0)
+            return false;
+    }
+    return strcmp(a->command, "run") == 0 && strchr(word, ' ') && !strchr(word, '/')
+           && access(word, F_OK) != 0 && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+}
+
 int cli_run_args_read(
     const struct cli_command *self, int argc, char **argv, struct cli_run_args *out)
 {
@@ -113,8 +128,10 @@ int cli_run_args_read(
             out->command, "'--record' and '--replay': a run is either recorded or replayed");
     out->record = from_here(out, out->record, &out->record_path);
     out->replay = from_here(out, out->replay, &out->replay_path);
-    out->target = args.count > 0 ? args.words[0] : "assistant";
-    rc = args.count > 0 ? cli_run_args_input(out, args.words + 1, args.count - 1) : 0;
+    out->asks = args.count > 0 && is_question(out, args.words[0]);
+    out->target = args.count > 0 && !out->asks ? args.words[0] : "assistant";
+    int behind = args.count > 0 && !out->asks;
+    rc = args.count > 0 ? cli_run_args_input(out, args.words + behind, args.count - behind) : 0;
     return rc ? rc : CLI_GO_ON;
 }
 

@@ -52,6 +52,7 @@ struct cli_run_args {
         store_path; /* the paths where they had to be made */
     unsigned flags; /* CLI_JSON … */
     bool has_input, input_from_stdin;
+    bool asks; /* a question stood where the target would: the assistant answers it */
     bool conversation;
     bool interactive; /* somebody is there to answer: set by the command */
     bool consent; /* a person consents to what the run is allowed: it holds when they continue it */

@@ -80,13 +80,25 @@ local function built_in(name)
   return def and { kind = name == "planner" and "planner" or "agent", path = name, dir = ".", agent = def } or nil
 end
 
--- A slip of the pen in the name of an agent that comes with hocket.
+-- What lies beside a path, and the agents that come with hocket.
+local function names_near(path)
+  local dir, names = path:match "^(.*/)[^/]*$" or "", {}
+  for _, name in ipairs(sources.list(dir == "" and "." or dir) or {}) do names[#names + 1] = dir .. name:gsub("/$", "") end
+  if dir == "" then
+    for name in pairs(agents.built_in()) do names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
+-- Exit code 2: nothing has run, and nothing was asked.
 local function no_such(path)
-  local names = {}
-  for name in pairs(not path:find "[/.]" and agents.built_in() or {}) do names[#names + 1] = name end
-  local near = suggest(path, names)
-  return { code = "agent", message = ("%s: there is no such file or directory%s"):format(path,
-    near and (", and no agent of that name: did you mean '%s'?"):format(near) or "") }
+  if path:find " " and not path:find "/" then
+    return { code = "invalid", message = ("there is no file, folder or agent '%s'. To ask a question: hocket run assistant \"…\""):format(path) }
+  end
+  local near = suggest(path, names_near(path))
+  return { code = "invalid", message = ("there is no file, folder or agent '%s'%s"):format(path,
+    near and (": did you mean '%s'?"):format(near) or ". 'hocket agents' lists those that come with hocket") }
 end
 
 -- Gives the newest state of a path that is watched, or nil: whoever watches hands it in.

@@ -1,0 +1,119 @@
+--- `hocket agents [DIR]` and `hocket tools`: what there is, before anything runs.
+local agents = require "hocket.agent"
+local bounds = require "hocket.internal.agents.bounds"
+local find = require "hocket.internal.agents.find"
+local json = require "hocket.json"
+local sorted_keys = require "hocket.internal.base.sorted_keys"
+local tool = require "hocket.tool"
+
+local list = {}
+
+--- Model calls beyond which a number helps nobody.
+local MANY = 1000000
+
+-- ---- Agents -----------------------------------------------------------------------------------
+
+local function own_tools(def)
+  local names = json.array {}
+  for i, one in ipairs(def.tools or {}) do names[i] = type(one) == "table" and one.name or one end
+  return names
+end
+
+local function rows_of(team, from)
+  local all, rows = bounds.of(team, false), {}
+  for i, name in ipairs(sorted_keys(team)) do
+    local def = team[name]
+    rows[i] = { name = name, from = from, description = def.description or "", tools = own_tools(def), agents = json.array(def.agents or {}),
+      model_calls = all[name].model_calls }
+  end
+  return rows
+end
+
+local function add_agent(lines, row)
+  local calls = row.model_calls > MANY and "more than a million" or ("%d"):format(row.model_calls)
+  lines[#lines + 1] = ("  %-15s %s"):format(row.name, row.description)
+  lines[#lines + 1] = ("  %-15s tools: %s"):format("", #row.tools > 0 and table.concat(row.tools, ", ") or "none")
+  lines[#lines + 1] = ("  %-15s %sat most %s model calls for one request"):format("",
+    #row.agents > 0 and ("calls %s; "):format(table.concat(row.agents, ", ")) or "", calls)
+end
+
+local function add_team(result, lines, title, team, from)
+  lines[#lines + 1] = title
+  for _, row in ipairs(rows_of(team, from)) do
+    add_agent(lines, row)
+    result.agents[#result.agents + 1] = row
+  end
+end
+
+-- The teams of a folder that are well; `hocket check` explains the others.
+local function add_folder(result, lines, dir)
+  local dirs, err = find.teams(dir)
+  if not dirs then return nil, err end
+  for _, at in ipairs(dirs) do
+    local ok, team = pcall(agents.load_dir, at)
+    if not ok then return nil, team end
+    add_team(result, lines, ("agents in %s (hocket run %s/NAME.md \"…\")"):format(at, at), team, at)
+    lines[#lines + 1] = ""
+  end
+  if #dirs == 0 then return nil, { code = "not_found", message = ("%s: no agents in it"):format(dir) } end
+  return true
+end
+
+---@param args {path?: string}
+function list.agents(args)
+  require "hocket.internal.runner.builtins"
+  local result, lines = { agents = json.array {} }, {}
+  if args.path then
+    local ok, err = add_folder(result, lines, (args.path:gsub("(.)/+$", "%1")))
+    if not ok then return nil, err end
+  end
+  add_team(result, lines, 'agents that come with hocket (hocket run NAME "…")', agents.built_in(), "hocket")
+  result.text = table.concat(lines, "\n")
+  return result
+end
+
+-- ---- Tools ------------------------------------------------------------------------------------
+
+-- What a name of several tools is for, or one that needs more than a folder to be made.
+local sets = {
+  delegate = "calls the agents of `agents:`, side by side and in the background",
+  delegate_to_agent = "calls one agent of `agents:` and waits for its answer",
+  facilitator = "plans tasks, calls specialists, merges the shared document",
+  mcp = "the tools of the agent's MCP servers",
+  memory = "keeps notes that outlive the run",
+  project = "follows the AGENTS.md of the project",
+  servers_of_run = "the tools of MCP servers that whoever starts the run names",
+  skills = "reads the project's skills when they are needed",
+  specialist = "reads its tasks, writes its sections, completes its tasks",
+}
+
+-- What the permission check makes of it where no rule says otherwise (docs/tools.md).
+local asks = { write = true, run = true, open = true, elsewhere = true }
+
+local function describe(name)
+  if sets[name] then return { name = name, description = sets[name], effects = json.array {}, set = true, asks = false } end
+  local one = tool.resolve({ name }, { agent = { name = "hocket", tools = {} }, run = { options = {} } })[1]
+  local row = { name = name, description = one.description:match "^(.-%.)%s" or one.description, effects = json.array(one.effects or {}), set = false, asks = false }
+  for _, effect in ipairs(row.effects) do row.asks = row.asks or asks[effect] == true end
+  return row
+end
+
+function list.tools()
+  require "hocket.internal.runner.builtins"
+  local result, lines, groups = { tools = json.array {} }, {}, { single = {}, set = {} }
+  for i, name in ipairs(tool.names()) do
+    local row = describe(name)
+    result.tools[i] = row
+    local group = groups[row.set and "set" or "single"]
+    group[#group + 1] = ("  %-19s %s%s"):format(name, row.description, row.asks and " (needs approval)" or "")
+  end
+  lines[1] = "tools (in an agent's file: tools: [read_file, web_search])"
+  table.move(groups.single, 1, #groups.single, 2, lines)
+  table.move({ "", "sets of tools, of which each name gives several", table.unpack(groups.set) }, 1, #groups.set + 2, #lines + 1, lines)
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "Tools of your own: hocket.tool in a script, or an MCP server. See docs/tools.md."
+  result.text = table.concat(lines, "\n")
+  return result
+end
+
+return list

@@ -1,0 +1,71 @@
+# Commands that lead on: a question without a target, a slip of the pen, the menu, and the lists of agents and tools.
+. "$(dirname "$0")/lib.sh"
+
+# Without a terminal a question is no target: nothing runs, and nothing costs money.
+for word in "how do I count words?" "write me a poem" "a b.md" "a b.lua" "a b/c"; do
+  run hocket run "$word"
+  expect 2; empty out; hasnt err "simulated" # which would say that a model was asked
+done
+run hocket run "how do I count words?"
+has err "hocket run assistant"
+mkdir trip
+run hocket run tripp "three days"
+expect 2; has err "did you mean 'trip'?"
+run hocket run asistant hello
+expect 2; has err "did you mean 'assistant'?"
+run hocket run trip/agents/cok.md hello
+expect 2; has err "there is no file, folder or agent 'trip/agents/cok.md'"
+run hocket
+expect 2; has err "a command is missing"
+
+# What there is: every agent and every tool, with what it is for.
+run hocket agents
+expect 0
+for file in "$ROOT"/agents/*.md; do
+  name=$(basename "$file" .md)
+  [ "$name" = README ] || has out "  $name "
+done
+has out "at most 40 model calls"; has out "tools: web_search, web_fetch"
+run hocket agents --json
+expect 0; has out '"model_calls":'; has out '"from":"hocket"'
+run hocket agents "$ROOT/examples/travel"
+expect 0; has out "sightseeing"; has out "calls logistics, food, sightseeing"
+run hocket agents nowhere
+expect 1; has err "nowhere"
+run hocket tools
+expect 0
+for name in $("$HOCKET" run "$ROOT/tests/cli/tool_names.lua"); do
+  grep -q "^  $name  *[^ ]" out || fail "hocket tools says nothing of '$name'"
+done
+has out "execute_command     Run a shell command"; has out "(needs approval)"
+run hocket tools --json
+expect 0; has out '"asks":true'
+
+# Each agent that comes with hocket runs by its name.
+for file in "$ROOT"/agents/*.md; do
+  name=$(basename "$file" .md)
+  [ "$name" = README ] || { run hocket run -q --model sim "$name" "Compare tea and coffee"; expect 0; [ -s out ] || fail "$name says nothing"; }
+done
+
+need_pty
+run "$PTY" -- "$HOCKET" run --no-color "how do I count words?"
+expect 0; has out "no target was named, so the assistant answers"; has out "You said: how do I count words?"
+for word in "a b.md" "a b.lua" "a b/c" "word"; do
+  run "$PTY" -- "$HOCKET" run --no-color "$word"
+  expect 2; has out "there is no file, folder or agent"
+done
+run "$PTY" -- sh -c '"$0" run "how do I count words?" 2>err2' "$HOCKET" # stderr is nobody's
+expect 2
+echo 'return "from the file"' >"a script"
+mkdir "a team" && printf -- '---\nname: one\n---\nOne.\n' >"a team/one.md"
+run "$PTY" -- "$HOCKET" run --no-color "a team" hello # it is there
+expect 0; hasnt out "the assistant answers"
+run "$PTY" -w "leave: " line:3 -- "$HOCKET"
+expect 0; has out "hocket chat assistant"; has out "at most 40 model calls"
+for answer in "" x 0 99; do
+  run "$PTY" -w "leave: " "line:$answer" -- "$HOCKET"
+  expect 0; hasnt out "at most 40 model calls"
+done
+run "$PTY" -w "leave: " line:2 -- "$HOCKET"
+expect 0; [ -f my-team/main.lua ] || fail "the menu made no project"
+finish
