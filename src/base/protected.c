@@ -43,11 +43,33 @@ static const char *const names[] = {
     ".xsession",
     ".xsessionrc",
     ".pam_environment",
-    /* where packages come from, and what installing runs */
+    ".git-credentials",
+    ".kube",
+    ".aws",
+    ".azure",
+    ".pgpass",
+    ".my.cnf",
+    ".boto",
+    ".terraformrc",
+    /* where packages come from, and what building and installing runs */
     ".npmrc",
     ".pypirc",
     ".yarnrc",
     ".yarnrc.yml",
+    ".cargo",
+    ".mvn",
+    ".m2",
+    ".gem",
+    ".gemrc",
+    ".condarc",
+    ".pip",
+    ".pre-commit-config.yaml",
+    ".pre-commit-config.yml",
+    ".lefthook.yml",
+    ".mise.toml",
+    ".ansible.cfg",
+    ".hg",
+    ".hgrc",
     /* editors */
     ".vscode",
     ".idea",
@@ -68,6 +90,14 @@ static const char *const names[] = {
     ".gdbinit",
     ".lldbinit",
     ".pdbrc",
+    ".curlrc",
+    ".wgetrc",
+    ".screenrc",
+    ".tmux.conf",
+    ".psqlrc",
+    ".sqliterc",
+    ".ghci",
+    ".ocamlinit",
     ".Rprofile",
     ".Renviron",
     ".irbrc",
@@ -92,7 +122,7 @@ static const char *const names[] = {
 };
 /* Below .config. */
 static const char *const config_names[] = { "fish", "git", "autostart", "systemd", "environment.d",
-    "nvim", "direnv", "mise" };
+    "nvim", "direnv", "mise", "gh", "gcloud", "pip", "tmux" };
 
 static const char *const fetched_names[] = { "node_modules", "site-packages", ".venv", "venv",
     ".tox", "vendor" };

@@ -26,7 +26,7 @@ static const char *const obeyed[] = {
     "makefile*", "gnumakefile", "*.mk", "cmakelists.txt", "*.cmake", "cmakepresets.json",
     "meson.build", "build.ninja", "configure", "configure.ac", "rakefile", "justfile", ".justfile",
     "taskfile.y*", "dockerfile*", "containerfile", "docker-compose*", "compose.y*", "vagrantfile",
-    "jenkinsfile", "procfile", "sconstruct", "wscript", "build.bazel", "workspace", "*.bzl",
+    "procfile", "sconstruct", "wscript", "build.bazel", "workspace", "*.bzl",
     "flake.nix", "shell.nix", "default.nix", "build.rs", "cargo.toml", ".cargo", "build.gradle*",
     "settings.gradle*", "gradlew*", "pom.xml", "mvnw*", ".mvn", "build.sbt", "*.csproj", "*.targets",
     "*.props", "*.podspec", "podfile", "package.swift", "mix.exs", "build.zig", "go.work",
@@ -35,20 +35,25 @@ static const char *const obeyed[] = {
     "pyproject.toml", "tox.ini", "noxfile.py", "tasks.py", "fabfile.py", "deno.json*", "bunfig.toml",
     "pnpm-workspace.yaml", ".pnpmfile.cjs", "pnpmfile.cjs", "lerna.json", "nx.json", "turbo.json",
     /* tests and linters that run what stands there */
-    "conftest.py", "pytest.ini", "sitecustomize.py", "usercustomize.py", "*.pth", "manage.py",
+    "conftest.py", "pytest.ini", "manage.py",
     "gulpfile*", "gruntfile*", "*.config.js", "*.config.ts", "*.config.mjs", "*.config.cjs",
     ".eslintrc*", ".babelrc*", ".mocharc*", ".prettierrc*", ".rspec", "spec_helper.rb", ".busted",
     ".luacheckrc", "karma.conf*",
-    /* services that run it */
-    ".github", ".gitlab-ci*", ".gitlab", ".circleci", ".travis.yml", ".drone.yml", ".buildkite",
-    ".woodpecker*", ".appveyor.yml", "appveyor.yml", "azure-pipelines*", "bitbucket-pipelines*",
-    "cloudbuild.y*", "netlify.toml", "vercel.json", "fly.toml", "renovate.json", ".pre-commit-*",
-    "lefthook.y*", ".lefthook*", ".husky", ".githooks", ".tool-versions", "mise.toml", ".mise*",
+    "netlify.toml", "vercel.json", "fly.toml", "renovate.json", ".husky", ".githooks",
     /* editors and agents */
-    ".vscode", "*.code-workspace", ".idea", ".zed", ".fleet", ".devcontainer*", ".editorconfig",
+    ".vscode", ".idea", ".zed", ".fleet", ".devcontainer*", ".editorconfig",
     ".mcp.json", "mcp.json", ".claude", "claude.md", "claude.local.md", "gemini.md", "agents.md",
     "agent.md", "agents", "copilot-instructions.md", ".cursor*", ".windsurf*", ".clinerules*",
     ".aider*", ".hocket", "skill.md",
+};
+
+/* Run by services with their keys, or by a program of yours on any command, without being part of a build. */
+static const char *const run_unasked[] = {
+    ".github", ".gitlab-ci*", ".gitlab", ".circleci", ".travis.yml", ".drone.yml", ".buildkite",
+    ".woodpecker*", ".appveyor.yml", "appveyor.yml", "azure-pipelines*", "bitbucket-pipelines*",
+    "cloudbuild.y*", "jenkinsfile", ".pre-commit-*", "lefthook.y*", ".lefthook*", ".tool-versions",
+    "mise.toml", ".mise*", ".bundle", ".docker", "sitecustomize.py", "usercustomize.py", "*.pth",
+    "*.code-workspace", "gradle.properties", "gradle-wrapper.properties", "pip.conf",
 };
 /* clang-format on */
 
@@ -84,7 +89,12 @@ bool hocket__credential_name(struct hocket__str parent, struct hocket__str name)
 static bool is_obeyed(struct hocket__str parent, struct hocket__str name)
 {
     (void) parent;
-    return IS_ONE_OF(name, obeyed);
+    return IS_ONE_OF(name, obeyed) || IS_ONE_OF(name, run_unasked);
+}
+
+static bool is_run_unasked(struct hocket__str parent, struct hocket__str name)
+{
+    return IS_ONE_OF(name, run_unasked) || hocket__credential_name(parent, name);
 }
 
 static bool any_part(
@@ -110,4 +120,9 @@ bool hocket__credential_path(struct hocket__str path)
 bool hocket__obeyed_path(struct hocket__str path)
 {
     return any_part(path, is_obeyed);
+}
+
+bool hocket__run_unasked_path(struct hocket__str path)
+{
+    return any_part(path, is_run_unasked);
 }

@@ -15,3 +15,7 @@ bool hocket__credential_path(struct hocket__str path);
 /* Whether one of a path's parts is of what builds, tests, editors and agents run or obey: Makefile,
  * package.json, conftest.py, workflows, AGENTS.md … */
 bool hocket__obeyed_path(struct hocket__str path);
+
+/* Whether one of a path's parts is run by others with keys of theirs (workflows of a CI service), or by a program on any
+ * command, or is a credential that others use: what is written there asks also where no stranger has said anything. */
+bool hocket__run_unasked_path(struct hocket__str path);
