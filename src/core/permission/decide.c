@@ -7,7 +7,6 @@
 #include "core/permission/permission_impl.h"
 
 #include "base/protected.h"
-#include "base/sensitive.h"
 #include "core/permission/command.h"
 #include "core/permission/url.h"
 
