@@ -36,7 +36,7 @@ local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
 local egress = require "hocket.internal.base.lazy" "hocket.internal.run.egress"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
-local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script_env"
+local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script.env"
 local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
 
 local function failure(code, message)
