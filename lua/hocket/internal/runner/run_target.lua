@@ -271,7 +271,8 @@ end
 local function outcome(reply, err, conversation)
   local cut = reply and reply.cut
   if cut and not endings.is_answer(reply, conversation) then
-    return { ok = false, text = reply.text, finish = reply.finish, error = { code = cut.code, message = cut.message } }
+    return { ok = false, text = reply.text, finish = reply.finish, error = { code = cut.code, path = cut.path, agent = cut.agent or reply.agent,
+      message = cut.path and ("%s: %s"):format(table.concat(cut.path, " -> "), cut.message) or cut.message } }
   end
   if reply then return { ok = true, text = reply.text, finish = reply.finish or "stop", sources = reply.sources, made = made_files(reply) } end
   if type(err) ~= "table" then err = caught.error(err) end
