@@ -18,7 +18,7 @@
 
 enum cli_tone { CLI_PLAIN, CLI_GOOD, CLI_DIM, CLI_ASK, CLI_WARN, CLI_BAD };
 
-#define CLI_MAX_ROWS 16
+#define CLI_MAX_ROWS 40
 
 /* Rows of a live view, each narrower than the terminal. */
 struct cli_rows {

@@ -19,6 +19,23 @@ id=$(hocket runs --json | grep -o '"id":"[^"]*"' | head -1 | cut -d'"' -f4)
 run hocket show "$id" --agent aloud
 expect 0; has out "Perhaps not."
 
+# The answer as it comes: in the view, which is cleared; then once, as a whole. After Ctrl-C what had come stays.
+cat >d/sim.lua <<'LUA'
+return function(q)
+  if q.last.text == "never" then return { text = "one two three", fragment = 4, pause = 1 } end
+  return { text = ("word "):rep(60) .. "end", fragment = 8, latency = 0.2, pause = 0.015 }
+end
+LUA
+run pty -- "$HOCKET" run d/aloud.md hello
+expect 0; has out "writing"; has out "first token after 0."; has out " tokens/s"
+same "$(tr '\r' '\n' <out | grep -c 'word end')" 1
+tail -c 600 out | tr '\r' '\n' | grep -q "^word word" || fail "the answer whole, at the end"
+run pty -- sh -c '"$0" run d/aloud.md hello >answer' "$HOCKET"
+expect 0; has answer "word end"; hasnt answer "$esc"; has out "writing"; hasnt out "word end"
+hocket run --events ev d/aloud.md hello >/dev/null 2>&1; hasnt ev model_delta
+run pty -w writing key:3 -- "$HOCKET" run d/aloud.md never
+expect 130; has out "${esc}[Kone"; has out "interrupted"
+
 # In a pipe: lines with the time, no escapes, and no escapes in the answer.
 run hocket run t hello
 expect 0; hasnt err "$esc"; hasnt out "$esc"

@@ -386,8 +386,7 @@ int cli_chat_go(const struct cli_run_args *args)
     hocket_json_free(c.started);
     hocket_json_free(c.late);
     cli_buf_free(&c.stream.markdown.tail);
-    cli_buf_free(&c.streamed);
-    cli_buf_free(&c.muted);
+    cli_voice_free(&c.voice);
     cli_buf_free(&c.transcript);
     cli_buf_free(&c.said);
     cli_buf_free(&c.answered);

@@ -16,6 +16,7 @@
 #include "cli/markdown/markdown.h"
 #include "cli/run_args/run_args.h"
 #include "cli/sink.h"
+#include "cli/voice.h"
 
 /* What a command waits for: an event that says how it went. */
 enum cli_chat_work { CLI_CHAT_IDLE, CLI_CHAT_RELOADS, CLI_CHAT_CHANGES };
@@ -57,11 +58,7 @@ struct cli_chat {
         struct cli_markdown markdown;
         size_t shown, row, column; /* of its tail: bytes on the screen, and where the cursor is */
     } stream;
-    struct cli_buf streamed; /* of the model call that is heard now */
-    char stream_op[24];
-    bool hearing;              /* and its answer is not over */
-    struct cli_buf muted;      /* operations that do not speak to the person: " o3  o4 " */
-    size_t sent;               /* of them, those at work */
+    struct cli_voice voice;    /* whose text is heard while it comes */
     struct cli_buf transcript; /* for /save: Markdown */
     hocket_json *late;         /* the event turn_finished that came while a question was asked */
     hocket_json *started;      /* the event conversation_started, or agent_reloaded since */

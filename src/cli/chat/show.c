@@ -23,14 +23,6 @@ static bool streams(const struct cli_chat *c)
     return cli_out_is_terminal() && !c->events_on_stdout;
 }
 
-/* What was streamed is remembered until the answer comes, which then is not said a second time. */
-static void forget_stream(struct cli_chat *c)
-{
-    cli_buf_reset(&c->streamed);
-    c->stream_op[0] = 0;
-    c->hearing = false;
-}
-
 static void end_line(struct cli_chat *c)
 {
     cli_stream_end(c);
@@ -39,58 +31,29 @@ static void end_line(struct cli_chat *c)
     c->screen.mid_line = false;
 }
 
-static bool is_muted(const struct cli_chat *c, const char *op)
-{
-    char word[32];
-    snprintf(word, sizeof(word), " %s ", op);
-    return *op && strstr(cli_buf_text(&c->muted), word) != NULL;
-}
-
-/* Who was sent by another speaks to that one; who was handed the conversation, to whom that other one
- * spoke. */
 static void on_agent(struct cli_chat *c, const hocket_json *event)
 {
-    static const char *const speak[] = { "handoff", "route", "direct" };
-    const char *trigger = cli_member(event, "trigger");
-    for (size_t i = 0; i < sizeof(speak) / sizeof(speak[0]); i++)
-        if (strcmp(trigger, speak[i]) == 0 && !is_muted(c, cli_member(event, "caller")))
-            return;
-    cli_buf_addf(&c->muted, " %s ", cli_member(event, "op"));
-    c->sent++;
+    cli_voice_agent_started(&c->voice, event);
 }
 
 static void on_agent_end(struct cli_chat *c, const hocket_json *event)
 {
-    c->sent -= is_muted(c, cli_member(event, "op"));
+    cli_voice_agent_finished(&c->voice, event);
 }
 
-/* Whoever works in the background goes on beyond the turn, and so do those that it sends. */
-static void forget_muted(struct cli_chat *c)
-{
-    if (c->sent == 0)
-        cli_buf_reset(&c->muted);
-}
-
-/* One is heard at a time: the first that begins, until it has ended. */
 static void on_delta(struct cli_chat *c, const hocket_json *event)
 {
     size_t n = 0;
-    const char *op = cli_member(event, "op"),
-               *text = hocket_json_text(hocket_json_get(event, "text"), "", &n);
-    if (!streams(c) || c->again || c->input_id[0] || c->screen.held
-        || strcmp(cli_member(event, "kind"), "text") != 0 || n == 0 || is_muted(c, op))
+    const char *text = hocket_json_text(hocket_json_get(event, "text"), "", &n);
+    if (!streams(c) || c->again || c->input_id[0] || c->screen.held)
         return;
-    if (c->stream_op[0] && strcmp(op, c->stream_op) != 0 && c->hearing)
+    enum cli_heard heard = cli_voice_model_delta(&c->voice, event);
+    if (heard == CLI_HEARD_NOTHING)
         return;
-    c->hearing = true;
-    if (strcmp(op, c->stream_op) != 0) {
+    if (heard == CLI_HEARD_NEW)
         end_line(c);
-        forget_stream(c);
-        snprintf(c->stream_op, sizeof(c->stream_op), "%s", op);
-    }
     if (!c->screen.mid_line)
         cli_screen_erase(&c->screen);
-    cli_buf_add(&c->streamed, text, n);
     if (c->screen.terminal) {
         cli_stream_add(c, text, n);
     } else {
@@ -104,23 +67,21 @@ static void on_delta(struct cli_chat *c, const hocket_json *event)
 static void on_request(struct cli_chat *c, const hocket_json *event)
 {
     snprintf(c->model, sizeof(c->model), "%s", cli_member(event, "model"));
-    if (!is_muted(c, cli_member(event, "op")))
+    if (!cli_voice_is_muted(&c->voice, cli_member(event, "op")))
         snprintf(c->speaker, sizeof(c->speaker), "%s", cli_member(event, "agent"));
-    if (strcmp(cli_member(event, "op"), c->stream_op) != 0)
-        return;
-    end_line(c);
-    forget_stream(c);
+    if (cli_voice_model_request(&c->voice, event))
+        end_line(c);
 }
 
 static void on_reply(struct cli_chat *c, const hocket_json *event)
 {
-    if (strcmp(cli_member(event, "op"), c->stream_op) == 0)
-        c->hearing = false;
+    cli_voice_model_reply(&c->voice, event);
 }
 
+/* What was streamed is remembered until the answer comes, which then is not said a second time. */
 static bool was_streamed(const struct cli_chat *c, const char *text, size_t n)
 {
-    return n > 0 && n == c->streamed.n && memcmp(text, c->streamed.p, n) == 0;
+    return n > 0 && n == c->voice.text.n && memcmp(text, c->voice.text.p, n) == 0;
 }
 
 /* What an agent says beside its calls has been seen already when it was heard. */
@@ -245,8 +206,8 @@ static void on_turn(struct cli_chat *c, const hocket_json *event)
         show_answer(c, text, n);
     if (c->terminal && streams(c) && !c->again)
         cli_out_text("\n", 1);
-    forget_stream(c);
-    forget_muted(c);
+    cli_voice_forget(&c->voice);
+    cli_voice_rest(&c->voice);
     c->screen.in_text = false;
     c->interrupted = false;
 }

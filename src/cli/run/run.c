@@ -75,6 +75,10 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
 {
     struct job *j = ud;
     (void) host;
+    if (strcmp(e->type, "model_delta") == 0) { /* no record */
+        cli_feed_event(&j->feed, e);
+        return;
+    }
     if (j->args.interactive)
         cli_asker_event(&j->asker, run, e);
     cli_parked_event(&j->parked, e); /* whoever is there to answer may leave as well */
@@ -345,6 +349,8 @@ static void say_usage(struct job *j)
 static void show(struct job *j)
 {
     bool spaced = j->screen.terminal && !(j->args.flags & CLI_QUIET) && cli_out_is_terminal();
+    if (j->result.text.n == 0)
+        cli_feed_keep(&j->feed);
     cli_screen_end(&j->screen);
     cli_out_flush();
     print_answer(j, spaced);
@@ -380,6 +386,7 @@ static void run_once(struct job *j)
     if (j->args.asks)
         cli_screen_say(&j->screen, CLI_DIM,
             "no target was named, so the assistant answers (hocket run assistant \"…\")");
+    j->args.live = j->screen.live;
     cli_signals_limit(j->args.timeout);
     start(j);
     work(j);

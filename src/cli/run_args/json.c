@@ -141,7 +141,7 @@ static void add_leave(const struct cli_run_args *a, struct cli_buf *out)
 static void add_people(const struct cli_run_args *a, struct cli_buf *out)
 {
     add_flag(out, "conversation", a->conversation);
-    add_flag(out, "deltas", a->conversation);
+    add_flag(out, "deltas", a->conversation || a->live);
     add_person(a, out);
     add_flag(out, "interactive", a->interactive);
     add_flag(out, "park", a->park);
@@ -182,7 +182,7 @@ void cli_run_args_resume_json(const struct cli_run_args *a, struct cli_buf *out)
     cli_buf_adds(out, a->interactive ? "true" : "false");
     cli_buf_key(out, "park");
     cli_buf_adds(out, a->interactive ? "false" : "true");
-    add_flag(out, "deltas", a->conversation);
+    add_flag(out, "deltas", a->conversation || a->live);
     add_person(a, out);
     add_leave(a, out);
     cli_buf_adds(out, "}");

@@ -54,6 +54,7 @@ struct cli_run_args {
     bool has_input, input_from_stdin;
     bool asks; /* a question stood where the target would: the assistant answers it */
     bool conversation;
+    bool live;        /* somebody sees its models' text as it comes */
     bool interactive; /* somebody is there to answer: set by the command */
     bool consent; /* a person consents to what the run is allowed: it holds when they continue it */
     bool traced;  /* its runs are of the trace that the program was started in */

@@ -10,8 +10,9 @@
 #include "cli/text.h"
 
 /* Rows do not grow with the terminal beyond this: the eye has to find the end of a row. */
-#define MAX_WIDTH 88
-#define BAR_WIDTH 24
+#define MAX_WIDTH  88
+#define BAR_WIDTH  24
+#define MAX_AGENTS 14
 
 /* A row under construction: text and the columns that it has taken. */
 struct row {
@@ -62,11 +63,14 @@ static const char *spinner(const struct cli_screen *s)
 }
 
 static void add_agent(const struct cli_screen *s, const struct cli_progress *p,
-    const struct cli_agent *agent, double now, struct cli_rows *rows)
+    const struct cli_voice *voice, const struct cli_agent *agent, double now, struct cli_rows *rows)
 {
     struct cli_buf doing = { 0 }, shown = { 0 }, took = { 0 }, name = { 0 };
     struct row r = begin(s, rows);
-    cli_progress_activity(p, agent, &doing);
+    if (voice->speaks && strcmp(agent->op, voice->op) == 0)
+        cli_buf_adds(&doing, "writing");
+    else
+        cli_progress_activity(p, agent, &doing);
     cli_text_show(&shown, cli_buf_text(&doing), doing.n, false);
     cli_text_show(&name, agent->name, strlen(agent->name), false);
     cli_text_elapsed(&took, now - agent->since);
@@ -101,6 +105,62 @@ static void add_more(const struct cli_screen *s, size_t more, struct cli_rows *r
     cli_buf_free(&text);
 }
 
+/* ---- The answer as it comes ------------------------------------------------ */
+
+/* Bytes at the end of a text that are laid out. */
+#define LAID_OUT ((size_t) 1 << 16)
+#define INDENT   2
+
+struct piece {
+    const char *p;
+    size_t n;
+};
+
+/* The last `most` rows of a shown text, in a ring that begins at *first. */
+static size_t last_rows(
+    const struct cli_buf *shown, size_t room, size_t most, struct piece *ring, size_t *first)
+{
+    size_t count = 0;
+    const char *p = cli_buf_text(shown), *end = p + shown->n;
+    while (p < end) {
+        const char *line_end = memchr(p, '\n', (size_t) (end - p));
+        size_t left = (size_t) ((line_end ? line_end : end) - p);
+        do {
+            size_t taken = cli_text_break(p, left, room);
+            ring[count++ % most] = (struct piece){ p, taken };
+            p += taken;
+            left -= taken;
+            for (; left > 0 && *p == ' '; left--) /* where it is broken */
+                p++;
+        } while (left > 0);
+        p += line_end != NULL;
+    }
+    *first = count > most ? count % most : 0;
+    return count < most ? count : most;
+}
+
+static void add_speech(
+    const struct cli_screen *s, const struct cli_buf *text, size_t most, struct cli_rows *rows)
+{
+    struct piece ring[CLI_MAX_ROWS];
+    struct cli_buf shown = { 0 };
+    size_t n = text->n, from = n > LAID_OUT ? n - LAID_OUT : 0, first,
+           room = (s->columns - 1 < MAX_WIDTH ? s->columns - 1 : MAX_WIDTH) - INDENT;
+    while (n > from && (text->p[n - 1] == '\n' || text->p[n - 1] == ' '))
+        n--;
+    cli_text_show(&shown, cli_buf_text(text) + from, n - from, true);
+    size_t count = last_rows(&shown, room, most, ring, &first);
+    for (size_t i = 0; i < count; i++) {
+        struct row r = begin(s, rows);
+        struct piece one = ring[(first + i) % most];
+        pad(&r, INDENT);
+        cli_buf_add(&rows->text, one.p, one.n);
+        r.width += cli_text_width(one.p, one.n);
+        end(&r);
+    }
+    cli_buf_free(&shown);
+}
+
 /* ---- The last row ------------------------------------------------------ */
 
 static void add_bar(const struct cli_screen *s, const struct cli_progress *p, struct row *r)
@@ -119,8 +179,8 @@ static void add_bar(const struct cli_screen *s, const struct cli_progress *p, st
     add(r, "  ", 2);
 }
 
-static void add_totals(
-    const struct cli_screen *s, const struct cli_progress *p, double seconds, struct cli_rows *rows)
+static void add_totals(const struct cli_screen *s, const struct cli_progress *p,
+    const struct cli_speech *speech, double seconds, struct cli_rows *rows)
 {
     struct cli_buf text = { 0 };
     struct row r = begin(s, rows);
@@ -140,6 +200,7 @@ static void add_totals(
         cli_buf_addf(&text, " out%s", dot);
     }
     cli_text_elapsed(&text, seconds);
+    cli_speech_pace(speech, dot, &text);
     escape(&r, cli_screen_tone(s, CLI_DIM));
     add(&r, text.p, r.room);
     escape(&r, cli_screen_plain(s));
@@ -147,18 +208,22 @@ static void add_totals(
     cli_buf_free(&text);
 }
 
-void cli_view_compose(const struct cli_screen *s, const struct cli_progress *p, double now,
-    double began, struct cli_rows *out)
+void cli_view_compose(const struct cli_screen *s, const struct cli_progress *p,
+    const struct cli_speech *speech, double now, double began, struct cli_rows *out)
 {
     size_t most = s->lines > 6 ? s->lines / 2 : 2;
-    most = most < CLI_MAX_ROWS - 2 ? most : CLI_MAX_ROWS - 2;
+    most = most < MAX_AGENTS ? most : MAX_AGENTS;
     size_t shown = p->n_agents <= most ? p->n_agents : most - 1;
+    size_t taken = shown + 3; /* a row for the others, the totals, and where the cursor is */
+    size_t left = s->lines > taken ? s->lines - taken : 0, rows = CLI_MAX_ROWS - taken;
     *out = (struct cli_rows){ 0 };
+    if (s->lines >= 4 && left > 0 && s->columns > 8)
+        add_speech(s, &speech->voice.text, left < rows ? left : rows, out);
     if (s->lines < 4) /* no room for more than the totals */
-        return add_totals(s, p, now - began, out);
+        return add_totals(s, p, speech, now - began, out);
     for (size_t i = 0; i < shown; i++)
-        add_agent(s, p, &p->agents[i], now, out);
+        add_agent(s, p, &speech->voice, &p->agents[i], now, out);
     if (shown < p->n_agents)
         add_more(s, p->n_agents - shown, out);
-    add_totals(s, p, now - began, out);
+    add_totals(s, p, speech, now - began, out);
 }

@@ -30,6 +30,7 @@ void cli_feed_start(struct cli_feed *f, struct cli_screen *screen, bool quiet, b
 void cli_feed_end(struct cli_feed *f)
 {
     cli_progress_free(&f->progress);
+    cli_speech_free(&f->speech);
     cli_buf_free(&f->warning);
 }
 
@@ -135,6 +136,7 @@ void cli_feed_event_at(struct cli_feed *f, const struct hocket_event *e, double 
     if (warning)
         tell_missing(f, event);
     if (!f->quiet) {
+        cli_speech_take(&f->speech, e->type, event, now);
         if (!e->again)
             report(f, e->type, event, now);
         cli_progress_take(&f->progress, e->type, event, now);
@@ -145,6 +147,14 @@ void cli_feed_event_at(struct cli_feed *f, const struct hocket_event *e, double 
 void cli_feed_event(struct cli_feed *f, const struct hocket_event *e)
 {
     cli_feed_event_at(f, e, cli_now());
+}
+
+void cli_feed_keep(struct cli_feed *f)
+{
+    const struct cli_buf *text = &f->speech.voice.text;
+    if (f->screen->live && text->n > 0)
+        cli_screen_say(f->screen, CLI_PLAIN, cli_buf_text(text));
+    cli_voice_forget(&f->speech.voice);
 }
 
 void cli_feed_turn(struct cli_feed *f)
@@ -161,7 +171,7 @@ void cli_feed_turn(struct cli_feed *f)
     if (!resized && now - f->screen->drawn_at < REDRAW_SECONDS)
         return;
     struct cli_rows rows;
-    cli_view_compose(f->screen, &f->progress, now, f->began, &rows);
+    cli_view_compose(f->screen, &f->progress, &f->speech, now, f->began, &rows);
     cli_screen_draw(f->screen, &rows);
     f->screen->drawn_at = now;
 }
@@ -181,6 +191,7 @@ static void say_totals(
     cli_text_count(&b, output);
     cli_buf_adds(&b, " out, ");
     cli_text_seconds(&b, seconds);
+    cli_speech_pace(&f->speech, ", ", &b);
     cli_screen_say(f->screen, CLI_DIM, b.p);
     cli_buf_free(&b);
 }

@@ -4,10 +4,12 @@
 
 #include "cli/progress.h"
 #include "cli/screen.h"
+#include "cli/view/speech.h"
 
 struct cli_feed {
     struct cli_screen *screen;
     struct cli_progress progress;
+    struct cli_speech speech; /* where the run tells text as it comes */
     bool quiet, verbose;
     bool noted_sim;         /* the note on simulated answers was made */
     struct cli_buf warning; /* held back for a moment: an `error` may say the same */
@@ -21,6 +23,9 @@ void cli_feed_end(struct cli_feed *f);
 void cli_feed_event(struct cli_feed *f, const struct hocket_event *event);
 /* The same for one that came at another time of cli_now's clock. */
 void cli_feed_event_at(struct cli_feed *f, const struct hocket_event *event, double now);
+
+/* What of an answer was shown while it came stays, where no answer follows. */
+void cli_feed_keep(struct cli_feed *f);
 
 /* To be called when the events of one turn are through: writes what was held back, and draws the
  * view when it is due. */
