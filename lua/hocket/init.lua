@@ -82,7 +82,7 @@ end
 ---@field board? hocket.Board
 ---@field document? hocket.Document
 ---@field on_delta? fun(kind: "text"|"reasoning", text: string) Is told of the answer as it comes.
----@field on_event? fun(event: table)
+---@field on_event? fun(event: table) Is told of the events of this call and of all below it, and of no other's.
 ---@field on_question? fun(question: table): string? Answers what agents ask (hocket.ask): its text, or nil for no answer.
 ---@field timeout? number Seconds.
 ---@field budget? hocket.Budget

@@ -278,6 +278,7 @@ function orchestrate.job(def, input, opts)
     run = run, def = def, op = run:operation(), opts = opts, input = input, above = above, depth = depth, deepest = deepest, within = context.within,
     allowed = permission.narrow(above and above.allowed, opts.allowed), via = run.observer and run.observer:here(),
   }, Step)
+  if run.origins then run.origins:called(step.op, above and above.op) end
   local budget = budget_of(def, opts)
   if budget and def.pool and pool.takes(step) then budget.reserve = true end -- nobody here sees what it uses meanwhile
   return {
@@ -298,6 +299,7 @@ end
 ---@return table spec
 function orchestrate.again(spec, step, input)
   step.input, step.op = input, step.run:operation()
+  if step.run.origins then step.run.origins:called(step.op, step.above and step.above.op) end
   spec.op = step.op
   return spec
 end
@@ -309,11 +311,13 @@ end
 ---@param def hocket.Agent
 ---@param input hocket.Input
 ---@param opts? {board?: hocket.Board, document?: hocket.Document, task_ids?: integer[], trigger?: string, tools?: hocket.Tool[], extra_tools?: string[], model?: string, override_model?: string, variables?: table, on_delta?: function, history?: hocket.History, timeout?: number, max_depth?: integer, allowed?: table<string, boolean>, schema?: string, schema_name?: string, budget?: hocket.Budget, context?: table, advisors?: table, router?: table, team?: table, handoff?: hocket.Agent[]|false}
+---@param begins? fun(step: hocket.Step) Is told of it before it begins.
 ---@return hocket.Reply?
 ---@return hocket.Error?
-function orchestrate.call(def, input, opts)
-  local spec, err = orchestrate.job(def, input, opts)
-  if not spec then return nil, system.error(err) end
+function orchestrate.call(def, input, opts, begins)
+  local spec, step = orchestrate.job(def, input, opts)
+  if not spec then return nil, system.error(step) end
+  if begins then begins(step) end
   return broker.shared():call(spec)
 end
 

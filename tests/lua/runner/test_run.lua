@@ -9,6 +9,8 @@ local model = require "model"
 local run_command = require "hocket.internal.runner.run_target"
 local runner = require "hocket.internal.runner.run_agent"
 local runs = require "hocket.internal.run.run"
+local p = require "patterns_support"
+local s = require "scripted"
 local sim = require "hocket.sim"
 
 local here = debug.getinfo(1, "S").source:match "^@(.*)/" or "."
@@ -318,7 +320,49 @@ t.test("in a run of its own", function()
   t.equal(reply.usage_total.calls, 1)
 end)
 
-t.test("inside of a run, on_event sees all of it up to the answer", function()
+t.test("inside of a run, on_event receives the events of its own call", function()
+  local function lead(request)
+    local own = request.model -- lead1 calls w1
+    if request.turn == 1 then return { calls = { s.call("create_tasks", { tasks = { { text = "Look", assigned_to = "w" .. own:sub(-1) } } }) } } end
+    return request.turn == 2 and { calls = { s.call("call_w" .. own:sub(-1), { task_ids = { 1 }, message = "Go" }) } } or "all"
+  end
+  p.play { lead1 = lead, lead2 = lead }
+  local defs = {}
+  for _, n in ipairs { "1", "2" } do defs["lead" .. n], defs["w" .. n] = { tools = { "facilitator" }, agents = { "w" .. n } }, { tools = { "specialist" } } end
+  local agents, seen, given = p.agents(defs), { {}, {}, {} }, hocket.board()
+  local one = s.run(function()
+    local works = {}
+    for i = 1, 2 do
+      works[i] = function() return hocket.run(agents["lead" .. i], "go", { on_event = function(e) table.insert(seen[i], e) end }) end
+    end
+    works[3] = function() return hocket.run(agents.w1, "go", { board = given, on_event = function(e) table.insert(seen[3], e) end }) end
+    flow.all(works)
+    return { text = "" }
+  end)
+  for i = 1, 2 do
+    local kinds = {}
+    for _, e in ipairs(seen[i]) do
+      kinds[e.type] = (kinds[e.type] or 0) + 1
+      t.ok(e.agent:sub(-1) == tostring(i), json.encode(e))
+    end
+    t.equal(kinds.task_completed, 2)
+    t.equal(kinds.tasks_created, 1)
+    t.ok(kinds.task_updated > 1 and kinds.document_updated == nil)
+  end
+  t.equal(seen[3][1].type, "task_pending")
+  for _, e in ipairs(seen[3]) do t.equal(e.op, seen[3][1].op) end
+  local left = {}
+  for _, e in ipairs(s.events(one)) do left[e.seq] = e.type end
+  for i = 1, 3 do
+    for _, e in ipairs(seen[i]) do left[e.seq] = nil end
+  end
+  local types_left = {}
+  for _, type in pairs(left) do types_left[#types_left + 1] = type end
+  table.sort(types_left)
+  t.same(types_left, { "workflow_finished", "workflow_started" })
+end)
+
+t.test("inside of a run, on_event sees all of its call up to the answer", function()
   local m <close>, a = echo()
   local one, seen = runs.new {}, {}
   local reply = assert(runner.workflow(one, "x", function()

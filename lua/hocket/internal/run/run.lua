@@ -146,7 +146,9 @@ end
 ---@return integer? seq
 ---@return hocket.Error?
 function Run:emit(type, payload, agent, op)
-  return self.journal:append(type, payload, agent, op)
+  local seq, err = self.journal:append(type, payload, agent, op)
+  if self.origins and seq and not op then self.origins:told(seq, run.operation()) end
+  return seq, err
 end
 
 --- What a script prints: an event, and of a run that does so for the first time what the host shows at once.
@@ -352,7 +354,8 @@ end
 local function take(self, kind, thing)
   if not thing or self.adopted[thing] then return end
   local number, list = self:log("thing", kind), self[kind]
-  self.adopted[thing] = true
+  self.adopted[thing] = number
+  if self.origins then self.origins:made(kind, number, run.operation()) end
   list[#list + 1] = thing
   thing:attach(self.journal, number) -- ids of tasks and versions are each one's own: events say whose
   local within = effects.within()

@@ -12,6 +12,7 @@ local flow = require "hocket.flow"
 local json = require "hocket.json"
 local misuse = require "hocket.internal.base.misuse"
 local media = require "hocket.internal.base.lazy" "hocket.internal.base.media"
+local origins = require "hocket.internal.run.origins"
 local orchestrate = require "hocket.orchestrate"
 local runs = require "hocket.internal.run.run"
 local partial_result = require "hocket.internal.base.lazy" "hocket.internal.run.partial_result"
@@ -85,17 +86,18 @@ local function guarded(run, fn)
   end
 end
 
--- Calls fn(event) for each event of a run from now on, as it comes. Returns the fiber that does so,
+-- Calls fn(event) for each event of a run from now on, as it comes, of which `wanted(event)` holds. Returns the fiber that does so,
 -- and what delivers the rest at once.
 ---@async
-local function listen(run, fn)
+local function listen(run, fn, wanted)
   local cursor, tell = run.journal:last(), guarded(run, fn)
   local function deliver()
     while true do
       local line, seq = run.journal:next(cursor)
       if not line then return end
       cursor = seq
-      tell(json.decode(line))
+      local event = json.decode(line)
+      if not wanted or wanted(event) then tell(event) end
     end
   end
   local listener = flow.spawn(function()
@@ -162,8 +164,22 @@ function runner.workflow(run, input, work)
   return reply, err
 end
 
-local function answer(agent, input, options)
-  return cassette.within(options, function() return orchestrate.call(agent, input, options) end)
+local function answer(agent, input, options, begins)
+  return cassette.within(options, function() return orchestrate.call(agent, input, options, begins) end)
+end
+
+-- The same inside of a run, whose script hears of this call alone: several may go on side by side.
+local function answer_told(run, agent, input, options)
+  local op
+  run.origins = run.origins or origins.new()
+  local listener, deliver_rest = listen(run, options.on_event, function(event) return op and run.origins:is_of(event, op) end)
+  local reply, err = answer(agent, input, options, function(step)
+    op = step.op
+    for kind, thing in pairs { boards = options.board, documents = options.document } do run.origins:made(kind, run.adopted[thing], op) end
+  end)
+  listener:cancel()
+  deliver_rest()
+  return reply, err
 end
 
 -- What goes out to a script prints as its message.
@@ -219,12 +235,8 @@ function runner.run(agent, input, options)
       error(("the option '%s' belongs to the whole run, which is going on already"):format(name), 2)
     end
   end
-  if not options.on_event then return outward(answer(agent, input, options)) end
-  local listener, deliver_rest = listen(run, options.on_event)
-  local reply, err = answer(agent, input, options)
-  listener:cancel()
-  deliver_rest()
-  return outward(reply, err)
+  if options.on_event then return outward(answer_told(run, agent, input, options)) end
+  return outward(answer(agent, input, options))
 end
 
 return runner
