@@ -9,10 +9,12 @@ local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
 local cassette = require "hocket.cassette"
 local key_commands = require "hocket.internal.base.lazy" "hocket.internal.models.key_command"
 local caught = require "hocket.internal.base.caught"
+local edition = require "hocket.internal.base.edition"
 local effects = require "hocket.internal.base.effects"
 local kept = require "hocket.internal.core.kept"
 local lazy = require "hocket.internal.base.lazy"
 local llm = require "hocket.internal.core.llm"
+local known_servers = lazy "hocket.internal.models.known_server"
 local local_server = lazy "hocket.internal.models.local_server"
 local offer = lazy "hocket.internal.models.offer"
 local shared_limits = lazy "hocket.internal.models.shared_limits"
@@ -106,8 +108,28 @@ end
 -- Traits that say what is asked for in which turn, and not how it is written.
 local of_sessions = { schema_with_tools = true, calls_in_text = true }
 
-local function format_last(def)
-  return def and def.traits and def.traits.schema_with_tools == false or nil
+local function format_last(def, server)
+  local own = def and def.traits and def.traits.schema_with_tools
+  if own == nil and server then own = known_servers.kind(server.kind).schema_with_tools end
+  return own == false or nil
+end
+
+local known_forms = setmetatable({}, { __mode = "k" }) -- by how it is declared, by kind of server
+
+-- How a known server is spoken to: what the declaration says of it counts more than what we know; what it says of servers elsewhere, less.
+local function form_of(how, server, def)
+  local known = server and known_servers.kind(server.kind).traits
+  if not known then return how end
+  local made = known_forms[how] or {}
+  known_forms[how] = made
+  if not made[server.kind] then
+    local traits, first, second = {}, known, how.traits or {}
+    if how == def.elsewhere then first, second = second, first end
+    for name, value in pairs(first) do traits[name] = value end
+    for name, value in pairs(second) do traits[name] = value end
+    made[server.kind] = { protocol = how.protocol, traits = traits }
+  end
+  return made[server.kind]
 end
 
 -- How the server at this base is spoken to. A replay does as it was done.
@@ -138,17 +160,17 @@ end
 -- that was replaced takes all that with it.
 local opened = setmetatable({}, { __mode = "k" })
 
-local function open(name, def, base, key)
+local function open(name, def, base, key, server)
   if def.headers then hide_headers(def) end
   local made = opened[def]
   if not made then
     made = {}
     opened[def] = made
   end
-  local last, how = made.last, spoken(name, def, base)
+  local last, how = made.last, form_of(spoken(name, def, base), server, def)
   local access = not key and def.region and access_key(def) or nil
   if last and last.name == name and last.base == base and last.key == key and last.how == how and not access then return last.handle end
-  local id = table.concat({ name, how.protocol, base, key or access and table.concat({ access.id, access.key, access.token }, "\0") or "" }, "\0")
+  local id = table.concat({ name, how.protocol, server and server.kind or "", base, key or access and table.concat({ access.id, access.key, access.token }, "\0") or "" }, "\0")
   made[id] = made[id] or make(name, def, how, base, key, access)
   made.last = { name = name, base = base, key = key, how = how, handle = made[id] }
   return made[id]
@@ -166,6 +188,8 @@ end
 ---@field format_last? boolean It calls no tool where a format of the answer is asked for: that goes with the last turn only.
 ---@field keys? hocket.KeyCommand Who gives its key.
 ---@field provider? hocket.Provider As it was declared then; nil for the scripted model.
+---@field server? string Which of the known servers answers there (internal/models/known_server.lua).
+---@field no_tools? hocket.Error Why it cannot be asked with tools.
 ---@field lacks? hocket.Error It can only be recalled from the log of a run: what is missing for more.
 
 -- In a replay nobody is called, so that no key is needed where there was one.
@@ -258,6 +282,37 @@ local function default_name(provider_name, def, key)
   return failure(found.code, found.message)
 end
 
+-- Which server is there, where it is none of the hosted ones; nil: nobody knows. A run that is kept has that in its log.
+local function find_server(provider_name, def, base, key)
+  local due
+  if kept.is_replay() then
+    due = kept.comes("server", ("provider=%s\n"):format(provider_name))
+  else
+    due = known_servers.may_be(def, base)
+  end
+  return due and effects.run("server", { provider = provider_name, what = "known" }, function() return known_servers.find(def, base, key) or false end, { reads = true }) or nil
+end
+
+local function server_of(provider_name, def, base, key)
+  local replays = cassette.replays()
+  if edition.here() < 2 or not replays and not kept.is_replay() and not known_servers.may_be(def, base) then return nil end
+  if not cassette.going_on() then return find_server(provider_name, def, base, key) end
+  return cassette.remember("server of " .. provider_name, function() return not replays and find_server(provider_name, def, base, key) or nil end)
+end
+
+-- What a known server says of one of its models. A template without tools drops them in silence.
+local function take_server(one, server)
+  if not server then return one end
+  local window = server.windows[one.name] or server.models[1] and #server.models == 1 and server.windows[server.models[1]]
+  if window then windows.tell(one.id, window) end
+  one.server = server.kind
+  if server.tools == false then
+    one.no_tools = failed { code = "unsupported", message = ("%s: the chat template of its model has no tools, and %s would drop them in silence: take another model, or an agent without tools"):format(
+      one.id, server.kind) }
+  end
+  return one
+end
+
 --- Resolves "provider/model", a provider's name for its default, or the name of a model that says whose it
 --- is; "sim/NAME" is the scripted model over OpenAI's chat completions, "sim-anthropic/NAME",
 --- "sim-gemini/NAME" … the same over that provider's protocol. Fails with "auth" when a key is needed and
@@ -290,12 +345,13 @@ function model.resolve(id)
     if not was_called(provider_name, name) then return nil, lacks end
   end
   if lacks then base, key = base:gsub("%${[^}]*}", "lacking"), "lacking" end
-  return {
+  local server = (not lacks or kept.is_replay()) and server_of(provider_name, def, base, key) or nil
+  return take_server({
     id = provider_name .. "/" .. name, provider_name = provider_name, name = name, simulated = false, provider = def,
-    format_last = format_last(def), calls_in_text = providers.calls_in_text(def, base), protocol = spoken(provider_name, def, base).protocol, handle = open(provider_name, def, base, key),
+    format_last = format_last(def, server), calls_in_text = providers.calls_in_text(def, base), protocol = spoken(provider_name, def, base).protocol, handle = open(provider_name, def, base, key, server),
     keys = def.key_command and not key and not access_key(def) and not cassette.replays() and key_commands.of(provider_name, def) or nil,
     lacks = lacks or nil,
-  }
+  }, server)
 end
 
 --- The same once for many calls: what was found is kept in `known`, by id, and given again while its provider is

@@ -8,7 +8,7 @@
 ---
 --- From then on "mycloud/some-model" is a model like any other.
 local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
-local registered = require "hocket.internal.base.script.names"
+local registered = require "hocket.internal.base.names"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local system = require "hocket.internal.core.system"
@@ -374,6 +374,25 @@ local hosted = { ["azure.com"] = true }
 for _, def in pairs(list) do
   local domain = not def.own_models and domain_of(def.base)
   if domain then hosted[domain] = true end
+end
+
+--- Whether a base URL is at a place where somebody's models are hosted that we know by name.
+---@param base string
+---@return boolean
+---@internal
+function providers.is_hosted(base)
+  return hosted[domain_of(base)] == true
+end
+
+--- Whether a base URL is on this machine or in a network of one's own, by its host's name or address.
+---@param base string
+---@return boolean
+---@internal
+function providers.is_near(base)
+  local host = host_of(base)
+  local second = tonumber(host:match "^172%.(%d+)%.")
+  return not host:find("[.:]") or host:find "^127%." ~= nil or host:find "^10%." ~= nil or host:find "^192%.168%." ~= nil
+    or second ~= nil and second >= 16 and second < 32 or host:find "%.local$" ~= nil or host:find "^%[::1%]" ~= nil
 end
 
 --- Whether calls that a model at this base URL writes as text are read as calls: the declaration says so, or else it is a server

@@ -5,7 +5,7 @@
 
 #include "os/descriptors.h"
 #include "bind/util.h"
-#include "os/own_file.h"
+#include "os/spool.h"
 
 static const char META[] = "hocket.spool";
 

@@ -72,12 +72,14 @@ printf -- '---\nname: guide\n---\nYou answer.\n' >guide.md
 nowhere() { HOCKET_MODEL= OLLAMA_HOST=http://127.0.0.1:1 LLAMACPP_BASE_URL=http://127.0.0.1:1/v1 "$@" >out 2>err </dev/null; code=$?; what="$*"; }
 nowhere env LLAMACPP_BASE_URL="$(cat base)" "$HOCKET" run guide.md hello; expect 0; has out thanks
 run "$HOCKET" runs -n 1; found=$(id_in out)
-nowhere env OPENAI_API_KEY=x OPENAI_BASE_URL="$(cat base)" "$HOCKET" run guide.md hello; expect 4; has err "offers default: write openai/MODEL"
+nowhere env OPENAI_API_KEY=x OPENAI_BASE_URL="$(cat base)" "$HOCKET" run guide.md hello; expect 0; has out thanks # its only model
+run "$HOCKET" runs -n 1; only=$(id_in out)
+nowhere env OPENAI_BASE_URL=http://127.0.0.1:1/v1 "$HOCKET" run guide.md hello; expect 4; has err "does not say which there are"
 run "$HOCKET" runs -n 1; refused=$(id_in out)
 nowhere "$HOCKET" run guide.md hello; expect 4; has err "there is no model to ask"
 run "$HOCKET" runs -n 1; none=$(id_in out)
 kill $till; wait $till 2>/dev/null
-for id in "$found" "$refused" "$none"; do
+for id in "$found" "$only" "$refused" "$none"; do
   nowhere "$HOCKET" replay "$id"; expect 0; has err "all as they were told"
   nowhere env OPENAI_API_KEY=y LLAMACPP_BASE_URL="$(cat base)" "$HOCKET" replay "$id"; expect 0; has err "all as they were told"
 done

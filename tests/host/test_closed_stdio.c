@@ -91,8 +91,7 @@ static void live(enum when when, bool thread, unsigned mask)
     if (!h)
         h = open_one(thread);
     run_one(h);
-    if (when != LATER || thread) /* else there was nothing that needed them */
-        check_places(mask, before);
+    check_places(mask, before);
     hocket_close(h, NULL, NULL);
     exit(0);
 }

@@ -294,13 +294,17 @@ static int l_sorts(lua_State *L)
     return 1;
 }
 
-/* edition(n): that of the run whose code runs (lua/hocket/internal/base/edition.lua) */
+/* edition(n?) -> that of the run whose code runs (lua/hocket/internal/base/edition.lua), from now on n; nil: it is not kept, or has
+ * the newest */
 static int l_edition(lua_State *L)
 {
     struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
-    if (k)
+    if (k && !lua_isnoneornil(L, 1))
         k->edition = (int) luaL_checkinteger(L, 1);
-    return 0;
+    if (!k || k->edition == 0)
+        return 0;
+    lua_pushinteger(L, k->edition);
+    return 1;
 }
 
 /* owns_state() -> whether all code of this Lua state is ours and our scripts' */

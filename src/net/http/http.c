@@ -223,6 +223,9 @@ int hocket__http_new(
         *err = why;
     if (!curl)
         return why.status;
+    int no = hocket__descriptors_hold_standard(); /* no socket may take their place */
+    if (no != 0)
+        return hocket__error(err, HOCKET_EIO, "HTTP cannot be opened: /dev/null: error %d", no);
     struct hocket__http *http = hocket__zero(o->alloc, sizeof(*http));
     if (!http)
         return hocket__error_nomem(err);

@@ -4,10 +4,14 @@
  * since asking takes from it. */
 #include "net/limit/retry.h"
 
+#include <string.h>
+
 #define BUDGET_START    10.0 /* retries that are always in: teams make few calls */
 #define BUDGET_MAX      50.0
 #define BUDGET_PER_CALL 0.2
 #define EXTRA_MS        1000 /* at most so much later than the server asked for */
+#define LOADING_TRIES   400  /* of a server that loads its model, every 1 to 2 s */
+#define LOADING_MS      1000
 
 const struct hocket__retry_policy hocket__retry_default = { 2, 500, 8000, 120000 };
 
@@ -71,9 +75,17 @@ static bool is_limited(const struct hocket__retry_case *c)
     return c->limited || c->err->http_status == 429;
 }
 
+/* llama.cpp says so until its model is in memory, which takes minutes: it is no failure. */
+static bool is_loading(const struct hocket__retry_case *c)
+{
+    return c->err->http_status == 503 && strstr(c->err->message, "Loading model");
+}
+
 static const char *reason_of(const struct hocket__retry_case *c)
 {
     const struct hocket_error *e = c->err;
+    if (is_loading(c))
+        return "loading";
     if (is_limited(c))
         return "rate_limit";
     if (e->status == HOCKET_EMODEL)
@@ -114,18 +126,21 @@ struct hocket__retry_verdict hocket__retry_decide(const struct hocket__retry_pol
     const struct hocket__retry_case *c, struct hocket__retry_budget *budget)
 {
     int64_t asked = asked_ms(c);
+    bool loading = p->retries > 0 && is_loading(c);
     if (c->handed_out)
         return no("output");
     if (!is_retryable(c))
         return no(c->advice && c->advice->should_retry == 0 ? "refused" : "final");
-    if (c->made >= p->retries || (c->none && c->made > 0))
+    if (c->made >= (loading ? LOADING_TRIES : p->retries) || (c->none && c->made > 0))
         return no("attempts");
     if (asked > p->max_wait_ms)
         return no("too_long");
-    int64_t delay = asked >= 0 ? later(asked, c->chance) : backoff(p, c->made, c->chance);
+    int64_t delay = asked >= 0 ? later(asked, c->chance)
+                    : loading  ? LOADING_MS + (int64_t) (LOADING_MS * c->chance)
+                               : backoff(p, c->made, c->chance);
     if (c->left_ms >= 0 && delay >= c->left_ms)
         return no("deadline");
-    if (!is_limited(c) && !pay(budget))
+    if (!is_limited(c) && !loading && !pay(budget))
         return no("budget");
     return (struct hocket__retry_verdict){ true, delay, reason_of(c) };
 }

@@ -46,7 +46,7 @@ struct hocket__retry_verdict {
     bool again;
     int64_t delay_ms;
     /* Why, for events: "rate_limit", "overloaded", "server", "connect", "timeout", "truncated",
-     * "broken_off", "malformed", "protocol", "asked"; why not: "output", "final", "refused", "attempts", "too_long",
+     * "broken_off", "malformed", "protocol", "asked", "loading"; why not: "output", "final", "refused", "attempts", "too_long",
      * "deadline", "budget". */
     const char *reason;
 };

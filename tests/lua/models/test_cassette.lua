@@ -23,8 +23,12 @@ local function serve(answer, def)
     while true do
       local request = listener:accept()
       if not request then return end
-      seen.n = seen.n + 1
-      fiber.spawn(answer, listener, request, seen.n)
+      if request.path == "/v1/models" then -- who it is, which is asked before the first call
+        listener:respond(request.id, 404, {}, "{}")
+      else
+        seen.n = seen.n + 1
+        fiber.spawn(answer, listener, request, seen.n)
+      end
     end
   end)
   function seen.stop()

@@ -25,9 +25,13 @@ local function serve(answer, def)
     while true do
       local http = listener:accept()
       if not http then return end
-      seen.n = seen.n + 1
-      seen.times[seen.n], seen.bodies[seen.n] = fiber.now(), json.decode(http.body)
-      fiber.spawn(answer, listener, http, seen.n)
+      if http.method == "GET" then -- who it is, which is asked before the first call
+        listener:respond(http.id, 404, {}, "{}")
+      else
+        seen.n = seen.n + 1
+        seen.times[seen.n], seen.bodies[seen.n] = fiber.now(), json.decode(http.body)
+        fiber.spawn(answer, listener, http, seen.n)
+      end
     end
   end)
   seen.name = "t" .. count

@@ -12,7 +12,7 @@ local function serving(path, body, status)
     local found = request.path:match "^[^?]*" == path
     listener:respond(request.id, found and (status or 200) or 404, { ["content-type"] = "application/json" },
       type(body) == "string" and body or json.encode(body))
-  end)
+  end, nil, true)
   return m, seen
 end
 

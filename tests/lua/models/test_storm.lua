@@ -64,7 +64,7 @@ local function start(tells)
     while true do
       local http = listener:accept()
       if not http then return end
-      answer(http)
+      if http.method == "GET" then listener:respond(http.id, 404, {}, "{}") else answer(http) end -- who it is, which is asked once
     end
   end)
   local name = "storm-" .. tells

@@ -48,19 +48,22 @@ function model.list(replies, options)
   end, options)
 end
 
---- Serves whatever fn(listener, request, n) does. `m.open` is the number of answers under way.
-function model.raw(fn, fields)
+--- Serves whatever fn(listener, request, n) does. `m.open` is the number of answers under way. Who the server is, which is asked before the
+--- first call, it does not say, unless it `tells`: then fn answers all.
+function model.raw(fn, fields, tells)
   local listener = assert(server.new {})
   local m = { open = 0, count = 0 }
   local acceptor = fiber.detach(function()
     while true do
       local request = listener:accept()
       if not request then return end
-      m.count, m.open = m.count + 1, m.open + 1
-      fiber.spawn(function()
+      local counts = tells or request.path ~= "/v1/models"
+      if not counts then listener:respond(request.id, 404, {}, "{}") end
+      m.count, m.open = m.count + (counts and 1 or 0), m.open + (counts and 1 or 0)
+      if counts then fiber.spawn(function()
         local over <close> = setmetatable({}, { __close = function() m.open = m.open - 1 end })
         fn(listener, request, m.count)
-      end)
+      end) end
     end
   end)
   m.base = ("http://127.0.0.1:%d/v1"):format(listener:port())

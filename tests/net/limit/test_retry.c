@@ -5,6 +5,8 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
+
 #include "net/limit/retry.h"
 
 #define NOW INT64_C(1787150097000) /* 2026-08-19T14:34:57Z */
@@ -220,6 +222,29 @@ static void test_limited_inside(void **state)
     assert_string_equal(v.reason, "rate_limit");
 }
 
+/* A model that is loaded is no failure: it is waited for, however often, and not paid for; an end has it. */
+static void test_loading(void **state)
+{
+    (void) state;
+    struct hocket_error e = http_error(503, true);
+    struct hocket__retry_budget empty = { 0 };
+    snprintf(e.message, sizeof(e.message), "x: HTTP status 503: Loading model");
+    for (int made = 0; made < 400; made++) {
+        struct hocket__retry_case c = { .err = &e, .made = made, .left_ms = 9000, .chance = 0.5 };
+        struct hocket__retry_verdict v = hocket__retry_decide(&hocket__retry_default, &c, &empty);
+        assert_true(v.again);
+        assert_int_equal(v.delay_ms, 1500);
+        assert_string_equal(v.reason, "loading");
+    }
+    struct hocket__retry_policy none = { .retries = 0, .cap_ms = 8000, .max_wait_ms = 1000 };
+    struct hocket__retry_case c = { .err = &e, .made = 400, .left_ms = -1 };
+    assert_string_equal(hocket__retry_decide(&hocket__retry_default, &c, NULL).reason, "attempts");
+    c.made = 0;
+    assert_string_equal(hocket__retry_decide(&none, &c, NULL).reason, "attempts");
+    c.left_ms = 900;
+    assert_string_equal(hocket__retry_decide(&hocket__retry_default, &c, NULL).reason, "deadline");
+}
+
 static void test_delay_bounds(void **state)
 {
     (void) state;
@@ -318,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_broken_off),
         cmocka_unit_test(test_no_answer),
         cmocka_unit_test(test_limited_inside),
+        cmocka_unit_test(test_loading),
         cmocka_unit_test(test_delay_bounds),
         cmocka_unit_test(test_asked_for),
         cmocka_unit_test(test_attempts),

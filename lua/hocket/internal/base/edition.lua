@@ -8,6 +8,7 @@
 ---     1   until November 2026; runs that name none
 ---     2   since then: members of JSON in the author's order, which runs of the first sort by name; words of fences by their place
 ---         (bind/fiber/kept.c)
+local kept = require "hocket.internal.core.kept"
 local system = require "hocket.internal.core.system"
 
 local edition = {}
@@ -20,6 +21,12 @@ edition.NOW = system.edition()
 ---@return integer
 function edition.of(run)
   return run.edition or edition.NOW
+end
+
+--- That of the run whose code runs, also before there is a hocket.Run of it.
+---@return integer
+function edition.here()
+  return kept.edition() or edition.NOW
 end
 
 --- Notes in the options of a run which edition it has: one that was begun before keeps what stands there.

@@ -1,9 +1,27 @@
 --- `hocket doctor`: what this machine offers.
 local json = require "hocket.json"
+local known_servers = require "hocket.internal.models.known_server"
 local model = require "hocket.model"
 local providers = require "hocket.providers"
 local sandbox = require "hocket.internal.tools.sandbox"
 local system = require "hocket.internal.core.system"
+
+--- Models of a server that are shown.
+local SHOWN = 5
+
+-- What a server says of itself, where one may be there that is no hosted provider's; in words.
+local function server_of(def, base, key)
+  local here = known_servers.may_be(def, base) and known_servers.find(def, base, key)
+  if not here then return nil end
+  local list = {}
+  for i, name in ipairs(here.models) do
+    if i > SHOWN then list[i] = ("and %d more"):format(#here.models - SHOWN) break end
+    list[i] = here.windows[name] and ("%s (%d tokens)"):format(name, here.windows[name]) or name
+  end
+  local state = here.loading and "loads its model" or #list > 0 and table.concat(list, ", ") or "names no model"
+  return { kind = here.kind, models = json.array(here.models), loading = here.loading or false, tools = here.tools ~= false },
+    ("%s answers: %s%s"):format(here.kind == "unknown" and "a server that is not known" or here.kind, state, here.tools == false and "; its chat template has no tools" or "")
+end
 
 -- Whether a provider's key is there; never the key.
 local function describe(name)
@@ -11,11 +29,14 @@ local function describe(name)
   local variables = type(def.key_env) == "table" and def.key_env or { def.key_env }
   local base = providers.base_of(name)
   local row = { name = name, protocol = providers.spoken(def, base).protocol, base = base }
+  local key
   for _, variable in ipairs(variables) do
+    local value = system.getenv(variable) or system.secret(variable)
     row.variable = row.variable or variable
-    if system.getenv(variable) or system.secret(variable) then row.variable, row.key = variable, true end
+    if value then row.variable, row.key, key = variable, true, value end
   end
   if not row.key and def.key_command then row.program = def.key_command[1] end
+  row.server, row.says = server_of(def, base, key)
   return row
 end
 
@@ -23,7 +44,8 @@ local function line_of(row)
   local state = row.key and ("key in %s"):format(row.variable)
     or row.program and ("asks %s for a key"):format(row.program)
     or row.variable and ("no key (%s)"):format(row.variable) or "needs no key"
-  return ("  %-17s %-34s %s"):format(row.name, state, row.base:gsub("//[^/@]*@", "//"))
+  local line = ("  %-17s %-34s %s"):format(row.name, state, (row.base:gsub("//[^/@]*@", "//")))
+  return row.says and ("%s\n  %-17s %s"):format(line, "", row.says) or line
 end
 
 -- Why a level does not work is worth a line; the one that is used is marked.

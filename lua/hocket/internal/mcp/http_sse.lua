@@ -3,7 +3,7 @@
 local fiber = require "hocket.internal.core.fiber"
 local sse = require "hocket.internal.mcp.sse"
 local system = require "hocket.internal.core.system"
-local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script.env"
+local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script_env"
 local failed = system.error
 
 local transport = {}

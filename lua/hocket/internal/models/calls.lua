@@ -57,6 +57,7 @@ end
 local function attempt(asker, one, history, again, made)
   local request, run, here = asker.request, asker.run, effects.here()
   if one.format_last then request = in_time(request) end
+  if one.no_tools and request.spec.tools and request.spec.tools ~= "[]" then return nil, one.no_tools end
   local known = refused_here(here)[one.handle]
   asker.sent = known and refusal.without(known, one, request)
   request = asker.sent or request

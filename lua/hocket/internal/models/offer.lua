@@ -64,8 +64,11 @@ local function ask(url, headers)
   return value
 end
 
--- What a server says stands in a message: names of models and nothing else.
-local function name_of(entry, field)
+--- The name of a model in a server's list. What a server says stands in a message: names of models and nothing else.
+---@param entry table
+---@param field string
+---@return string?
+function offer.name(entry, field)
   local name = type(entry) == "table" and entry[field]
   if type(name) ~= "string" or #name > NAME or not name:find "^[%w][%w%._:/@+-]*$" then return nil end
   return (name:gsub("^models/", ""))
@@ -107,7 +110,7 @@ function offer.list(def, base, key)
   if type(value[list]) ~= "table" then return nil, ("its answer has no list '%s'"):format(list) end
   local found = {}
   for _, entry in ipairs(value[list]) do
-    local name = name_of(entry, field)
+    local name = offer.name(entry, field)
     local top = name and type(entry.top_provider) == "table" and entry.top_provider or {}
     if name then
       found[#found + 1] = { name = name, window = count_in(entry, window), output = count_in(entry, output) or count_in(top, output), price = price_of(entry) }
@@ -131,7 +134,7 @@ local function without_password(base)
 end
 
 --- The model to take at a base URL that was given, where none is named: the provider's own default where the server has
---- it. Else nobody but the person can say which.
+--- it, or the only one that it has. Else nobody but the person can say which.
 ---@async
 ---@param name string The provider's.
 ---@param def hocket.Provider
@@ -146,6 +149,7 @@ function offer.choose(name, def, base, key, variable)
   for _, one in ipairs(names or {}) do
     if one == def.default then return one end
   end
+  if names and #names == 1 then return names[1] end
   local code = variable and "provider" or "invalid"
   local said = variable and ("%s is set, and no model is named"):format(variable) or ("'%s' names no model"):format(name)
   local fix = ("write %s/MODEL: --model %s/%s, or HOCKET_MODEL"):format(name, name, names and names[1] or "MODEL")

@@ -23,13 +23,20 @@ local list = {
   { "^grok%-4%-fast", 2000000 }, { "^grok%-4%f[^%w.]", 256000 }, { "^grok%-3", 128 * K }, { "^grok%-code%-fast", 256000 },
 }
 
-local set, learned = {}, {} -- by id
+local set, learned, told, declared = {}, {}, {}, {} -- by id
 
 --- Sets the window of "provider/model"; nil: as the table has it.
 ---@param id string
 ---@param window? hocket.Window
 function windows.set(id, window)
-  set[id], learned[id] = window, nil
+  set[id], learned[id], declared[id] = window, nil, window ~= nil
+end
+
+--- Keeps what its server says before it is asked: it counts more than the table, and less than what was declared or learned.
+---@param id string
+---@param window integer
+function windows.tell(id, window)
+  told[id] = { window = window }
 end
 
 local function in_table(id)
@@ -50,7 +57,7 @@ function windows.get(id)
     known = in_table(id) or false
     set[id] = known
   end
-  return learned[id] or known or nil
+  return learned[id] or not declared[id] and told[id] or known or nil
 end
 
 -- ---- What providers say ------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-#include "os/thread.h"
+#include "os/waker.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>

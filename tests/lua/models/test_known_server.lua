@@ -1,0 +1,134 @@
+--- Known servers behind any base URL: who they are, what follows from that, and that hosted providers are not asked.
+local t = require "harness"
+local hocket = require "hocket"
+local json = require "hocket.json"
+local known_server = require "hocket.internal.models.known_server"
+local model = require "model"
+local providers = require "hocket.providers"
+require "hocket.internal.runner.builtins"
+
+local answer = json.encode { choices = { { message = { role = "assistant", content = "fine" }, finish_reason = "stop" } }, usage = { prompt_tokens = 5, completion_tokens = 1 } }
+
+-- Plays a server: `says` has by path what a GET brings, or {status, body, headers}; calls are in `calls`.
+local function playing(says)
+  local calls, gets = {}, {}
+  local m = model.raw(function(listener, request)
+    local function respond(status, body, headers)
+      local all = { ["content-type"] = "application/json" }
+      for name, value in pairs(headers or {}) do all[name] = value end
+      listener:respond(request.id, status, all, type(body) == "string" and body or json.encode(body))
+    end
+    if request.method == "POST" then
+      calls[#calls + 1] = json.decode(request.body)
+      local first = #calls == 1 and says.first
+      return respond(first and first[1] or 200, first and first[2] or answer)
+    end
+    gets[#gets + 1] = request.path
+    local said = says[request.path]
+    if not said then return respond(404, "{}") end
+    if said.status then return respond(said.status, said.body, said.headers) end
+    respond(200, said)
+  end, nil, true)
+  return m, calls, gets
+end
+
+local function list(owner, more)
+  local entry = { id = "small", object = "model", owned_by = owner }
+  for name, value in pairs(more or {}) do entry[name] = value end
+  return { object = "list", data = { entry } }
+end
+
+local servers = {
+  { "llama.cpp", { ["/v1/models"] = list("llamacpp", { meta = { n_ctx = 4096 } }), ["/props"] = { chat_template_caps = { supports_tools = true } } }, 4096 },
+  { "llama.cpp", { ["/v1/models"] = { status = 200, body = list "me", headers = { server = "llama.cpp" } }, ["/props"] = { default_generation_settings = { n_ctx = 2048 } } }, 2048 },
+  { "vLLM", { ["/v1/models"] = list("vllm", { max_model_len = 8192 }) }, 8192 },
+  { "SGLang", { ["/v1/models"] = list("sglang", { max_model_len = 1024 }) }, 1024 },
+  { "LM Studio", { ["/v1/models"] = list "organization_owner", ["/api/v0/models"] = list("x", { loaded_context_length = 512, max_context_length = 32768 }) }, 512 },
+  { "Ollama", { ["/v1/models"] = list "library" } },
+  { "LiteLLM", { ["/v1/models"] = { status = 200, body = list "openai", headers = { ["x-litellm-version"] = "1.80" } } } },
+  { "unknown", { ["/v1/models"] = list "somebody" } },
+  { "unknown", {} },
+  { "unknown", { ["/v1/models"] = "no JSON" } },
+  { "unknown", { ["/v1/models"] = { data = { 5, "x", { id = "\27[1m", owned_by = {} } } } } },
+}
+
+t.test("each is known by what it says, with the window of its model", function()
+  for _, case in ipairs(servers) do
+    local m <close>, calls = playing(case[2])
+    local server = assert(known_server.ask({ protocol = "openai_chat" }, m.base))
+    t.equal(server.kind, case[1])
+    t.equal(server.windows.small, case[3], case[1])
+    t.equal(server.tools, nil)
+    t.equal(#calls, 0)
+  end
+  t.equal(known_server.ask({ protocol = "openai_chat" }, "http://127.0.0.1:1/v1"), nil)
+end)
+
+t.test("a model is asked as its server wants it, and has the window that this says", function()
+  for _, case in ipairs(servers) do
+    local m <close>, calls, gets = playing(case[2])
+    local id = m.id:match "^[^/]+" .. "/small"
+    local look = hocket.tool { name = "look", description = "x", run = function() return "" end }
+    local one = hocket.agent { name = "a", prompt = "p", model = id, top_k = 5, max_tokens = 9, tools = { look } }
+    t.equal(assert(hocket.run(one, "go")).text, "fine", case[1])
+    t.equal(assert(hocket.run(one, "go")).text, "fine", case[1])
+    local window = hocket.model.window(id)
+    t.equal(window and window.window, case[3], case[1])
+    t.equal(assert(hocket.model.resolve(id)).format_last, not (case[1] == "LiteLLM" or case[1] == "unknown") or nil, case[1])
+    t.equal(calls[1].top_k, case[3] and 5 or nil, case[1])
+    t.equal(calls[1].max_tokens, 9)
+    local models = 0
+    for _, path in ipairs(gets) do models = models + (path == "/v1/models" and 1 or 0) end
+    t.equal(models, 1, "it is asked once")
+  end
+end)
+
+t.test("a template without tools is an error, and no silence", function()
+  local m <close>, calls = playing { ["/v1/models"] = list "llamacpp", ["/props"] = { chat_template_caps = { supports_tools = false, supports_tool_calls = false } } }
+  local look = hocket.tool { name = "look", description = "x", run = function() return "" end }
+  t.fails("unsupported", "the chat template of its model has no tools", hocket.run(hocket.agent { name = "a", prompt = "p", model = m.id, tools = { look } }, "go"))
+  t.equal(#calls, 0)
+  t.equal(assert(hocket.run(hocket.agent { name = "a", prompt = "p", model = m.id }, "go")).text, "fine")
+end)
+
+t.test("a server that loads its model is waited for, and asked again who it is", function()
+  local loading = { status = 503, body = [[{"error":{"message":"Loading model","type":"unavailable_error","code":503}}]] }
+  local says = { ["/v1/models"] = list "llamacpp", ["/props"] = loading, first = { 503, loading.body } }
+  local m <close>, calls = playing(says)
+  t.equal(assert(hocket.run(hocket.agent { name = "a", prompt = "p", model = m.id }, "go")).text, "fine")
+  t.equal(#calls, 2)
+  says["/props"] = { default_generation_settings = { n_ctx = 600 } }
+  local def = providers.get(m.id:match "^[^/]+")
+  t.equal(known_server.find(def, m.base).windows.small, 600)
+end)
+
+t.test("doctor says who answers", function()
+  local m <close> = playing(servers[1][2])
+  local result = require "hocket.internal.commands.doctor" {}
+  t.has(result.text, "llama.cpp answers: small (4096 tokens)")
+  local seen
+  for _, row in ipairs(result.providers) do seen = seen or row.base == m.base and row.server end
+  t.same(seen, { kind = "llama.cpp", models = { "small" }, loading = false, tools = true })
+end)
+
+t.test("the only model is taken where none is named", function()
+  local m <close> = playing { ["/v1/models"] = list "vllm" }
+  t.equal(require("hocket.internal.models.offer").choose("openai", { protocol = "openai_chat" }, m.base, nil, "OPENAI_BASE_URL"), "small")
+end)
+
+t.test("hosted providers are never asked", function()
+  for _, name in ipairs(providers.names()) do
+    local def = providers.get(name)
+    if not def.own_models and not name:find "^test" then t.ok(not known_server.may_be(def, providers.base_of(name)), name) end
+  end
+  local def = { protocol = "openai_chat", base = "https://llm.example.org/v1" }
+  t.ok(not known_server.may_be(def, def.base))
+  for _, base in ipairs { "http://localhost:8080/v1", "http://10.0.0.5/v1", "http://172.20.0.1/v1", "http://box.local/v1", "http://box:1234/v1", "http://[::1]:1/v1" } do
+    t.ok(known_server.may_be(def, base), base)
+  end
+  for _, base in ipairs { "https://api.openai.com/v1", "http://172.40.0.1/v1", "http://110.0.0.1/v1", "https://my.openai.azure.com/v1" } do
+    t.ok(not known_server.may_be(def, base), base)
+  end
+end)
+
+return t.finish()
