@@ -132,7 +132,7 @@ static void frames(hocket_host *h, struct state *s)
     clock_gettime(CLOCK_MONOTONIC, &next);
     double saved = now_us(CLOCK_MONOTONIC);
     while (!s->done && s->pumps < MAX_PUMPS) {
-        struct hocket_stats stats = { .size = sizeof(stats) };
+        struct hocket_host_stats stats = { .size = sizeof(stats) };
         hocket_stats(h, &stats);
         double wall = now_us(CLOCK_MONOTONIC), cpu = now_us(CLOCK_THREAD_CPUTIME_ID);
         hocket_pump(h, BUDGET_US);

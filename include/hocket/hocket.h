@@ -582,8 +582,8 @@ HOCKET_API int hocket_tool_answer(
 
 /* ---- Statistics ----------------------------------------------------------- */
 
-struct hocket_stats {
-    size_t size;   /* to be set to sizeof(struct hocket_stats); then: what of it was filled */
+struct hocket_host_stats {
+    size_t size;   /* to be set to sizeof(struct hocket_host_stats); then: what of it was filled */
     uint64_t runs; /* that go on */
     uint64_t runs_ended;
     uint64_t events;                     /* that were told */
@@ -593,7 +593,7 @@ struct hocket_stats {
 
 /* EINVAL when size is not set. What a newer program asks for that this library does not know is zero, and
  * not within the size. */
-HOCKET_API int hocket_stats(hocket_host *host, struct hocket_stats *out);
+HOCKET_API int hocket_stats(hocket_host *host, struct hocket_host_stats *out);
 
 /* ---- Programs of tools --------------------------------------------------- */
 
@@ -633,7 +633,7 @@ HOCKET_API bool hocket_json_bool(const hocket_json *v, bool otherwise);
 
 /* What a value is, its children one after the other, and the name of an object's member ("" and 0
  * for others; `len` may be NULL). NULL is null and has no children. */
-enum hocket_json_kind {
+enum hocket_json_type {
     HOCKET_JSON_NULL,
     HOCKET_JSON_BOOL,
     HOCKET_JSON_NUMBER,
@@ -641,7 +641,7 @@ enum hocket_json_kind {
     HOCKET_JSON_ARRAY,
     HOCKET_JSON_OBJECT
 };
-HOCKET_API enum hocket_json_kind hocket_json_kind(const hocket_json *v);
+HOCKET_API enum hocket_json_type hocket_json_kind(const hocket_json *v);
 HOCKET_API const hocket_json *hocket_json_first(const hocket_json *array_or_object);
 HOCKET_API const hocket_json *hocket_json_next(const hocket_json *child);
 HOCKET_API const char *hocket_json_name(const hocket_json *member, size_t *len);

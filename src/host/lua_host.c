@@ -67,7 +67,7 @@ static int l_timeout(lua_State *L)
 /* stats() -> table */
 static int l_stats(lua_State *L)
 {
-    struct hocket_stats s = { .size = sizeof(s) };
+    struct hocket_host_stats s = { .size = sizeof(s) };
     hocket_stats(check_host(L), &s);
     const struct {
         const char *name;

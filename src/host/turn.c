@@ -184,11 +184,11 @@ int hocket_has_time(hocket_host *h)
     return h ? hocket__work_has_time(h->rt) : HOCKET_EINVAL;
 }
 
-int hocket_stats(hocket_host *h, struct hocket_stats *out)
+int hocket_stats(hocket_host *h, struct hocket_host_stats *out)
 {
     if (!h || !out)
         return HOCKET_EINVAL;
-    struct hocket_stats stats = {
+    struct hocket_host_stats stats = {
         .runs = h->n_runs,
         .runs_ended = h->n_ended,
         .events = h->n_events,

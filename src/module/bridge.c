@@ -144,7 +144,7 @@ static int l_timeout(lua_State *L)
 
 static int l_stats(lua_State *L)
 {
-    struct hocket_stats s = { .size = sizeof(s) };
+    struct hocket_host_stats s = { .size = sizeof(s) };
     bridge_hocket->stats(bridge_check(L)->host, &s);
     const struct {
         const char *name;

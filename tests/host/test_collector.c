@@ -272,7 +272,7 @@ static void test_taken(void **state)
 
 static size_t fibers_after(hocket_host *h, int pumps, int64_t budget_us)
 {
-    struct hocket_stats stats = { .size = sizeof(stats) };
+    struct hocket_host_stats stats = { .size = sizeof(stats) };
     for (int i = 0; i < pumps; i++)
         assert_true(hocket_pump(h, budget_us) >= 0);
     assert_int_equal(hocket_stats(h, &stats), 0);

@@ -167,7 +167,7 @@ static void on_run_done(hocket_host *h, uint64_t run, const struct hocket_result
 
 static size_t in_use(struct bench *b)
 {
-    struct hocket_stats s = { .size = sizeof(s) };
+    struct hocket_host_stats s = { .size = sizeof(s) };
     must(hocket_stats(b->h, &s) == 0, "no statistics");
     return s.lua_bytes;
 }

@@ -161,7 +161,7 @@ static void test_close_with_many(void **state)
         hocket_options_init(&o, sizeof(o));
         struct hocket_error e;
         struct outcome out = { 0 };
-        struct hocket_stats stats = { .size = sizeof(stats) };
+        struct hocket_host_stats stats = { .size = sizeof(stats) };
         o.thread = thread;
         hocket_host *h = host_with(NULL, &o);
         struct hocket_run_spec spec = { .size = sizeof(spec),

@@ -157,7 +157,7 @@ static void test_json_walk(void **state)
     hocket_json *root = hocket_json_parse(text, strlen(text), NULL);
     size_t len = 0;
     const hocket_json *a = hocket_json_first(root), *one = hocket_json_first(a);
-    static const enum hocket_json_kind kinds[] = { HOCKET_JSON_NUMBER, HOCKET_JSON_STRING,
+    static const enum hocket_json_type kinds[] = { HOCKET_JSON_NUMBER, HOCKET_JSON_STRING,
         HOCKET_JSON_NULL, HOCKET_JSON_BOOL };
     assert_string_equal(hocket_json_name(a, &len), "a");
     assert_int_equal(len, 1);

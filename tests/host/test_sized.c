@@ -15,7 +15,7 @@
 ENDS_WITH(hocket_options, output_ud);
 ENDS_WITH(hocket_run_spec, deltas);
 ENDS_WITH(hocket_tool_spec, timeout_ms);
-ENDS_WITH(hocket_stats, lua_bytes);
+ENDS_WITH(hocket_host_stats, lua_bytes);
 
 /* ---- At the end of a page ------------------------------------------------------------------ */
 
@@ -187,7 +187,7 @@ static void test_tool_spec(void **state)
 /* ---- What a host fills -------------------------------------------------------------------------- */
 
 struct new_stats {
-    struct hocket_stats known;
+    struct hocket_host_stats known;
     uint64_t more;
 };
 
@@ -222,7 +222,7 @@ static void test_no_host(void **state)
     struct hocket_error e = { 0 };
     struct hocket_run_spec spec = { .size = sizeof(spec), .target = "x.lua" };
     struct hocket_tool_spec tool = { .size = sizeof(tool), .name = "x", .description = "x" };
-    struct hocket_stats stats = { .size = sizeof(stats) };
+    struct hocket_host_stats stats = { .size = sizeof(stats) };
     const struct hocket_event *event = (void *) &e;
     uint64_t id = 7;
     assert_int_equal(hocket_run_start(NULL, &spec, &id, NULL, NULL, NULL, &e), HOCKET_EINVAL);

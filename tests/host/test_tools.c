@@ -200,7 +200,7 @@ static void test_cancelled(void **state)
     hocket_host *h = host_with(&a, &o);
     struct tool t = { .how = NEVER };
     struct outcome out = { 0 };
-    struct hocket_stats stats = { .size = sizeof(stats) };
+    struct hocket_host_stats stats = { .size = sizeof(stats) };
     uint64_t run = start(h, TEAM "return hocket.run(a, 'the sea')", &t, &out);
     wait_for_call(h, &t);
     assert_int_equal(hocket_stats(h, &stats), 0);

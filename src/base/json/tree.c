@@ -393,9 +393,9 @@ bool hocket__tree_equal(const hocket_json *a, const hocket_json *b)
 
 /* ---- Walking, from outside ---- */
 
-enum hocket_json_kind hocket_json_kind(const hocket_json *v)
+enum hocket_json_type hocket_json_kind(const hocket_json *v)
 {
-    return (enum hocket_json_kind) hocket__tree_type(v); /* the same names in the same order */
+    return (enum hocket_json_type) hocket__tree_type(v); /* the same names in the same order */
 }
 
 const hocket_json *hocket_json_first(const hocket_json *v)

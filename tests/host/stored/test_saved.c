@@ -530,7 +530,7 @@ static void test_no_store(void **state)
 static void assert_refused(hocket_host *h, const char *bytes, size_t n, int status, const char *why)
 {
     struct hocket_error err = { 0 };
-    struct hocket_stats stats = { .size = sizeof(stats) };
+    struct hocket_host_stats stats = { .size = sizeof(stats) };
     struct life l;
     life_init(&l);
     int rc = hocket_load(h, bytes, n, NULL, NULL, on_event, on_done, &l, &err);
@@ -686,7 +686,7 @@ static void test_memory(void **state)
         memory.left = -1;
         if (rc != 1 && rc != HOCKET_ENOMEM)
             fail_msg("%ld: %d %s", n, rc, err.message);
-        struct hocket_stats stats = { .size = sizeof(stats) };
+        struct hocket_host_stats stats = { .size = sizeof(stats) };
         hocket_stats(h, &stats);
         assert_int_equal(stats.runs, rc == 1);
         if (rc == 1) {
