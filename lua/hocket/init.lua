@@ -22,6 +22,7 @@ local modules = {
   prices = "hocket.prices", providers = "hocket.providers", schema = "hocket.schema",
   session = "hocket.session", text = "hocket.text", sim = "hocket.sim", tool = "hocket.tool", yaml = "hocket.yaml",
   orchestrate = "hocket.orchestrate", definitions = "hocket.agent", host = "hocket.host", loaders = "hocket.loaders", attach = "hocket.attach",
+  console = "hocket.console", live = "hocket.live", process = "hocket.process",
 }
 
 local patterns = {
@@ -95,13 +96,14 @@ end
 
 --- Lets an agent answer.
 ---@async
----@param agent hocket.Agent
+---@param agent hocket.Agent|string An agent; or a script, an agent's file or a directory, as `hocket run` takes them. Inside of a run that is an agent, or a directory with one that begins.
 ---@param input string
----@param options? hocket.RunOptions
+---@param options? hocket.RunOptions For a string outside of a run those of hocket.start.
 ---@return hocket.Reply? reply `text`, `usage`, `finish`, …
 ---@return hocket.Error? err
 function hocket.run(agent, input, options)
   check_open()
+  if type(agent) == "string" and not hocket.this_run() then return require("hocket.host"):run(agent, input, options) end
   return require("hocket.internal.runner.run_agent").run(agent, input, options)
 end
 

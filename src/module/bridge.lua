@@ -450,9 +450,14 @@ function hocket.agent(def)
   return target or error(err.message, 2)
 end
 
---- A tool, for the `tools` of agents; raises what is wrong with it.
+--- A tool, for the `tools` of agents; raises what is wrong with it. One of the same name that was made before gives way to it: scripts
+--- may be loaded again. Calls that are open end with an error.
 function hocket.tool(def)
-  local ok, err = hocket.host:tool(def)
+  local host = hocket.host
+  local before = type(def) == "table" and type(def.run) == "function" and host.tools[def.name]
+  if before then host:remove_tool(def.name) end
+  local ok, err = host:tool(def)
+  if not ok and before then host:tool(before) end
   return ok and def.name or error(err.message, 2)
 end
 

@@ -82,6 +82,32 @@ test("an agent, by its object and by its name", function()
   assert(hocket.run(npc, "And you").text == "heard: And you")
 end)
 
+test("an agent's file, by its path", function()
+  local path = os.tmpname()
+  local file = assert(io.open(path, "w"))
+  file:write("---\nname: porter\nmodel: own/m\n---\nYou carry.\n")
+  file:close()
+  local result, err = hocket.run(path, "This way", {})
+  os.remove(path)
+  assert(result and result.text == "heard: This way", err and err.message)
+  local nothing, wrong = hocket.run(path, "Gone", {})
+  assert(nothing == nil and wrong.message:find(path, 1, true), wrong and wrong.message)
+end)
+
+test("a tool that is defined a second time is the newer one", function()
+  local function define(words)
+    return hocket.tool { name = "look", description = "Looks", parameters = { type = "object" }, run = function() return words end }
+  end
+  local first, second = define "fog", define "two ships"
+  assert(first and second)
+  if in_same_state then return end -- there a tool is a value; here agents have it by its name
+  local lookout = hocket.agent { name = "lookout", prompt = "You look.", model = "own/m", tools = { second } }
+  assert(hocket.run(lookout, "west").text == "heard: two ships")
+  assert(not pcall(hocket.tool, { name = "look", description = "Looks", parameters = { type = "nosuch" }, run = function() end }))
+  assert(hocket.run(lookout, "east").text == "heard: two ships")
+  host:remove_tool "look"
+end)
+
 test("deltas and events, called and kept, with a priority", function()
   for _, what in ipairs { npc, target } do
     local streamed, types, done = "", {}, nil

@@ -239,6 +239,10 @@ test("sleeps in a poll of the program's own", function()
   assert(run:result().text == "heard: poll")
 end)
 
+test("has the modules of the reference as fields", function()
+  for _, name in ipairs { "process", "live", "console", "flow", "mcp" } do assert(hocket[name] == require("hocket." .. name), name) end
+end)
+
 test("makes no globals", function()
   for name in pairs(_G) do assert(before[name], "a new global: " .. tostring(name)) end
 end)

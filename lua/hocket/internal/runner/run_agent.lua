@@ -18,6 +18,7 @@ local runs = require "hocket.internal.run.run"
 local partial_result = require "hocket.internal.base.lazy" "hocket.internal.run.partial_result"
 local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steering"
 local system = require "hocket.internal.core.system"
+local targets = require "hocket.internal.runner.target"
 
 local runner = {}
 
@@ -223,9 +224,23 @@ runner.check = check
 --- Calls fn(event) for each event of a run that is to come.
 runner.listen = listen
 
+-- The agent that a path stands for: what is not one cannot answer inside of a run.
+local function agent_at(path)
+  require "hocket.internal.runner.builtins"
+  local found, err = targets.find(path)
+  if not found then return nil, system.error(err) end
+  if found.kind == "agent" then return found.agent end
+  return nil, system.error { code = "unsupported", message = ("%s: inside of a run only agents can be asked by their path: give other runs to hocket.submit"):format(path) }
+end
+
 --- See hocket.run.
 function runner.run(agent, input, options)
   options = options or {}
+  if type(agent) == "string" then
+    local found, err = agent_at(agent)
+    if not found then return nil, err end
+    agent = found
+  end
   check(agent, input, options, "run")
   if not fiber.self() then return outside(fiber.run(in_own_run, agent, input, options)) end
   local run = runs.current()
