@@ -1,7 +1,7 @@
 --- The broker: every piece of work that one agent asks of another, or a script of itself, is a job.
 ---
 ---     local hocket = require "hocket"
----     local jobs = hocket.broker()                              -- the one that all agents share
+---     local jobs = hocket.broker()                              -- the one that all agents share; with options one of its own
 ---     local first = assert(jobs:submit { run = function() return "flour" end })
 ---     local second = assert(jobs:submit { deps = { first }, run = function() return "bread" end })
 ---     print(jobs:wait(second))
@@ -209,4 +209,7 @@ function Broker:close_run(run)
   if not ok and not caught.no_memory(err) then error(err, 0) end
 end
 
-return setmetatable(broker, { __call = function() return broker.shared() end })
+return setmetatable(broker, { __call = function(_, options)
+  if options == nil then return broker.shared() end
+  return broker.new(options)
+end })

@@ -280,13 +280,13 @@ static int l_beside(lua_State *L)
     return 1;
 }
 
-/* d:render{version=, tagged=}? -> text | nil, error */
+/* d:render{version=, tagged=}? -> text | nil, error. Version 0 is the empty document, the default the latest one. */
 static int l_render(lua_State *L)
 {
     struct asked {
         int64_t version;
         bool tagged;
-    } asked = { 0, false };
+    } asked = { -1, false };
     static const struct hocket__opt rows[] = {
         { HOCKET__OPT_INT("version", struct asked, version, 0, INT64_MAX) },
         { HOCKET__OPT_BOOL("tagged", struct asked, tagged) },
@@ -296,7 +296,11 @@ static int l_render(lua_State *L)
     struct hocket_error err;
     hocket__opt_read(L, 2, rows, &asked);
     hocket__buf_reset(&d->rt->scratch);
-    if (hocket__document_render(d->doc, asked.version,
+    if (asked.version == 0) {
+        lua_pushliteral(L, "");
+        return 1;
+    }
+    if (hocket__document_render(d->doc, asked.version < 0 ? 0 : asked.version,
             asked.tagged ? HOCKET__RENDER_TAGGED : HOCKET__RENDER_CLEAN, &d->rt->scratch, &err)
         < 0)
         return hocket__fail(L, &err);

@@ -308,7 +308,9 @@ static struct hocket__job_outcome read_error(lua_State *L)
         struct hocket__str code = member(L, RAISED, "code");
         o.error = member(L, RAISED, "message");
         lua_getfield(L, RAISED, "no_retry");
-        o.no_retry = lua_toboolean(L, -1);
+        lua_getfield(
+            L, RAISED, "retryable"); /* where nothing is said of it another attempt may help */
+        o.no_retry = lua_toboolean(L, -2) || (lua_isboolean(L, -1) && !lua_toboolean(L, -1));
         if (code.n > 0)
             o.status = hocket__status_from_word(code.p);
         if (!o.error.p || o.error.n == 0)

@@ -179,6 +179,7 @@ t.test("a consolidation keeps what came after the read", function()
   t.same(d:beside(4), { { version = 3, agent = "late", merged = false } })
   t.same(d:beside(3), { { version = 4, agent = "lead", merged = true } })
   t.fails("not_found", "no version 9", d:beside(9))
+  t.equal(d:render { version = 0 }, "") -- as it was before anything was written
   t.has(d:render { version = 2, tagged = true }, "[food] one")
   t.lacks(d:render { version = 2 }, "three")
   t.has(d:render { version = 3, tagged = true }, "[late] three")

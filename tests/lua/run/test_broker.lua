@@ -132,6 +132,25 @@ t.test("retries are told of the error before; some errors are final", function()
     return nil, { code = "auth", message = "no key", no_retry = true }
   end })
   t.equal(n, 1)
+  for retryable, attempts in pairs { [true] = 3, [false] = 1 } do
+    n = 0
+    t.fails("io", "gone", jobs:call { retries = 2, backoff = 0, run = function()
+      n = n + 1
+      return nil, { code = "io", message = "gone", retryable = retryable }
+    end })
+    t.equal(n, attempts)
+  end
+end)
+
+t.test("hocket.broker is the one that all agents share; with options it is one of its own", function()
+  t.equal(hocket.broker(), hocket.broker())
+  local own = hocket.broker { max_jobs = 1 }
+  t.ok(own ~= hocket.broker())
+  local first = assert(own:submit { run = function() flow.sleep(0.01) end })
+  t.fails("limit", "", own:submit { run = function() end })
+  own:wait(first)
+  own:close()
+  t.raises("unknown option 'colour'", hocket.broker, { colour = 1 })
 end)
 
 t.test("a deadline, a raise, a limit, a circle", function()
