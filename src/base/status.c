@@ -81,6 +81,21 @@ int hocket__error(struct hocket_error *err, int status, const char *fmt, ...)
     return status;
 }
 
+int hocket__error_because(
+    struct hocket_error *err, const struct hocket_error *cause, const char *fmt, ...)
+{
+    struct hocket_error context, is = *cause;
+    va_list ap;
+    va_start(ap, fmt);
+    format(&context, fmt, ap);
+    va_end(ap);
+    hocket__error(&context, is.status, "%s: %s", context.message, is.message);
+    memcpy(is.message, context.message, sizeof(is.message));
+    if (err)
+        *err = is;
+    return is.status;
+}
+
 int hocket__error_nomem(struct hocket_error *err)
 {
     return hocket__error(err, HOCKET_ENOMEM, "out of memory");

@@ -12,6 +12,11 @@
 int hocket__error(struct hocket_error *err, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same of an error that has a cause: "CONTEXT: what the cause says", with all that the cause knows (its status, HTTP status,
+ * whether and when the call may succeed later). `cause` may be `err`. Returns the cause's status. */
+int hocket__error_because(struct hocket_error *err, const struct hocket_error *cause,
+    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
 /* Out of memory, said the same way everywhere. */
 int hocket__error_nomem(struct hocket_error *err);
 

@@ -50,6 +50,29 @@ static void test_message_within_itself(void **state)
     assert_string_equal(e.message, "agent.md: cannot read");
 }
 
+static void test_because(void **state)
+{
+    struct hocket_error cause, e;
+    hocket__error(&cause, HOCKET_EPROVIDER, "overloaded");
+    cause.http_status = 529;
+    cause.retryable = true;
+    cause.retry_after_ms = 1500;
+    assert_int_equal(hocket__error_because(&e, &cause, "call %d", 2), HOCKET_EPROVIDER);
+    assert_string_equal(e.message, "call 2: overloaded");
+    assert_int_equal(e.status, HOCKET_EPROVIDER);
+    assert_int_equal(e.http_status, 529);
+    assert_true(e.retryable);
+    assert_int_equal(e.retry_after_ms, 1500);
+    hocket__error_because(&e, &e, "the agent %s", e.message);
+    assert_string_equal(e.message, "the agent call 2: overloaded: call 2: overloaded");
+    assert_int_equal(hocket__error_because(NULL, &cause, "x"), HOCKET_EPROVIDER);
+    memset(cause.message, 'y', sizeof(cause.message) - 1);
+    cause.message[sizeof(cause.message) - 1] = 0;
+    hocket__error_because(&e, &cause, "x");
+    assert_int_equal(strlen(e.message), sizeof(e.message) - 1);
+    assert_memory_equal(e.message, "x: y", 4);
+}
+
 static void test_long_message(void **state)
 {
     struct hocket_error e;
@@ -70,6 +93,7 @@ int main(void)
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_error),
         cmocka_unit_test(test_message_within_itself),
+        cmocka_unit_test(test_because),
         cmocka_unit_test(test_long_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,8 +62,10 @@ static void on_end(void *ud, int status, const struct hocket_error *err)
         return;
     }
     x->status = status < 0 ? status : hocket__target_finish(&x->to, &x->err);
-    if (status < 0 && !x->err.message[0])
-        hocket__error(&x->err, status, "%s", err ? err->message : hocket_status_text(status));
+    if (status < 0 && !x->err.message[0] && err)
+        x->err = *err;
+    else if (status < 0 && !x->err.message[0])
+        hocket__error(&x->err, status, "%s", hocket_status_text(status));
     hocket__fiber_wake(x->rt, x->fiber);
 }
 

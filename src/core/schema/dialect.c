@@ -17,7 +17,7 @@ int hocket__schema_parse(const struct hocket_allocator *a, struct hocket__str te
         return 0;
     if (why.status == HOCKET_ENOMEM)
         return hocket__error_nomem(err);
-    return hocket__error(err, why.status, "the schema is no JSON: %.300s", why.message);
+    return hocket__error_because(err, &why, "the schema is no JSON");
 }
 
 /* ---- Documents */

@@ -152,7 +152,7 @@ static void let_end(struct hocket__stored *s, int status, const struct hocket_er
     } else if (lost && (r->status == 0 || parked)) {
         struct hocket_error why = *err;
         if (parked)
-            hocket__error(&why, status, "the run could not be kept: %s", err->message);
+            hocket__error_because(&why, err, "the run could not be kept");
         hocket__run_fail_late(r, &why);
     }
     hocket__run_report_soon(r);

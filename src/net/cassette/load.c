@@ -184,7 +184,7 @@ int hocket__cassette_load(struct hocket__cassette *c, struct hocket_error *err)
         number++;
         int rc = take_line(c, hocket__str(p, (size_t) (stop - p)), number, &wrong);
         if (rc < 0)
-            return hocket__error(err, rc, "%s:%zu: %s", c->name, number, wrong.message);
+            return hocket__error_because(err, &wrong, "%s:%zu", c->name, number);
         p = stop + 1;
     }
     if (number == 0)
