@@ -8,8 +8,12 @@
 
 #include "bind/runtime.h"
 #include "bind/util.h"
+#include "net/address.h"
 #include "net/curl.h"
 #include "os/html.h"
+
+#include <string.h>
+#include <uv.h>
 
 #define ADDRESS "hocket.web.address"
 #define PAGE    "hocket.web.page"
@@ -97,6 +101,29 @@ static int l_resolve(lua_State *L)
     return hocket__fail(L, &err);
 }
 
+static bool read_ip(const char *host, struct sockaddr_storage *to)
+{
+    char plain[64];
+    size_t n = strlen(host);
+    if (uv_ip4_addr(host, 0, (struct sockaddr_in *) to) == 0)
+        return true;
+    if (n < 4 || n >= sizeof(plain) || host[0] != '[' || host[n - 1] != ']')
+        return false;
+    memcpy(plain, host + 1, n - 2);
+    plain[n - 2] = 0;
+    return uv_ip6_addr(plain, 0, (struct sockaddr_in6 *) to) == 0;
+}
+
+/* is_public(host) -> whether this address, as it stands in a URL, is one of the public internet; nil for a name */
+static int l_is_public(lua_State *L)
+{
+    struct sockaddr_storage to;
+    if (!read_ip(luaL_checkstring(L, 1), &to))
+        return 0;
+    lua_pushboolean(L, hocket__address_is_public((struct sockaddr *) &to));
+    return 1;
+}
+
 /* ---- Pages ------------------------------------------------------------------------------ */
 
 static int page_gc(lua_State *L)
@@ -144,7 +171,7 @@ static int l_page(lua_State *L)
 }
 
 static const luaL_Reg functions[] = { { "page", l_page }, { "resolve", l_resolve },
-    { NULL, NULL } };
+    { "is_public", l_is_public }, { NULL, NULL } };
 static const luaL_Reg address_methods[] = { { "__gc", address_gc }, { NULL, NULL } };
 static const luaL_Reg methods[] = { { "__gc", page_gc }, { NULL, NULL } };
 

@@ -1,4 +1,5 @@
 --- A server asks the person something in the middle of a call: through the questions of the run that has made it.
+local address_check = require "hocket.internal.base.address_check"
 local ask = require "hocket.ask"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
@@ -120,6 +121,7 @@ end
 
 -- Never opened by us: the person sees all of the address, and says when it is done.
 local function visit(entry, params)
+  if not address_check.read(params.url) then return { action = "decline" } end
   local answer = ask.ask(sanitize.text(("%s asks you to open this address: %s — %s (yes when it is done, no to refuse)"):format(
     entry.name, tostring(params.url), params.message or "")), { kind = "approval" })
   if not answer then return { action = "cancel" } end

@@ -1,5 +1,6 @@
 --- MCP over HTTP as it was in 2024-11-05 ("HTTP+SSE"), for servers that know nothing newer: all that the server says comes on the
 --- stream of one GET, whose first event names the address that messages are posted to.
+local address_check = require "hocket.internal.base.address_check"
 local fiber = require "hocket.internal.core.fiber"
 local sse = require "hocket.internal.mcp.sse"
 local system = require "hocket.internal.core.system"
@@ -23,16 +24,11 @@ local function headers_for(self, accept)
   return all
 end
 
-local function origin_of(url)
-  return url:match "^(https?://[^/?#]+)"
-end
-
 -- The address that the first event names; what is meant for this server goes to no other.
 local function address_of(self, said)
-  local base = self.url:match "^[^?#]*"
-  local url = said:find "^https?://" and said or said:sub(1, 1) == "/" and origin_of(self.url) .. said or base:match "^(.*/)" .. said
-  if (origin_of(url) or ""):lower() == origin_of(self.url):lower() then return url end
-  return nil, failed { code = "server", message = ("%s wants its messages at %s, which is another server"):format(self.peer.name, url:sub(1, 200)) }
+  local own, address = address_check.read(self.url), address_check.read(said, self.url)
+  if own and address and own.scheme == address.scheme and address_check.is_same_place(own, address) then return address.url end
+  return nil, failed { code = "server", message = ("%s wants its messages at %s, which is another server"):format(self.peer.name, said:gsub("%c", "?"):sub(1, 200)) }
 end
 
 local function take(self, event)

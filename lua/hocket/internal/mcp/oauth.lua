@@ -5,9 +5,9 @@
 ---
 --- PKCE (S256) always; tokens and credentials belong to an issuer, and go to no other; `iss` in the answer is compared
 --- where it is there, and demanded where the server has promised it.
+local address_check = require "hocket.internal.base.address_check"
 local digest = require "hocket.internal.base.digest"
 local url_encoding = require "hocket.internal.base.url_encoding"
-local http = require "hocket.http"
 local json = require "hocket.json"
 local metadata = require "hocket.internal.mcp.oauth_metadata"
 local system = require "hocket.internal.core.system"
@@ -64,7 +64,7 @@ local function find_issuer(self, challenge)
     local server = metadata.own(self.url)
     return server, resource or {}
   end
-  local server, wrong = metadata.server(issuer)
+  local server, wrong = metadata.server(issuer, self.url)
   if not server then return nil, wrong end
   return server, resource
 end
@@ -82,11 +82,13 @@ end
 -- ---- Who we are ----------------------------------------------------------------------------
 
 local function register(self, server)
-  local answer, err = http.request { url = server.registration_endpoint, timeout = TIMEOUT, headers = { ["content-type"] = "application/json", accept = "application/json" },
+  local address, refused = address_check.of_server(server.registration_endpoint, self.url, "the place where clients register")
+  if not address then return nil, refused end
+  local answer, err = address_check.send(address, { timeout = TIMEOUT, headers = { ["content-type"] = "application/json", accept = "application/json" },
     body = json.encode {
       client_name = "hocket", redirect_uris = { self.redirect }, grant_types = { "authorization_code", "refresh_token" },
       response_types = { "code" }, token_endpoint_auth_method = "none", application_type = "native",
-    } }
+    } })
   if not answer then return nil, err end
   local value = json.decode(answer.body)
   if answer.status >= 300 or type(value) ~= "table" or type(value.client_id) ~= "string" then
@@ -122,15 +124,20 @@ end
 
 -- ---- Tokens --------------------------------------------------------------------------------
 
-local function ask_token(server, client, fields)
+local function ask_token(self, server, client, fields)
+  local address, refused = address_check.of_server(server.token_endpoint, self.url, "the place of tokens")
+  if not address then return nil, refused end
   local headers = { ["content-type"] = "application/x-www-form-urlencoded", accept = "application/json" }
   authenticate(server, client, fields, headers)
-  local answer, err = http.request { url = server.token_endpoint, timeout = TIMEOUT, headers = headers, body = url_encoding.write(fields) }
+  local answer, err = address_check.send(address, { timeout = TIMEOUT, headers = headers, body = url_encoding.write(fields) })
   if not answer then return nil, err end
   local value = json.decode(answer.body)
   if answer.status ~= 200 or type(value) ~= "table" or type(value.access_token) ~= "string" then
     local why = type(value) == "table" and (value.error_description or value.error) or ("HTTP %d"):format(answer.status)
     return nil, failed { code = "auth", message = ("%s gives no token: %s"):format(server.issuer, tostring(why)), oauth = type(value) == "table" and value.error or nil }
+  end
+  if value.token_type ~= nil and tostring(value.token_type):lower() ~= "bearer" then
+    return nil, failed { code = "auth", message = ("%s gives a token of the type %s: only bearer is known"):format(server.issuer, tostring(value.token_type):sub(1, 40)) }
   end
   return value
 end
@@ -160,7 +167,7 @@ local function refresh_alone(self)
   local known = self.known
   if not known.refresh_token or not known.token_endpoint then return nil end
   local server = { issuer = known.issuer, token_endpoint = known.token_endpoint, token_endpoint_auth_methods_supported = known.methods }
-  local value = ask_token(server, known.client, { { "grant_type", "refresh_token" }, { "refresh_token", known.refresh_token }, { "resource", known.resource } })
+  local value = ask_token(self, server, known.client, { { "grant_type", "refresh_token" }, { "refresh_token", known.refresh_token }, { "resource", known.resource } })
   if not value then return recalled(self) end
   return take(self, server, known.client, known.scope, value)
 end
@@ -204,6 +211,8 @@ end
 local function authorize(self, server, client, scope)
   local verifier, state = system.token(64), system.token(32)
   local challenge = base64url(digest.of(verifier))
+  local place, refused = address_check.of_server(server.authorization_endpoint, self.url, "the place where a person gives leave")
+  if not place then return nil, refused end
   local url = server.authorization_endpoint .. (server.authorization_endpoint:find("?", 1, true) and "&" or "?") .. url_encoding.write {
     { "response_type", "code" }, { "client_id", client.id }, { "redirect_uri", self.redirect }, { "code_challenge", challenge },
     { "code_challenge_method", "S256" }, { "state", state }, { "scope", scope }, { "resource", self.known.resource },
@@ -212,7 +221,7 @@ local function authorize(self, server, client, scope)
   if not back then return nil, err end
   local code, wrong = check_answer(server, url_encoding.read(back:match "%?([^#]*)" or ""), state)
   if not code then return nil, wrong end
-  return ask_token(server, client, { { "grant_type", "authorization_code" }, { "code", code }, { "redirect_uri", self.redirect },
+  return ask_token(self, server, client, { { "grant_type", "authorization_code" }, { "code", code }, { "redirect_uri", self.redirect },
     { "code_verifier", verifier }, { "resource", self.known.resource } })
 end
 

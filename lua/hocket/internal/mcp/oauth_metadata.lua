@@ -1,5 +1,5 @@
 --- What a protected server and its authorization server say of themselves (RFC 9728, RFC 8414, OpenID Connect Discovery).
-local http = require "hocket.http"
+local address_check = require "hocket.internal.base.address_check"
 local json = require "hocket.json"
 local failed = require("hocket.internal.core.system").error
 
@@ -12,8 +12,11 @@ local function split(url)
   return origin, path and path:gsub("/+$", "") or ""
 end
 
-local function get(url, version)
-  local answer, err = http.request { url = url, timeout = TIMEOUT, max_body = MAX, redirects = 3, headers = { accept = "application/json", ["mcp-protocol-version"] = version } }
+-- What stands at an address that a server names, or that follows from one.
+local function get(url, by, version)
+  local address, refused = address_check.of_server(url, by, "a place of metadata")
+  if not address then return nil, refused end
+  local answer, err = address_check.get(address, { timeout = TIMEOUT, max_body = MAX, headers = { accept = "application/json", ["mcp-protocol-version"] = version } })
   if not answer then return nil, err end
   if answer.status ~= 200 then return nil, failed { code = "http", http_status = answer.status, message = ("%s: HTTP %d"):format(url, answer.status) } end
   local value = json.decode(answer.body)
@@ -21,10 +24,10 @@ local function get(url, version)
   return value
 end
 
-local function first_of(urls, version, check)
+local function first_of(urls, by, version, check)
   local last
   for _, url in ipairs(urls) do
-    local value, err = get(url, version)
+    local value, err = get(url, by, version)
     local ok, wrong = value ~= nil, err
     if value and check then ok, wrong = check(value, url) end
     if ok then return value end
@@ -63,7 +66,7 @@ end
 function metadata.resource(url, said, version)
   local origin, path = split(url)
   local urls = said and { said } or { origin .. "/.well-known/oauth-protected-resource" .. path, origin .. "/.well-known/oauth-protected-resource" }
-  local value, err = first_of(urls, version)
+  local value, err = first_of(urls, url, version)
   if not value then
     if err and err.code == "http" then return nil end
     return nil, err
@@ -85,16 +88,19 @@ end
 --- What an authorization server can.
 ---@async
 ---@param issuer string
+---@param by string The server that names it.
 ---@return table? metadata
 ---@return hocket.Error?
-function metadata.server(issuer)
+function metadata.server(issuer, by)
+  local address, refused = address_check.of_server(issuer, by, "its authorization server")
+  if not address then return nil, refused end
   local origin, path = split(issuer)
   if not origin then return nil, failed { code = "auth", message = ("'%s' is no address of an authorization server"):format(issuer) } end
   local urls = path == "" and { origin .. "/.well-known/oauth-authorization-server", origin .. "/.well-known/openid-configuration" } or {
     origin .. "/.well-known/oauth-authorization-server" .. path, origin .. "/.well-known/openid-configuration" .. path,
     origin .. path .. "/.well-known/openid-configuration",
   }
-  return first_of(urls, nil, of_issuer(issuer))
+  return first_of(urls, by, nil, of_issuer(issuer))
 end
 
 --- The same of a server of 2025-03-26, which is its own: what it says, or the places that were fixed then.
@@ -103,7 +109,7 @@ end
 ---@return table metadata
 function metadata.own(url)
   local origin = split(url)
-  local value = get(origin .. "/.well-known/oauth-authorization-server")
+  local value = get(origin .. "/.well-known/oauth-authorization-server", url)
   if value then
     value.issuer = value.issuer or origin
     return value

@@ -1,8 +1,8 @@
 --- web_fetch and web_search. What they bring is hostile text: it marks the conversation, and only public
 --- addresses are connected to, whatever a name resolves to and wherever a redirect leads.
+local address_check = require "hocket.internal.base.address_check"
 local fence = require "hocket.fence"
 local engines = require "hocket.internal.tools.search_engines"
-local http = require "hocket.http"
 local json = require "hocket.json"
 local system = require "hocket.internal.core.system"
 local tool = require "hocket.tool"
@@ -15,42 +15,10 @@ local MAX_REDIRECTS, TIMEOUT, MAX_LINKS = 5, 30, 100
 
 -- ---- Where requests may go ---------------------------------------------------------------------
 
--- Hosts that are allowed by name, though they are not public: HOCKET_WEB_ALLOW=wiki.local,10.0.0.7:8080
-local function is_allowed(address)
-  for one in (system.getenv "HOCKET_WEB_ALLOW" or ""):gmatch "[^,%s]+" do
-    local host = address.host:lower()
-    if one:lower() == host or one:lower() == host .. ":" .. address.port then return true end
-  end
-  return false
-end
+local checked = address_check.read
 
-local function checked(reference, base)
-  if reference:find "[%c\127]" then return nil, "an address has no control characters" end
-  local address, err = web.resolve(reference, base)
-  if not address then return nil, err.message end
-  if address.scheme ~= "http" and address.scheme ~= "https" then
-    return nil, ("only http and https can be fetched, not %s"):format(address.scheme)
-  elseif address.user then
-    return nil, "an address with a user name cannot be fetched"
-  end
-  return address
-end
-
-local function explain(err, address)
-  if err.code == "denied" then
-    return ("%s is no public address, and was not allowed. Nothing was sent to it."):format(address.host)
-  elseif err.code == "limit" then
-    return ("the page is larger than %d MiB"):format(MAX_BODY >> 20)
-  end
-  return err.message
-end
-
-local redirects = { [301] = true, [302] = true, [303] = true, [307] = true, [308] = true }
-
--- The same place, or the same over TLS. What was allowed is one place: another is another call.
-local function is_same_place(from, to)
-  if from.host:lower() ~= to.host:lower() then return false end
-  return from.scheme == to.scheme and from.port == to.port or from.port == "80" and to.port == "443" and to.scheme == "https"
+local function explain(err)
+  return err.code == "limit" and ("the page is larger than %d MiB"):format(MAX_BODY >> 20) or err.message
 end
 
 local function elsewhere(address)
@@ -61,7 +29,7 @@ end
 local function follow(location, from, ctx)
   local address, wrong = checked(location, from.url)
   if not address then return nil, wrong end
-  if not is_same_place(from, address) then return nil, elsewhere(address) end
+  if not address_check.is_same_place(from, address) then return nil, elsewhere(address) end
   local ok, reason = true, nil
   if ctx and ctx.may_go_on then ok, reason = ctx.may_go_on({ url = address.url }, true) end
   if ok then return address end
@@ -73,12 +41,12 @@ local function get(reference, ctx)
   local address, wrong = checked(reference)
   for _ = 0, MAX_REDIRECTS do
     if not address then return nil, wrong end
-    local answer, err = http.request {
-      url = address.url, timeout = TIMEOUT, connect_timeout = 10, max_body = MAX_BODY, public = not is_allowed(address),
+    local answer, err = address_check.send(address, {
+      timeout = TIMEOUT, connect_timeout = 10, max_body = MAX_BODY,
       headers = { ["user-agent"] = "hocket/" .. system.version(), accept = "text/html,text/plain,application/json;q=0.9,*/*;q=0.5" },
-    }
-    if not answer then return nil, explain(err, address) end
-    local location = redirects[answer.status] and answer.headers.location
+    })
+    if not answer then return nil, explain(err) end
+    local location = address_check.location(answer)
     if not location then return answer, address end
     address, wrong = follow(location, address, ctx)
   end
