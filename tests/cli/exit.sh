@@ -21,7 +21,7 @@ for n in 5 6 8 10 12 14 16 18 20 22 24; do
 done
 # Nor is it so where memory ends: below what the program itself takes (it does not start then), and up to what it needs.
 if [ -z "${SANITIZE:-}" ]; then
-  for size in 5800 6400 7000 7400 7600 7800 8000 8500 9000 10000 12000 14000 17000 20000 23000 26000 30000; do
+  for size in 5800 6400 7000 7400 7600 7800 8000 8500 9000 10000 12000 14000 17000 20000 23000 24000 24250 24350 24400 26000 30000; do
     sh -c "ulimit -v $size; exec \"\$HOCKET\" --version" >out 2>err || continue
     for command in "run -q t hello" "run -q --max-cost 1 t hello" "run -q --json t hello" "check t"; do
       run sh -c "ulimit -v $size; exec \"\$HOCKET\" $command"

@@ -16,6 +16,7 @@
 
 #define RETRY_MIN_MS  20 /* between two attempts to write */
 #define RETRY_MAX_MS  5000
+#define SHORT_MS      10000 /* memory is out */
 #define CLOSING_TRIES 5
 #define CLOSING_MS    1000 /* for all of them: a server that does not answer takes its time for each */
 #define OPEN_LATE_MS  30
@@ -128,10 +129,14 @@ static void tell_answer(struct hocket__writer_store *q, struct hocket__store_cal
     uv_async_send(&q->out);
 }
 
-/* Another attempt would end as this one did. Memory that is out may be there again. */
-static bool is_fatal(const struct hocket_error *err)
+/* Another attempt would end as this one did. Memory that is out may be there again, unless this process has it all: so it is
+ * waited for a while, from *since_ms on (0: it was not out before). */
+static bool is_fatal(const struct hocket_error *err, int64_t *since_ms)
 {
-    return !err->retryable && err->status != HOCKET_ENOMEM;
+    bool is_short = err->status == HOCKET_ENOMEM;
+    if (!is_short || *since_ms == 0)
+        *since_ms = is_short ? hocket__monotonic_ms() : 0;
+    return is_short ? hocket__monotonic_ms() - *since_ms >= SHORT_MS : !err->retryable;
 }
 
 /* ---- The thread: waiting ------------------------------------------------------------------------- */
@@ -218,8 +223,8 @@ static int tell_refusals(struct hocket__writer_store *q)
 static int write_all(struct hocket__writer_store *q, struct hocket__str work, bool sync)
 {
     int gap = RETRY_MIN_MS, last_tries = CLOSING_TRIES, rc;
-    int64_t end = 0;
-    while ((rc = write_once(q->w, work, sync)) < 0 && !is_fatal(q->w->error)) {
+    int64_t end = 0, short_since = 0;
+    while ((rc = write_once(q->w, work, sync)) < 0 && !is_fatal(q->w->error, &short_since)) {
         bool closing = atomic_load(&q->w->closing);
         tell_paused(q, true);
         if (closing && end == 0)
@@ -482,8 +487,9 @@ static void wait_to_open(struct hocket__writer_store *q)
 static int open_database(struct hocket__writer_store *q)
 {
     struct hocket__writer *w = q->w;
+    int64_t short_since = 0;
     int gap = OPEN_MIN_MS, rc;
-    while ((rc = w->ops->open(w)) < 0 && w->o.patient && !is_fatal(w->error)
+    while ((rc = w->ops->open(w)) < 0 && w->o.patient && !is_fatal(w->error, &short_since)
            && !atomic_load(&w->closing)) {
         tell_paused(q, true);
         pause_for(q, with_jitter(q, gap));
