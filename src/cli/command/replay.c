@@ -100,7 +100,11 @@ static int main_replay(const struct cli_command *self, int argc, char **argv)
         return rc;
     if (args.count != 1 || !*args.words[0])
         return cli_usage("replay", "which run? One ID (hocket runs lists them)");
-    rc = replay(&w, args.words[0]);
+    struct cli_buf id = { 0 };
+    rc = cli_kept_named("replay", w.store, args.words[0], &id);
+    if (rc == CLI_GO_ON)
+        rc = replay(&w, id.p);
+    cli_buf_free(&id);
     cli_result_free(&w.result);
     return rc;
 }

@@ -18,10 +18,10 @@
 #define SHORT 12 /* letters of an id, on a terminal, where that is enough */
 
 struct runs {
-    bool json, eval;
-    const char *store;
+    bool json, eval, summary, stats;
+    const char *store, *target, *since, *older;
     int64_t limit;
-    struct cli_buf states;
+    struct cli_buf states, labels;
 };
 
 static const struct cli_option options[] = {
@@ -30,11 +30,24 @@ static const struct cli_option options[] = {
         "those of a state alone: queued (for a worker), running, waiting (for an input, a\n"
         "signal, a time), parked (for a person's answer), done, failed, cancelled, cut-off\n"
         "(running, and its process has ended); can be given several times") },
+    { CLI_TEXT('t', "target", "TARGET", struct runs, target,
+        "those of a target alone: as it was typed, or the name of its file or folder") },
+    { CLI_LIST(0, "label", "KEY=VALUE", struct runs, labels,
+        "those with a label alone (hocket run --label); can be given several times") },
+    { CLI_TEXT(0, "since", "AGE", struct runs, since,
+        "those alone that began since then, as in 90s, 30m, 24h, 7d, 2w") },
+    { CLI_TEXT(0, "older", "AGE", struct runs, older, "those alone that began before that") },
+    { CLI_FLAG(0, "summary", struct runs, summary,
+        "in place of the list at most 20 lines: what failed, waits, was missed and was done,\n"
+        "what it cost, and the command that comes next") },
+    { CLI_FLAG(0, "stats", struct runs, stats,
+        "in place of the list calls, failures, tokens, cost and time of each agent") },
     { CLI_COUNT('n', "limit", "N", struct runs, limit, 0, INT64_C(1) << 40, 50,
         "so many at most; 50; 0 for all") },
     { CLI_FLAG(0, "eval", struct runs, eval,
         "those of evaluations (hocket eval) alone, which are left out else") },
-    { CLI_FLAG('j', "json", struct runs, json, "print one JSON object: runs, more") },
+    { CLI_FLAG('j', "json", struct runs, json,
+        "print one JSON object: runs, more; or the summary, or the agents") },
     { CLI_TEXT(0, "store", "FILE", struct runs, store, CLI_STORE_HELP) },
     { 0 },
 };
@@ -148,7 +161,7 @@ static void say(struct cli_paper *p, const hocket_json *run, size_t id_len, size
     cli_paper_add(p, CLI_PLAIN, "  ");
     add_open(p, run);
     add_wait(p, run);
-    cli_paper_shown(p, CLI_DIM, input, n, p->terminal ? cli_paper_left(p) : 80);
+    cli_paper_shown(p, CLI_DIM, input, n, cli_paper_left(p));
     cli_paper_line(p);
 }
 
@@ -204,13 +217,21 @@ static int list(const struct runs *r)
         &args, "{\"limit\":%lld,\"eval\":%s", (long long) r->limit, r->eval ? "true" : "false");
     if (r->states.n > 0)
         cli_buf_addf(&args, ",\"state\":[%s]", r->states.p);
-    cli_buf_adds(&args, "}");
+    if (r->labels.n > 0)
+        cli_buf_addf(&args, ",\"label\":[%s]", r->labels.p);
+    cli_stored_arg(&args, "target", r->target);
+    cli_stored_arg(&args, "since", r->since);
+    cli_stored_arg(&args, "older", r->older);
+    cli_buf_addf(&args, ",\"summary\":%s,\"stats\":%s}", r->summary ? "true" : "false",
+        r->stats ? "true" : "false");
     int rc = cli_stored_call("runs", "runs", args.p, r->store, &result);
     cli_buf_free(&args);
     if (rc != CLI_EXIT_DONE)
         return rc;
     if (r->json) {
         cli_out_line(result.json.p, result.json.n);
+    } else if (r->summary || r->stats) {
+        cli_out_line(cli_buf_text(&result.text), result.text.n);
     } else {
         hocket_json *answer = hocket_json_parse(result.json.p, result.json.n, NULL);
         print(answer);
@@ -236,6 +257,7 @@ static int main_runs(const struct cli_command *self, int argc, char **argv)
     if (rc == CLI_GO_ON)
         rc = list(&r);
     cli_buf_free(&r.states);
+    cli_buf_free(&r.labels);
     return rc;
 }
 
@@ -246,11 +268,12 @@ const struct cli_command cli_runs = {
     .about =
         "A line for each: its id, how long ago it began, its state, what it cost, its target and "
         "input.\n"
-        "An id may be shortened wherever one is asked for, while it is unique. A run that was "
-        "cut off\n"
-        "goes on with hocket resume.",
+        "An id may be shortened wherever one is asked for, while it is unique; last is the "
+        "newest run,\n"
+        "last:TARGET the newest of a target. A run that was cut off goes on with hocket resume.",
     .examples = "  hocket runs\n"
                 "  hocket runs --state parked --state cut-off\n"
+                "  hocket runs --since 24h --summary\n"
                 "  hocket runs --json --limit 0 | jq '[.runs[].cost // 0] | add'\n",
     .options = options,
     .main = main_runs,

@@ -29,6 +29,26 @@ int cli_kept_find(const struct cli_run_args *args, const char *wish, hocket_json
     return *runs ? CLI_GO_ON : cli_exit_of(status);
 }
 
+int cli_kept_named(const char *command, const char *store, const char *word, struct cli_buf *id)
+{
+    const struct cli_run_args args = { .command = command, .store = store };
+    struct cli_buf wish = { 0 };
+    hocket_json *found;
+    if (strcmp(word, "last") != 0 && strncmp(word, "last:", 5) != 0) {
+        cli_buf_adds(id, word);
+        return CLI_GO_ON;
+    }
+    cli_buf_adds(&wish, "{\"id\":");
+    cli_buf_json(&wish, word, strlen(word));
+    cli_buf_adds(&wish, "}");
+    int rc = cli_kept_find(&args, wish.p, &found);
+    cli_buf_free(&wish);
+    if (rc == CLI_GO_ON)
+        cli_buf_adds(id, cli_member(hocket_json_at(hocket_json_get(found, "runs"), 0), "id"));
+    hocket_json_free(found);
+    return rc;
+}
+
 static int go_there(const char *command, const hocket_json *run)
 {
     const char *cwd = cli_member(run, "cwd");

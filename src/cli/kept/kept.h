@@ -11,6 +11,9 @@
 /* Asks the operation "resumable" (`wish`: its arguments). CLI_GO_ON with its result in *runs, to free with
  * hocket_json_free; or the exit code, after having said why. */
 int cli_kept_find(const struct cli_run_args *args, const char *wish, hocket_json **runs);
+/* The id of the run that a person names: "last" and "last:TARGET" are looked up, all else is one as it stands. CLI_GO_ON, or the exit
+ * code, after having said why. */
+int cli_kept_named(const char *command, const char *store, const char *word, struct cli_buf *id);
 /* Goes to the directory in which it was begun, and asks whether its code may run (cli_admit). CLI_GO_ON or an exit code. */
 int cli_kept_place(const struct cli_run_args *args, const hocket_json *run);
 

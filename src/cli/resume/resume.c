@@ -103,7 +103,8 @@ const struct cli_command cli_resume = {
         "has done is in its log and is not done again: no model is asked twice, no tool is called\n"
         "twice. A call that was under way is made again.\n"
         "\n"
-        "ID  the run's name, which may be shortened while it is unique: hocket runs lists them\n"
+        "ID  the run's name, which may be shortened while it is unique: hocket runs lists them;\n"
+        "    last is the newest, last:TARGET the newest of a target\n"
         "\n"
         "It works on the files that it began with, in its directory. On a terminal it asks what\n"
         "is open; elsewhere it waits in the store again (exit code 75).",

@@ -47,7 +47,7 @@ struct job {
     hocket_host *host;
     uint64_t run;
     struct cli_parked parked;
-    bool events_on_stdout, cancelled, partial;
+    bool events_on_stdout, cancelled, partial, is_kept;
     bool free_stdout; /* it is the scripts': what they print is there before its event comes */
 };
 
@@ -341,7 +341,8 @@ static void say_usage(struct job *j)
     hocket_json *result = hocket_json_parse(cli_buf_text(&j->result.json), j->result.json.n, NULL);
     if (j->args.flags & CLI_VERBOSE)
         cli_tree_say(&j->screen, hocket_json_get(result, "tree"));
-    cli_feed_summary(&j->feed, hocket_json_get(result, "usage"));
+    const char *name = hocket_json_text(hocket_json_get(result, "run"), "", NULL);
+    cli_feed_summary(&j->feed, hocket_json_get(result, "usage"), j->is_kept ? name : "");
     hocket_json_free(result);
 }
 
@@ -411,6 +412,7 @@ static int run(struct job *j)
     struct hocket_options store = { 0 };
     cli_store_for_runs(&store, j->args.store, j->args.durability);
     store.store_optional &= !j->args.resume;
+    j->is_kept = store.store && !j->args.record && !j->args.replay;
     give_stdout(j, &store);
     int rc = open_sink(j);
     if (rc == CLI_GO_ON)

@@ -160,6 +160,7 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
     add_flag(out, "pool_local", a->flags & CLI_POOL_LOCAL);
     add_pairs(out, "models", &a->models);
     add_pairs(out, "variables", &a->variables);
+    add_pairs(out, "label", &a->labels);
     add_names(out, "files", &a->files);
     add_text(out, "project", a->project);
     add_context(a, out);

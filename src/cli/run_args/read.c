@@ -139,6 +139,7 @@ void cli_run_args_free(struct cli_run_args *a)
 {
     cli_pairs_free(&a->models);
     cli_pairs_free(&a->variables);
+    cli_pairs_free(&a->labels);
     cli_pairs_free(&a->prices);
     cli_pairs_free(&a->approve);
     cli_pairs_free(&a->context);

@@ -22,6 +22,9 @@ const struct cli_option cli_run_options[] = {
           "the model for all agents: provider/model, as in openai/gpt-6.1-terra;\n"
           "AGENT=P/M for one agent; can be given several times"),
         .for_commands = ALL_BUT(CLI_FOR_EVAL | CLI_FOR_RESUME) },
+    { CLI_OWN(0, "label", "KEY=VALUE", cli_read_label,
+          "what hocket runs finds it by; can be given several times"),
+        .for_commands = CLI_FOR_RUN | CLI_FOR_CHAT | CLI_FOR_SCHEDULE },
     { CLI_OWN('s', "set", "KEY=VALUE", cli_read_variable,
           "a value for {{KEY}} in the prompts; can be given several times"),
         .for_commands = ALL_BUT(CLI_FOR_RESUME) },

@@ -62,6 +62,7 @@ struct cli_run_args {
     bool on_terminal; /* … and it is a person who sees what is asked */
     struct cli_pairs models, variables, prices, approve; /* approve: rules, without values */
     struct cli_pairs context;
+    struct cli_pairs labels;
     struct cli_pairs files;   /* paths that hold wherever the run works */
     int64_t port, max_tokens; /* -1: not given */
     int64_t jobs, max_turns;  /* 0: not given */

@@ -74,6 +74,16 @@ int cli_read_variable(void *args, const char *command, const char *name, const c
     return 0;
 }
 
+int cli_read_label(void *args, const char *command, const char *name, const char *value)
+{
+    struct cli_run_args *a = args;
+    size_t n = strcspn(value, "=");
+    if (!value[n] || !is_word(value, n) || strlen(value + n + 1) > 256)
+        return cli_wrong_value(command, name, value, "KEY=VALUE, as in job=night");
+    set_pair(&a->labels, value, n, value + n + 1);
+    return 0;
+}
+
 static bool is_verdict(const char *word)
 {
     return strcmp(word, "allow") == 0 || strcmp(word, "ask") == 0 || strcmp(word, "deny") == 0;

@@ -176,12 +176,19 @@ void cli_feed_turn(struct cli_feed *f)
     f->screen->drawn_at = now;
 }
 
-static void say_totals(
-    struct cli_feed *f, long long calls, long long input, long long output, double seconds)
+/* The run's name stands by itself where there is nothing to count; "": it is not kept. */
+static void say_totals(struct cli_feed *f, long long calls, long long input, long long output,
+    double seconds, const char *run)
 {
     struct cli_buf b = { 0 };
-    if (f->quiet || calls == 0)
+    if (f->quiet || (calls == 0 && !*run))
         return;
+    if (calls == 0) {
+        cli_buf_addf(&b, "run %s", run);
+        cli_screen_say(f->screen, CLI_DIM, b.p);
+        cli_buf_free(&b);
+        return;
+    }
     cli_text_plural(&b, (long long) f->progress.n_names, "agent");
     cli_buf_adds(&b, ", ");
     cli_text_plural(&b, calls, "model call");
@@ -192,18 +199,20 @@ static void say_totals(
     cli_buf_adds(&b, " out, ");
     cli_text_seconds(&b, seconds);
     cli_speech_pace(&f->speech, ", ", &b);
+    if (*run)
+        cli_buf_addf(&b, ", run %s", run);
     cli_screen_say(f->screen, CLI_DIM, b.p);
     cli_buf_free(&b);
 }
 
-void cli_feed_summary(struct cli_feed *f, const hocket_json *usage)
+void cli_feed_summary(struct cli_feed *f, const hocket_json *usage, const char *run)
 {
     say_totals(f, hocket_json_int(hocket_json_get(usage, "calls"), 0),
         hocket_json_int(hocket_json_get(usage, "input"), 0),
-        hocket_json_int(hocket_json_get(usage, "output"), 0), cli_now() - f->began);
+        hocket_json_int(hocket_json_get(usage, "output"), 0), cli_now() - f->began, run);
 }
 
 void cli_feed_counted(struct cli_feed *f, double seconds)
 {
-    say_totals(f, f->progress.calls, f->progress.input, f->progress.output, seconds);
+    say_totals(f, f->progress.calls, f->progress.input, f->progress.output, seconds, "");
 }

@@ -29,7 +29,7 @@ end
 ---@param journal userdata
 ---@param id string
 return function(args, journal, id)
-  local row, err = stored.find(args.id)
+  local row, err = stored.named(args.id)
   if not row then return nil, err end
   local fed
   fed, err = files_of(row)

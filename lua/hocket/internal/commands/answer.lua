@@ -159,7 +159,7 @@ end
 ---@async
 ---@param args {id: string, question?: string, text?: string, consent?: boolean, client?: boolean} consent, client: as in origin.of.
 return function(args)
-  local row, err = stored.find(args.id)
+  local row, err = stored.named(args.id)
   if not row then return nil, err end
   if ended.states[row.state] then return stored.failure("state", "run %s has ended (%s): nothing waits for an answer", row.id, row.state) end
   if args.question == nil then

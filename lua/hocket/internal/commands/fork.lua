@@ -166,7 +166,7 @@ end
 ---@async
 ---@param args {id: string, at?: integer, latest?: boolean, input?: string, model?: string, options?: table, target?: string, consent?: boolean, token?: string} token: of a client of `hocket serve` consent: a person makes it; at: a record; without it all that the run has.
 return function(args)
-  local row, err = stored.find(args.id)
+  local row, err = stored.named(args.id)
   if not row then return nil, err end
   if args.latest then return latest(row, args) end
   local seq, n = part_of(row, args.at)

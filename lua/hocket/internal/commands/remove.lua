@@ -24,7 +24,7 @@ end
 return function(args)
   local rows, seen, removed = {}, {}, json.array {}
   for _, id in ipairs(args.ids or {}) do
-    local row, err = stored.find(id)
+    local row, err = stored.named(id)
     if not row then return nil, err end
     if not seen[row.id] then rows[#rows + 1] = row end
     seen[row.id] = true

@@ -77,7 +77,7 @@ return function(args)
   local list, err
   if args.id then
     local run
-    run, err = stored.find(args.id)
+    run, err = stored.named(args.id)
     list = run and { told(run) }
   else
     local held

@@ -1,8 +1,10 @@
---- `hocket runs`: what is kept, newest first.
+--- `hocket runs`: what is kept, newest first; as a list, in a few words (--summary), or by agent (--stats).
 local json = require "hocket.json"
 local store = require "hocket.internal.core.store"
 local stored = require "hocket.internal.commands.stored"
 local suggest = require "hocket.internal.base.suggest"
+local system = require "hocket.internal.core.system"
+local told = require "hocket.internal.base.lazy" "hocket.internal.commands.runs_told"
 
 local PAGE = 1000
 
@@ -33,13 +35,54 @@ local function is_meant(row, eval)
   return (stored.eval(row) ~= nil) == eval
 end
 
--- False: there is one more than wanted.
-local function add(runs, page, wanted, limit, args, evals)
+local units = { s = 1, m = 60, h = 3600, d = 86400, w = 7 * 86400 }
+
+-- Milliseconds since 1970, so long ago: "90s", "30m", "24h", "7d", "2w". nil: nothing was said.
+local function time_of(name, age)
+  if age == nil then return nil end
+  local n, unit = tostring(age):match "^(%d+)([smhdw])$"
+  if n and #n <= 9 then return math.floor(system.wall() * 1000) - math.tointeger(n) * units[unit] * 1000 end
+  return stored.failure("invalid", "--%s %s: expected a time like 90s, 30m, 24h, 7d or 2w", name, tostring(age))
+end
+
+-- Each of the labels "k=v", or "k" for any value.
+local function has_labels(row, wanted)
+  local labels = stored.label(row) or {}
+  for _, one in ipairs(wanted) do
+    local name, value = one:match "^([^=]*)=(.*)$"
+    local has = labels[name or one]
+    if has == nil or value and has ~= value then return false end
+  end
+  return true
+end
+
+-- What is looked for: `meant(row)`, the states as the store and as people name them, and when the oldest began.
+local function read(args)
+  local filter, wanted = read_states(args.state)
+  if not filter then return nil, wanted end
+  local since, older, wrong
+  since, wrong = time_of("since", args.since)
+  if not wrong then older, wrong = time_of("older", args.older) end
+  if wrong then return nil, wrong end
+  local function is_wanted(row)
+    return (not wanted or wanted[stored.state(row)]) and (not older or row.created_ms <= older)
+      and (not args.target or stored.is_target(row.target or "", args.target)) and (not args.label or has_labels(row, args.label))
+      and (not args.meant or args.meant(row))
+  end
+  filter.parent, filter.before = args.parent, args.before
+  return { filter = filter, is_wanted = is_wanted, since = since, is_plain = not (wanted or since or older or args.target or args.label or args.meant or args.eval ~= nil) }
+end
+
+-- False: there is one more than wanted, or all that follow are too old.
+local function add(answer, page, look, limit, args)
+  local runs = answer.runs
   for _, row in ipairs(page) do
-    if not is_meant(row, evals.wanted) then
-      evals.left_out = true
-    elseif (not wanted or wanted[stored.state(row)]) and (not args.meant or args.meant(row)) then
-      if #runs == limit then return false end
+    if look.since and row.created_ms < look.since then return false end
+    if not is_meant(row, args.eval) then
+      answer.evals_left_out = not args.eval or nil
+    elseif look.is_wanted(row) then
+      answer.more = #runs == limit
+      if answer.more then return false end
       runs[#runs + 1] = stored.describe(row, true)
       if args.agent_of then runs[#runs].agent = args.agent_of(row) end
     end
@@ -47,24 +90,30 @@ local function add(runs, page, wanted, limit, args, evals)
   return true
 end
 
---- `more` of the answer: there are older ones; `before`: those alone that are older than this id.
+local function list(args, limit)
+  local look, err = read(args)
+  if not look then return nil, err end
+  local filter, answer = look.filter, { runs = json.array {}, more = false }
+  filter.limit = limit > 0 and limit < PAGE and look.is_plain and limit + 1 or PAGE
+  limit = limit > 0 and limit or math.maxinteger
+  while true do
+    local page, more = store.runs(filter)
+    if not page then return nil, more end
+    if not add(answer, page, look, limit, args) or not more or #page == 0 then return answer end
+    filter.before = page[#page].id
+  end
+end
+
+--- `more` of the answer: there are older ones; `before`: those alone that are older than this id. `text`: of `summary` and `stats` (runs_told.lua), which look at
+--- all runs that are meant.
 ---@async
----@param args {state?: string|string[], eval?: boolean, limit?: integer, parent?: string, before?: string, agent_of?: fun(row: table): string?, meant?: fun(row: table): boolean} limit: 50; 0: no limit.
+---@param args {state?: string|string[], target?: string, label?: string[], since?: string, older?: string, summary?: boolean, stats?: boolean, eval?: boolean, limit?: integer, parent?: string, before?: string, agent_of?: fun(row: table): string?, meant?: fun(row: table): boolean} limit: 50; 0: no limit. since, older: ages, as "24h".
 return function(args)
   local limit = args.limit or 50
   if math.type(limit) ~= "integer" or limit < 0 then return stored.failure("invalid", "the limit is a whole number of at least 0") end
-  local filter, wanted = read_states(args.state)
-  if not filter then return nil, wanted end
-  filter.parent, filter.before = args.parent, args.before
-  filter.limit = limit > 0 and limit < PAGE and not wanted and args.eval == nil and not args.meant and limit + 1 or PAGE
-  limit = limit > 0 and limit or math.maxinteger
-  local runs, left, evals = json.array {}, true, { wanted = args.eval }
-  while left do
-    local page, more = store.runs(filter)
-    if not page then return nil, more end
-    if not add(runs, page, wanted, limit, args, evals) then return { runs = runs, more = true } end
-    left = more and #page > 0
-    filter.before = left and page[#page].id
-  end
-  return { runs = runs, more = false, evals_left_out = evals.left_out and not args.eval or nil }
+  local answer, err = list(args, (args.summary or args.stats) and 0 or limit)
+  if not answer then return nil, err end
+  if args.summary then return told.summary(answer.runs) end
+  if args.stats then return told.stats(answer.runs) end
+  return answer
 end

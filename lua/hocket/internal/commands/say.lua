@@ -46,7 +46,7 @@ end
 ---@async
 ---@param args {id: string, to?: string, text: string, consent?: boolean, client?: boolean} consent, client: as in origin.of.
 function commands.say(args)
-  local row, err = stored.find(args.id)
+  local row, err = stored.named(args.id)
   if not row then return nil, err end
   local to, text = tostring(args.to or ""), tostring(args.text or "")
   local ok, wrong = check(row, to, text)
@@ -66,7 +66,7 @@ local MAX_VALUE = 1024 * 1024
 ---@async
 ---@param args {id: string, name: string, value?: any, consent?: boolean, client?: boolean} value: anything that JSON can say. consent, client: as in origin.of.
 function commands.signal(args)
-  local row, err = stored.find(args.id)
+  local row, err = stored.named(args.id)
   if not row then return nil, err end
   local fits, unfit = messages.check_name(args.name) -- as the run does that is going to take it
   if not fits then return nil, unfit end

@@ -51,7 +51,7 @@ end
 ---@async
 ---@param args {id: string, at?: integer, agent?: string} at: as it stood at this record; agent: whose transcript alone.
 function commands.show(args)
-  local row, err = stored.find(args.id)
+  local row, err = stored.named(args.id)
   if not row then return nil, err end
   if args.at ~= nil and (math.type(args.at) ~= "integer" or args.at < 1) then
     return stored.failure("invalid", "records are numbered from 1: there is no record %s", tostring(args.at))
@@ -111,7 +111,7 @@ end
 ---@async
 ---@param args {id: string, script: string, style: string}
 function commands.page(args)
-  local row, err = stored.find(args.id)
+  local row, err = stored.named(args.id)
   if not row then return nil, err end
   local run = stored.describe(row, true)
   run.owner = nil
@@ -138,7 +138,7 @@ end
 function commands.follow(args)
   local due = fiber.now() + (args.wait or 0)
   while true do
-    local row, err = stored.find(args.id)
+    local row, err = stored.named(args.id)
     if not row then return nil, err end
     local page, more = store.records(row.id, args.after + 1, PAGE)
     if not page then return nil, more end

@@ -21,6 +21,41 @@ function stored.find(id)
   return store.find(id)
 end
 
+--- Whether a person means a run's target: as it was typed then, or the name of its file or folder.
+---@param target string
+---@param meant string
+---@return boolean
+function stored.is_target(target, meant)
+  local name = target:gsub("/+$", ""):match "[^/]*$"
+  return target == meant or name == meant or name:gsub("%.%w+$", "") == meant
+end
+
+-- The newest run that a person has begun: no evaluation, and none that another run has called.
+local function newest(meant)
+  local before
+  repeat
+    local page, more = store.runs { before = before }
+    if not page then return nil, more end
+    for _, row in ipairs(page) do
+      if not row.caller and not stored.eval(row) and (not meant or stored.is_target(row.target or "", meant)) then return row end
+      before = row.id
+    end
+  until not more
+  return stored.failure("not_found", meant and "there is no run of '%s' yet (hocket runs lists all)" or "there is no run yet", meant)
+end
+
+--- The run that a person names: by its id or the beginning of one, as "last" (the newest), or as "last:TARGET" (the newest of a target).
+---@async
+---@param name string
+---@return table? row
+---@return hocket.Error?
+function stored.named(name)
+  if name == "last" then return newest() end
+  local target = type(name) == "string" and name:match "^last:(.+)$"
+  if target then return newest(target) end
+  return stored.find(name)
+end
+
 --- A run that says that it goes on and that nobody has was cut off: its process has ended. One of a pool goes on with the next worker, and a fork
 --- that has nothing of its own has never had a process.
 ---@param row table
@@ -98,6 +133,15 @@ function stored.eval(row)
   return options and type(options.eval) == "table" and options.eval or nil
 end
 
+--- What it was labelled with (`--label k=v`).
+---@param row table
+---@return table<string, string>?
+function stored.label(row)
+  if not (row.options and row.options:find('"label":', 1, true)) then return nil end
+  local options = parsed(row.options)
+  return options and type(options.label) == "table" and options.label or nil
+end
+
 -- Its options without the mark of who has begun it (run/proof.lua), which is for nobody to see.
 local function options_of(row)
   local options = parsed(row.options)
@@ -119,7 +163,7 @@ function stored.describe(row, brief)
     id = row.id, parent = row.parent, at_n = row.at_n, at_seq = row.at_seq, target = row.target or "", version = row.version,
     input = brief and truncate(input, 300) or input, options = not brief and options_of(row) or nil,
     state = stored.state(row), waiting_for = stored.open(row), until_ms = until_ms(row), owner = row.owner, simulated = row.simulated,
-    eval = stored.eval(row), cost = number_or_null(row.cost), tokens = number_or_null(row.tokens),
+    eval = stored.eval(row), label = stored.label(row), cost = number_or_null(row.cost), tokens = number_or_null(row.tokens),
     created_ms = row.created_ms, updated_ms = row.updated_ms, pool = row.pool, due_ms = (row.due_ms or 0) > 0 and row.due_ms or nil, caller = row.caller, project = row.project,
     put_off = put_off and put_off.why,
   }

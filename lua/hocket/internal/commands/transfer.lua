@@ -9,7 +9,7 @@ local commands = {}
 ---@async
 ---@param args {id: string, file?: string, fd?: integer} fd: a descriptor of this process, in place of a file.
 function commands.export(args)
-  local row, err = stored.find(args.id)
+  local row, err = stored.named(args.id)
   if not row then return nil, err end
   if type(args.file) ~= "string" and math.type(args.fd) ~= "integer" then return stored.failure("invalid", "a file is needed") end
   local ok, wrong = store.export(row.id, args.file or args.fd)

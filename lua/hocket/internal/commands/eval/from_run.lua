@@ -100,7 +100,7 @@ end
 -- ---- Of a run that was kept ------------------------------------------------------------------------------
 
 local function of_run(id)
-  local row, err = stored.find(id)
+  local row, err = stored.named(id)
   if not row then return nil, err end
   local options = stored.describe(row).options or {}
   if options.conversation then return stored.failure("unsupported", "run %s is a conversation: a case is made of one request", row.id) end

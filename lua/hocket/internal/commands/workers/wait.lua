@@ -98,7 +98,7 @@ end
 ---@async
 ---@param args {id: string, timeout?: number}
 function commands.wait(args)
-  local row, err = stored.find(args.id)
+  local row, err = stored.named(args.id)
   local self = { timeout = args.timeout, due = args.timeout and fiber.now() + args.timeout }
   while row do
     self.warned = warn(row, self.warned)
@@ -116,7 +116,7 @@ local PATIENCE = 5
 ---@async
 ---@param args {id: string}
 function commands.cancel(args)
-  local row, err = stored.find(args.id)
+  local row, err = stored.named(args.id)
   if not row then return nil, err end
   local how
   how, err = cancel.run(row.id)
