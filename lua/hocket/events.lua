@@ -16,7 +16,8 @@ end
 local reserved = { workflow_started = true, workflow_finished = true }
 
 --- Appends an event of one's own. Types are lower-case words; those of docs/events.md have their
---- meanings, and the first and the last of a run come from the run alone.
+--- meanings, and the first and the last of a run come from the run alone. A `final_answer` waits for the end of the run, which has one:
+--- with what the run answers, or where that is nothing with its `content`, which is then the answer.
 ---@param kind string
 ---@param payload? table
 ---@return integer? seq
@@ -25,6 +26,7 @@ function events.emit(kind, payload)
   if reserved[kind] then error(("the event '%s' belongs to the run"):format(kind), 2) end
   local run = current()
   if kind == "output" and type(payload) == "table" and type(payload.text) == "string" then return run:output(payload) end
+  if kind == "final_answer" and type(payload) == "table" and type(payload.content) == "string" and run:answers_later(payload) then return nil end
   return run:emit(kind, payload)
 end
 

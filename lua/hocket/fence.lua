@@ -12,6 +12,9 @@ local frame = require("hocket.internal.core.system").frame
 
 local fence = {}
 
+--- Characters of a fence's word (bind/system/lua_system.c).
+local WORD = 12
+
 --- Puts a text into a fence.
 ---@param kind string A word: "result", "error".
 ---@param label string Whose text it is.
@@ -47,6 +50,21 @@ function fence.inside(text)
   local name, at = text:match '^<(%l+%-%w+) of="[^"\n]*">\n()'
   local inside = name and text:sub(at):match("^(.*)\n</" .. name:gsub("%-", "%%-") .. ">$")
   return inside or text
+end
+
+--- A text without the tags of fences that a model has repeated; what stands between them stays.
+---@param text string
+---@return string
+---@internal
+function fence.without(text)
+  if not fence.is_in(text) then return text end
+  local names = {}
+  text = text:gsub('<(%l+%-(%w+)) of="[^"\n]*">\n?', function(name, word)
+    if #word ~= WORD then return nil end
+    names[name] = true
+    return ""
+  end)
+  return (text:gsub("\n?</(%l+%-%w+)>", function(name) return names[name] and "" or nil end))
 end
 
 --- What came of a tool's call, in the fence that the tool asks for.

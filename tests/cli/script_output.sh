@@ -57,6 +57,23 @@ for store in off memory; do
   has out '"type":"output","text":"printed"'
 done
 
+# A final answer comes once, the last one before the end, also where a script emits it.
+cat >answers.lua <<'X'
+local hocket = require "hocket"
+hocket.events.emit("final_answer", { content = "first", from = "a script" })
+hocket.events.emit("final_answer", { content = "said", from = "a script" })
+return ...
+X
+for input in "" returned; do
+  run hocket run -q --store off --events ev answers.lua $input
+  expect 0
+  same "$(cat out)" "${input:-said}"
+  same "$(grep -c '"type":"final_answer"' ev)" 1
+  grep '"type":"final_answer"' ev >final
+  has final "\"content\":\"${input:-said}\",\"from\":\"a script\""
+  rm ev
+done
+
 # A stdout that takes nothing is said, whichever way the script has written.
 printf '%s\n' 'print "x"' >say.lua
 printf '%s\n' 'io.write "x"' >write.lua

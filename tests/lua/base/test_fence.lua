@@ -153,4 +153,16 @@ t.test("why there is no answer, with what there is of it", function()
   t.equal(fence.inside(POISON), POISON)
 end)
 
+t.test("a final answer has no tags of fences", function()
+  local framed = fence.wrap("result", "web", "It rains.\n\nIn Rome.")
+  t.equal(fence.without("They say:\n" .. framed .. "\n\nDone."), "They say:\nIt rains.\n\nIn Rome.\n\nDone.")
+  t.equal(fence.without(fence.wrap("request", "x", framed)), "It rains.\n\nIn Rome.")
+  local half = framed:match "^[^\n]*\n" .. "It snows."
+  t.equal(fence.without(half), "It snows.")
+  for _, text in ipairs { "", "a <b of=\"c\">d</b>", '<result-short of="x">\nhm\n</result-short>', "</result-000000000000>" } do t.equal(fence.without(text), text) end
+  p.play { echo = framed }
+  local answer = p.run(p.agents { echo = {} }.echo)
+  t.equal(answer.text, "It rains.\n\nIn Rome.")
+end)
+
 return t.finish()

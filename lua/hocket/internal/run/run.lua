@@ -161,6 +161,30 @@ function Run:output(payload)
   return seq, err
 end
 
+--- A script says what the answer is: its event comes once, at the end. Runs of the first edition had one for each time.
+---@param payload {content: string}
+---@return boolean
+function Run:answers_later(payload)
+  if edition.of(self) < 2 then return false end
+  self.said_answer = payload
+  return true
+end
+
+--- What a script has said to be the answer.
+---@return string?
+function Run:said()
+  return self.said_answer and self.said_answer.content
+end
+
+--- The event of the answer, with what a script has said beside it.
+---@param text string
+function Run:tell_answer(text)
+  local payload = {}
+  for name, value in pairs(self.said_answer or {}) do payload[name] = value end
+  payload.content = text
+  self:emit("final_answer", payload)
+end
+
 --- Takes in a question that is open from here on, until it is no longer in `questions`.
 ---@internal
 function Run:put_question(question)

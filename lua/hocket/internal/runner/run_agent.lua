@@ -160,7 +160,7 @@ function runner.workflow(run, input, work)
     run.failure = { code = reply.cut.code, finish = reply.cut.reason }
   end
   if ok and reply and reply.text and reply.text ~= "" and not err then
-    run:emit("final_answer", { content = reply.text })
+    run:tell_answer(reply.text)
   end
   return reply, err
 end

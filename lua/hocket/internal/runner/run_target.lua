@@ -117,6 +117,7 @@ local function run_script(target, input, run)
   local value, err = load_script(target, run, input)
   if type(value) == "function" then value = { chat = value } end
   if type(value) == "table" and type(value.chat) == "function" then value, err = value.chat(input or "") end
+  if value == nil and err == nil then value = run:said() end
   if value == nil and err == nil and not run.printed and run:usage().calls > 0 then
     run:emit("warning", { message = ("%s returned nothing and printed nothing: return the answer"):format(target.path) })
   end
