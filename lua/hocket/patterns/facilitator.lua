@@ -157,6 +157,12 @@ local function has_open(tasks, ids)
 end
 
 local to_specialists = { "specialist" }
+local closing_tools = { outcome.tool, beside = true }
+
+-- Runs of the first edition had no task_outcome for specialists: their logs ask the models without it.
+local function has_outcome_tool(run)
+  return (run.edition or 2) >= 2
+end
 
 -- Sends one specialist to work and settles its tasks, however it ended.
 local function dispatch(ctx, name, ids, message)
@@ -165,11 +171,12 @@ local function dispatch(ctx, name, ids, message)
   local ok, err = tasks:start(name, ids)
   if not ok then return failed(err) end
   local sent <close> = setmetatable({ board = tasks, name = name, ids = ids, settled = false }, cut_off)
+  local said = {}
   local reply, wrong = orchestrate.call(ctx.team[name], message, {
     trigger = "dispatch", task_ids = ids, board = tasks, document = ctx.document, extra_tools = to_specialists, model = ctx.model,
+    closing = has_outcome_tool(ctx.run) and closing_tools or nil, outcome = said,
   })
-  -- They have no task_outcome: a log that an earlier version wrote asks its models without that tool.
-  if has_open(tasks, ids) then reply, wrong = outcome.of({}, reply, wrong) end
+  if said.status or has_open(tasks, ids) then reply, wrong = outcome.of(said, reply, wrong) end
   local left, unsettled = tasks:settle(name, ids, reply ~= nil, wrong and wrong.message)
   if not left then return failed(unsettled) end
   sent.settled = true

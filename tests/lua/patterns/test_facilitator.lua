@@ -194,7 +194,7 @@ t.test("a specialist begins with a fresh conversation and its own tools", functi
       local names = {}
       for name in pairs(request.tools) do names[#names + 1] = name end
       table.sort(names)
-      t.same(names, { "complete_task", "read_document", "read_tasks", "write_section" })
+      t.same(names, { "complete_task", "read_document", "read_tasks", "task_outcome", "write_section" })
       if request.turn == 1 then
         t.equal(#request.messages, 1)
         t.equal(request.messages[1].text, "Task 1")
@@ -527,6 +527,19 @@ t.test("a specialist reports a failure in its words", function()
   t.equal(r.last.partial[1].agent, "food")
   -- what it completed itself stands, whatever its report begins with
   r = run { lead = lead(dispatch_both, "answer"), food = { completes, "Failed to find a third one; two are there." }, sights = { "done" } }
+  t.equal(tasks_of(r)[1].status, "done")
+end)
+
+t.test("a specialist reports a failure by task_outcome, which goes before its words and before what it completed", function()
+  local completes = call("complete_task", { task_id = 1 })
+  local function says(status, reason) return call("task_outcome", { status = status, reason = reason }) end
+  local r = run { lead = lead(dispatch_both, "answer"), food = { { calls = { completes } }, { calls = { says("failed", "no key") } }, "All is well, I think." }, sights = { "done" } }
+  check_events(r)
+  t.equal(tasks_of(r)[1].status, "failed")
+  t.has(tasks_of(r)[1].error, "no key")
+  t.has(told(r, "call_food"), "no key")
+  t.equal(r.last.partial[1].agent, "food")
+  r = run { lead = lead(dispatch_both, "answer"), food = { { calls = { says "completed" } }, "FAILED: is what the page said, as asked." }, sights = { "done" } }
   t.equal(tasks_of(r)[1].status, "done")
 end)
 
