@@ -351,7 +351,7 @@ local function allow_open(run, covered)
 end
 
 -- The question about a call, as the person is going to see it.
-local function question_about(about)
+local function question_about(run, about)
   local covered = not about.each and standing.of(about) or nil
   local judge = covered and read_decision or read_single
   local function read(text)
@@ -361,7 +361,7 @@ local function question_about(about)
   end
   return {
     prefix = "a", kind = "approval", tool = about.tool, agent = about.agent, op = about.op, arguments = about.shown, reason = about.reason,
-    change = preview.of(about.of, about.arguments), about = about, covered = covered, always = covered and standing.words(covered), read = read,
+    change = preview.of(about.of, about.arguments), about = about, covered = covered, always = covered and standing.words(covered, run), read = read,
   }
 end
 
@@ -380,7 +380,7 @@ function ask.approval(about)
   about.reason = about.reason and sanitize.text(about.reason)
   local decision, why = decided(run, about)
   if decision then return settle(run, about, nil, decision, why) end
-  local question = question_about(about)
+  local question = question_about(run, about)
   local answer, err = put(run, question, function()
     return run:emit("approval_requested", { id = question.id, tool = about.tool, arguments = about.shown, reason = about.reason,
       change = question.change, always = question.always }, about.agent, about.op)

@@ -51,7 +51,7 @@ expect 0; has out "timeout"
 
 # Approvals: always holds for what was seen; ? shows all; nothing invisible is shown as it is. What was not shown whole is
 # not approved: whatever is no "no" shows it first.
-run pty -w "to call ls (approve: ls)" wait:1 -w "bytes" wait:1 -w "last" wait:1 -w "the/path" wait:1 -w "exactly these" wait:10 -w "> " line:y -w "middle" wait:1 -w "once more" wait:10 -w "> " line:maybe -w "is expected" wait:10 \
+run pty -w "to call ls (approve: ls)" wait:1 -w "bytes" wait:1 -w "last" wait:1 -w "the/path" wait:1 -w "  y  allow once" wait:1 -w "  a  allow this exact call in this run; asks again" wait:10 -w "> " line:y -w "middle" wait:1 -w "once more" wait:10 -w "> " line:maybe -w "is expected" wait:10 \
   -w "> " "line:?" -w "middle" wait:1 -w "the/path" wait:10 -w "> " line:a -w "to call make" wait:10 -w "> " "line:n too slow" -- "$HOCKET" run approve.lua
 expect 0; hasnt out "${esc}[2J"; has out '\u001b[2J\u202e'
 has out "ls allow; make deny: the user refused: too slow; ls allow"

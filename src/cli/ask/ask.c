@@ -273,16 +273,16 @@ static bool say_arguments(struct cli_asker *a, bool whole)
     return all;
 }
 
-/* What can be answered; what an "always" would cover stands there in words. */
+/* What each key does. With the title and the arguments that makes four lines. */
 static void say_choices(struct cli_asker *a)
 {
     struct cli_buf b = { 0 };
     const char *always = cli_member(a->first->event, "always");
-    cli_buf_adds(&b, "  y yes, n no (and why), ");
-    if (*always)
-        cli_buf_addf(&b, "a always: %s, ", always);
     bool folds = cli_change_has_diff(change_of(a));
-    cli_buf_adds(&b, folds ? "d the whole diff, ? the whole call" : "? show all");
+    cli_buf_addf(&b, "  y  allow once   n  deny (a reason may follow)   %s",
+        folds ? "d  the whole diff   ?  the whole call" : "?  show all");
+    if (*always)
+        cli_buf_addf(&b, "\n  a  allow %s", always);
     cli_screen_say(a->screen, CLI_DIM, b.p);
     cli_buf_free(&b);
 }

@@ -154,7 +154,7 @@ local tried, held = 0, 0
 -- Whether an always to the first call is one to the second.
 local function covers(first, second)
   local one = standing.of(first)
-  return standing.covers(one, setmetatable(second, { __index = first })), standing.words(one)
+  return standing.covers(one, setmetatable(second, { __index = first })), standing.words(one, {})
 end
 
 -- A call that somebody would like to have covered.
@@ -168,7 +168,9 @@ t.test("always covers what was seen, and no more", function()
   local file = { agent = "a", tool = "write_file", of = write, arguments = { path = "docs/x.md", content = "1" } }
   local ok, words = covers(file, { arguments = { path = "docs/y.md", content = "2" } })
   t.equal(ok, true)
-  t.equal(words, "a may call write_file with path in docs/, whatever is written again in this run, unless it reads text from elsewhere that it has not read yet")
+  t.equal(words, "calls with path in docs/, any content in this run; asks again after untrusted text")
+  t.equal(standing.words(standing.of(file), { edition = 1 }), -- as the events of older runs have it
+    "a may call write_file with path in docs/, whatever is written again in this run, unless it reads text from elsewhere that it has not read yet")
   for name, other in pairs {
     ["another folder"] = { arguments = { path = "src/y.md", content = "1" } }, ["a folder of a like name"] = { arguments = { path = "docs2/y", content = "1" } },
     ["the folder above"] = { arguments = { path = "docs", content = "1" } }, ["another agent"] = { agent = "b" }, ["another tool"] = { tool = "edit_file" },
@@ -202,7 +204,7 @@ t.test("always for commands, addresses and tools of one's own", function()
   t.equal(covers(own, { arguments = { to = "ann", list = { 1, 2 } } }), true)
   is_not_covered(own, { arguments = { to = "ann", list = { 1, 3 } } })
   is_not_covered(own, { arguments = { to = "eve", list = { 1, 2 } } })
-  t.has(select(2, covers(own, {})), "with exactly these arguments")
+  t.has(select(2, covers(own, {})), "this exact call in this run")
 end)
 
 t.test("what is asked each time has no always, and is not covered by one", function()

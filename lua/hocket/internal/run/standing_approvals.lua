@@ -5,6 +5,7 @@
 ---     an address                  the same host and port
 ---     what is written there       anything
 ---     every other argument        the same again
+local edition = require "hocket.internal.base.edition"
 local egress = require "hocket.internal.run.egress"
 local json = require "hocket.json"
 local labels = require "hocket.internal.base.labels"
@@ -72,10 +73,8 @@ local function host_of(address)
   return address:match "^(%w+://[^/?#]+)" or address
 end
 
---- The same in words, for whoever is asked.
----@param self hocket.StandingApproval
----@return string
-function standing.words(self)
+-- What has to look alike, in words; and whether something has to be the same.
+local function parts_of(self)
   local parts, exact = {}, false
   for name, like in pairs(self.like) do
     if like.kind == "folder" then parts[#parts + 1] = ("%s in %s"):format(name, like.value) end
@@ -84,10 +83,29 @@ function standing.words(self)
     exact = exact or like.kind == "same" and not self.free
   end
   table.sort(parts)
+  return parts, exact
+end
+
+-- As it stands in the events of runs that were begun before.
+local function words_of_edition_1(self)
+  local parts, exact = parts_of(self)
   local with = #parts > 0 and " with " .. table.concat(parts, ", ") .. (exact and ", all else as shown" or self.free and ", whatever is written" or "")
     or exact and " with exactly these arguments" or ""
   local unless = self.labels & labels.STRANGE ~= labels.STRANGE and ", unless it reads text from elsewhere that it has not read yet" or ""
   return sanitize.text(("%s may call %s%s again in this run%s"):format(self.agent, self.tool, with, unless))
+end
+
+--- The same in words, for whoever is asked.
+---@param self hocket.StandingApproval
+---@param run hocket.Run
+---@return string
+function standing.words(self, run)
+  if edition.of(run) < 2 then return words_of_edition_1(self) end
+  local parts, exact = parts_of(self)
+  local what = #parts > 0 and "calls with " .. table.concat(parts, ", ") .. (exact and ", all else as shown" or self.free and ", any content" or "")
+    or "this exact call"
+  local unless = self.labels & labels.STRANGE ~= labels.STRANGE and "; asks again after untrusted text" or ""
+  return sanitize.text(("%s in this run%s"):format(what, unless))
 end
 
 return standing
