@@ -436,14 +436,9 @@ function model.has_default()
   return (system.getenv "HOCKET_MODEL" or find_provider()) ~= nil
 end
 
-local function key_variables()
-  local names = {}
-  for _, name in ipairs(providers.order) do
-    local key = providers.get(name).key_env
-    names[#names + 1] = type(key) == "table" and key[1] or key
-  end
-  return table.concat(names, ", ")
-end
+-- Two lines: what is wrong, and what to do.
+local NO_MODEL = "there is no model to ask: no key is set, and no local server answers.\n"
+  .. "Set OPENAI_API_KEY or another key ('hocket doctor' lists them), or name a model: --model or HOCKET_MODEL (sim needs no key)"
 
 --- The model that is used when nobody named one: HOCKET_MODEL, else the first provider whose key is set, or whose base
 --- URL is, else a local server that answers. Else there is none; the simulated model stands in only where that was
@@ -457,8 +452,7 @@ function model.default(simulate)
   if found[1] then return found[1], found[2] end
   if found.code then return failure(found.code, found.message) end
   if simulate or cassette.replays() then return "sim/default", "no key is set and no local server answers" end
-  return failure("auth", ("there is no model to ask: no key is set, and no local server answers. Set one of %s; or HOCKET_MODEL, or --model, to another model (sim is a simulated one, which needs nothing)")
-    :format(key_variables()))
+  return failure("auth", NO_MODEL)
 end
 
 --- A provider's key for who asks its server for something else than an answer; nil where none is needed.

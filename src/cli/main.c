@@ -116,7 +116,7 @@ static int go(int argc, char **argv)
     const struct cli_command *command = find(word);
     if (command)
         return command->main(command, argc - 2, argv + 2);
-    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0 || strcmp(word, "version") == 0)
         return print_version();
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
         return help(argc - 2, argv + 2);

@@ -47,6 +47,22 @@ for file in "$ROOT"/agents/*.md; do
   [ "$name" = README ] || { run hocket run -q --model sim "$name" "Compare tea and coffee"; expect 0; [ -s out ] || fail "$name says nothing"; }
 done
 
+# An option's other name, a folder in a server's place, a word that was meant as an option.
+run hocket serve --port 8080
+expect 2; has err "did you mean '--listen ADDRESS:PORT'?"
+run hocket mcp doctor .
+expect 2; has err "hocket mcp --in . doctor"
+run hocket version
+expect 0; has out "hocket "
+
+# Without a model: two lines, and the reason once for all agents.
+unset HOCKET_MODEL
+export OLLAMA_HOST=http://127.0.0.1:1 LLAMACPP_BASE_URL=http://127.0.0.1:1/v1
+run hocket run "$ROOT/examples/team/agents" "Two days"
+expect 4; same "$(grep -c "no key is set" err)" 2; has err "security-reviewer failed for the same reason"
+same "$(sed -n '/^error:/,$p' err | wc -l)" 2
+export HOCKET_MODEL=sim
+
 need_pty
 run "$PTY" -- "$HOCKET" run --no-color "how do I count words?"
 expect 0; has out "no target was named, so the assistant answers"; has out "You said: how do I count words?"

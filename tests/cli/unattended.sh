@@ -46,21 +46,21 @@ expect 0; has out '"simulated":true'; has out '"models":["sim/x"]'
 run hocket doctor
 expect 0; has out "model used when none is named: none"
 
-# A base URL without a model: its server is asked.
+# A base URL without a model: its server is asked, and the only model that it has is taken.
 echo 'return function(r) return "from " .. r.model end' >serve.lua
 "$HOCKET" sim serve.lua >serving & pid=$!
 until_true grep -q serving serving
 base=$(grep -o 'http://[^ ]*/v1' serving | head -1)
 OPENAI_BASE_URL=$base run hocket run t hello
-expect 4; empty out; has err "OPENAI_BASE_URL is set, and no model is named"; has err "offers default"; has err "--model openai/default"
+expect 0; has out "from default"
 OPENAI_BASE_URL=$base run hocket run --model openai t hello
-expect 4; has err "offers default"
+expect 0; has out "from default"
 OPENAI_BASE_URL=$base OPENAI_API_KEY=k run hocket run t hello
-expect 4; has err "offers default"
+expect 0; has out "from default"
 OPENAI_BASE_URL=$base run hocket run --json --model openai/default own hello
 expect 0; has out '"text":"from default"'; has out '"simulated":false'; has out '"models":["openai/default"]'
-VLLM_BASE_URL=$base run hocket run t hello
-expect 4; has err "VLLM_BASE_URL is set"; has err "--model vllm/default"
+VLLM_BASE_URL=$base run hocket run --json t hello
+expect 0; has out '"models":["vllm/default"]'
 kill $pid; wait $pid
 OPENAI_BASE_URL=http://user:word@127.0.0.1:1/v1 run hocket run t hello
 expect 4; has err "http://127.0.0.1:1/v1 does not say which there are"; hasnt err "word"

@@ -200,6 +200,11 @@ static int unknown(const struct cli_command *c, const char *name)
     }
     if (cli_is_slip(best_distance, name))
         return cli_usage(c->name, "unknown option '--%s': did you mean '--%s'?", name, best);
+    for (const struct cli_option *o = NULL; (o = cli_next_option(c, o));)
+        if (o->value && strlen(name) > 2
+            && strcasestr(o->value, name)) /* --port, where there is ADDRESS:PORT */
+            return cli_usage(
+                c->name, "unknown option '--%s': did you mean '--%s %s'?", name, o->name, o->value);
     return cli_usage(
         c->name, "unknown option '--%s'; text that begins with '-' goes behind '--'", name);
 }

@@ -32,6 +32,7 @@ void cli_feed_end(struct cli_feed *f)
     cli_progress_free(&f->progress);
     cli_speech_free(&f->speech);
     cli_buf_free(&f->warning);
+    cli_buf_free(&f->reason);
 }
 
 static void note_simulated(struct cli_feed *f, const hocket_json *event)
@@ -84,6 +85,22 @@ static void tell_traceback(struct cli_feed *f, const hocket_json *error)
     cli_buf_free(&shown);
 }
 
+/* "critic failed: why": where the one before failed of the same, that is all that is said of it. */
+static void name_reason_once(struct cli_feed *f, struct cli_buf *text)
+{
+    char *why = strstr(text->p, " failed: ");
+    if (!why)
+        return;
+    if (f->reason.n > 0 && strcmp(f->reason.p, why) == 0) {
+        *why = 0;
+        text->n = (size_t) (why - text->p);
+        cli_buf_adds(text, " failed for the same reason");
+    } else {
+        cli_buf_reset(&f->reason);
+        cli_buf_adds(&f->reason, why);
+    }
+}
+
 static void report(struct cli_feed *f, const char *type, const hocket_json *event, double now)
 {
     struct cli_line line;
@@ -97,6 +114,8 @@ static void report(struct cli_feed *f, const char *type, const hocket_json *even
     bool wanted = line.text.n > 0 && (f->verbose || !told);
     if (wanted)
         flush_warning(f);
+    if (wanted && strcmp(type, "warning") == 0)
+        name_reason_once(f, &line.text);
     if (wanted && strcmp(type, "warning") == 0)
         cli_buf_add(&f->warning, line.text.p, line.text.n);
     else if (wanted)

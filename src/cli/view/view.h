@@ -12,6 +12,7 @@ struct cli_feed {
     struct cli_speech speech; /* where the run tells text as it comes */
     bool quiet, verbose;
     bool noted_sim;         /* the note on simulated answers was made */
+    struct cli_buf reason;  /* of the last agent that failed: said once, however many fail of it */
     struct cli_buf warning; /* held back for a moment: an `error` may say the same */
     double began;
 };

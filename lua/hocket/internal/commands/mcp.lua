@@ -7,6 +7,7 @@ local defs = require "hocket.internal.agents.mcp_servers"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local find = require "hocket.internal.agents.find"
+local fs = require "hocket.internal.core.fs"
 local json = require "hocket.json"
 local sanitize = require "hocket.internal.base.sanitize"
 local runs = require "hocket.internal.run.run"
@@ -65,6 +66,8 @@ local function find_server(dir, name)
   if not by_name then return nil, err end
   if by_name[name] then return by_name[name] end
   if left_out[name] then return failure("agent", "%s/%s: %s", dir, defs.FILE, left_out[name]) end
+  local info = fs.info(name)
+  if info and info.kind == "directory" then return failure("invalid", "'%s' is a folder, and a server is expected: hocket mcp --in %s doctor", name, name) end
   local near = suggest(name, order)
   return failure("not_found", "%s names no MCP server '%s'%s%s", dir, name, near and (": did you mean '%s'?"):format(near) or "",
     #order > 0 and (" (there are: %s)"):format(table.concat(order, ", ")) or (": there is neither a %s nor an agent with 'mcp:'"):format(defs.FILE))
