@@ -20,6 +20,25 @@
 /* Bytes of the lines that wait while a person types. */
 #define WAITING_MAX ((size_t) 64 << 10)
 
+/* The signs of our own words, where only ASCII can be shown. Letters stay as they are. */
+static void add_ascii(struct cli_buf *out, const char *p)
+{
+    static const struct {
+        const char *fine, *plain;
+    } signs[] = { { "…", "..." }, { "·", "-" }, { "—", "-" }, { "–", "-" }, { "→", "->" },
+        { "“", "\"" }, { "”", "\"" }, { "’", "'" } };
+    while (*p) {
+        size_t i = 0, n = sizeof(signs) / sizeof(*signs);
+        while (i < n && strncmp(p, signs[i].fine, strlen(signs[i].fine)) != 0)
+            i++;
+        if (i < n)
+            cli_buf_adds(out, signs[i].plain);
+        else
+            cli_buf_add(out, p, 1);
+        p += i < n ? strlen(signs[i].fine) : 1;
+    }
+}
+
 /* A stderr that fails is not worth a word: there is nowhere to say it. */
 static void put(const struct cli_buf *b)
 {
@@ -42,7 +61,7 @@ static bool is_capable(void)
     return term && *term && strcmp(term, "dumb") != 0;
 }
 
-/* Terminals of today show UTF-8 unless the locale names another character set; the console of
+/* Terminals of today show UTF-8 unless the locale names another character set, as C and POSIX do; the console of
  * the kernel has no font for it. */
 static bool shows_unicode(void)
 {
@@ -51,6 +70,8 @@ static bool shows_unicode(void)
         return false;
     for (size_t i = 0; i < 3; i++) {
         const char *value = getenv(names[i]), *charset = value ? strchr(value, '.') : NULL;
+        if (value && *value && (strcmp(value, "C") == 0 || strcmp(value, "POSIX") == 0))
+            return false;
         if (value && *value)
             return !charset || strncasecmp(charset, ".utf", 4) == 0;
     }
@@ -215,7 +236,10 @@ static void put_above(struct cli_screen *s, const struct cli_buf *line)
 {
     struct cli_buf b = { 0 };
     add_erase(s, &b);
-    cli_buf_add(&b, cli_buf_text(line), line->n);
+    if (s->unicode)
+        cli_buf_add(&b, cli_buf_text(line), line->n);
+    else
+        add_ascii(&b, cli_buf_text(line));
     if (s->shown.count > 0)
         cli_buf_add(&b, cli_buf_text(&s->shown.text), s->shown.text.n);
     put(&b);

@@ -84,4 +84,19 @@ for answer in "" x 0 99; do
 done
 run "$PTY" -w "leave: " line:2 -- "$HOCKET"
 expect 0; [ -f my-team/main.lua ] || fail "the menu made no project"
+
+# While an answer comes no word is cut at the end of a line: one that has no room begins the next.
+mkdir words
+printf -- '---\nname: a\n---\nA.\n' >words/a.md
+echo 'return function() return { text = "The fox jumps over the lazy dog, and incomprehensible considerations notwithstanding it goes on.", pause = 0.02 } end' >words/sim.lua
+run "$PTY" -c 44 -w "you> " line:hello -w "goes on" wait:10 -w "you> " key:4 -- "$HOCKET" chat --no-color words/a.md
+expect 0; has out "considerations"; hasnt out "and incomprehensible"
+
+# Where the locale has only ASCII, our own words have no other signs.
+team plain
+run env LC_ALL=C "$PTY" -- "$HOCKET" run --no-color plain "Two days in Rome"
+expect 0; has out "lead"
+LC_ALL=C grep -n '[^ -~[:cntrl:]]' out >signs; empty signs
+run env LC_ALL=C "$HOCKET" run plain "Two days in Rome"
+LC_ALL=C grep -n '[^ -~[:cntrl:]]' err >signs; empty signs
 finish

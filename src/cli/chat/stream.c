@@ -57,18 +57,54 @@ static void advance(struct cli_chat *c, const char *p, size_t n)
     }
 }
 
+static void add(struct cli_chat *c, struct cli_buf *out, const char *p, size_t n)
+{
+    advance(c, p, n);
+    cli_buf_add(out, p, n);
+}
+
+/* A word that has no room in its line begins the next one. */
+static void add_words(struct cli_chat *c, struct cli_buf *out, const char *p, size_t n)
+{
+    size_t columns = c->screen.columns;
+    for (size_t i = 0, end; i < n;) {
+        for (end = i; end < n && p[end] != ' ' && p[end] != '\n';)
+            end++;
+        size_t width = cli_text_width(p + i, end - i);
+        if (width <= columns && c->stream.column > 0 && c->stream.column + width > columns)
+            add(c, out, "\n", 1);
+        add(c, out, p + i, end - i);
+        for (i = end; i < n && (p[i] == ' ' || p[i] == '\n'); i++)
+            if (p[i] == '\n' || c->stream.column < columns)
+                add(c, out, p + i, 1);
+    }
+}
+
+/* How much of the tail can be shown: whole words, so that none is cut at the end of a line. One that is wider than
+ * the screen is cut anyway. */
+static size_t whole_words(const struct cli_chat *c)
+{
+    const struct cli_buf *tail = &c->stream.markdown.tail;
+    size_t end = tail->n, shown = c->stream.shown;
+    while (end > shown && tail->p[end - 1] == '\n')
+        end--;
+    size_t whole = end;
+    while (whole > shown && tail->p[whole - 1] != ' ' && tail->p[whole - 1] != '\n')
+        whole--;
+    return end - whole < c->screen.columns ? whole : end;
+}
+
 static void show_tail(struct cli_chat *c)
 {
     const struct cli_buf *tail = &c->stream.markdown.tail;
-    struct cli_buf shown = { 0 };
-    size_t end = tail->n;
-    while (end > c->stream.shown && tail->p[end - 1] == '\n')
-        end--;
+    struct cli_buf text = { 0 }, shown = { 0 };
+    size_t end = whole_words(c);
     if (end <= c->stream.shown)
         return;
-    cli_text_show(&shown, tail->p + c->stream.shown, end - c->stream.shown, true);
-    advance(c, cli_buf_text(&shown), shown.n);
+    cli_text_show(&text, tail->p + c->stream.shown, end - c->stream.shown, true);
+    add_words(c, &shown, cli_buf_text(&text), text.n);
     cli_out_styled(shown.p, shown.n);
+    cli_buf_free(&text);
     cli_buf_free(&shown);
     c->stream.shown = end;
     c->screen.mid_line = true;
