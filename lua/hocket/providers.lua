@@ -195,6 +195,32 @@ local words = {
   fields = "a list of: max_tokens, reasoning, seed, stop, temperature, top_k, top_p",
 }
 
+-- The same as JSON Schema, for editors.
+local forms = {
+  count = { type = "integer", minimum = 0 }, seconds = { type = "number", exclusiveMinimum = 0 },
+  names = { anyOf = { { type = "string", minLength = 1 }, { type = "array", items = { type = "string" }, minItems = 1 } } },
+  words = { type = "array", items = { type = "string" }, minItems = 1 },
+  fields = { type = "array", items = { enum = sorted_keys(request_fields) } }, table = { type = "object" },
+}
+
+local function form_of(types)
+  local members = {}
+  for name, kind in pairs(types) do members[name] = forms[kind] or { type = kind } end
+  return { type = "object", properties = members, additionalProperties = false }
+end
+
+--- `providers.yaml` as a JSON Schema, for editors.
+---@return table
+---@internal
+function providers.json_schema()
+  local one = form_of(field_types)
+  one.required = { "protocol", "base" }
+  one.properties.protocol = { enum = sorted_keys(protocols) }
+  one.properties.headers = { type = "object", additionalProperties = { type = "string" }, maxProperties = 32 }
+  one.properties.limits, one.properties.traits = form_of(limit_types), form_of(trait_types)
+  return { type = "object", propertyNames = { pattern = "^[A-Za-z0-9_-]+$" }, additionalProperties = one }
+end
+
 local function is_of(value, kind)
   local special = is_a[kind]
   if special then return special(value) end

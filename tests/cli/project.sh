@@ -5,6 +5,13 @@ run hocket new "my team"
 expect 0; has out "my team/main.lua"; empty err
 run hocket check "my team"
 expect 0; has out "3 agents and 2 scripts are well"
+for kind in agent providers eval; do # what its editor goes by is what the readers check by
+  run hocket check --schema "$kind"
+  expect 0; cmp -s out "my team/.hocket/$kind.schema.json" || fail "the schema of $kind"
+done
+grep -q '^# yaml-language-server: $schema=../.hocket/agent.schema.json$' "my team/agents/editor.md" || fail "the line for editors"
+run hocket check --schema cake
+expect 2; has err "agent, eval, providers"
 run hocket run "my team" "Is tea better?"
 expect 0; has out "Is tea better?"; has out "## Against"; has err "simulated"
 (cd "my team" && hocket run . "Is tea better?") >out2 2>>err

@@ -14,6 +14,7 @@
 
 struct wish {
     bool json, graph, verbose;
+    const char *schema;
 };
 
 static const struct cli_option options[] = {
@@ -22,6 +23,8 @@ static const struct cli_option options[] = {
     { CLI_FLAG('g', "graph", struct wish, graph, "print who calls whom as a Mermaid flowchart") },
     { CLI_FLAG('v', "verbose", struct wish, verbose,
         "say of every agent whom it reaches, and its bounds") },
+    { CLI_TEXT(0, "schema", "agent|providers|eval", struct wish, schema,
+        "print the JSON Schema of such a file, for editors, and check nothing") },
     { 0 },
 };
 
@@ -65,7 +68,13 @@ static int check(char **paths, int count, const struct wish *wish)
 {
     struct cli_buf args = { 0 };
     struct cli_result result;
-    cli_buf_adds(&args, "{\"paths\":[");
+    cli_buf_adds(&args, "{");
+    if (wish->schema) {
+        cli_buf_key(&args, "schema");
+        cli_buf_json(&args, wish->schema, strlen(wish->schema));
+    }
+    cli_buf_key(&args, "paths");
+    cli_buf_adds(&args, "[");
     for (int i = 0; i < count; i++) {
         cli_buf_adds(&args, i ? "," : "");
         cli_buf_json(&args, paths[i], strlen(paths[i]));
@@ -91,7 +100,7 @@ static int main_check(const struct cli_command *self, int argc, char **argv)
     int rc = cli_args_read(self, argc, argv, &args);
     if (rc != CLI_GO_ON)
         return rc;
-    if (args.count == 0)
+    if (args.count == 0 && !wish.schema)
         return cli_usage("check", "what is to be checked? Agents, scripts, or directories");
     return check(args.words, args.count, &wish);
 }
@@ -118,7 +127,8 @@ const struct cli_command cli_check = {
     .examples = "  hocket check .\n"
                 "  hocket check agents/food.md team.lua\n"
                 "  hocket check --graph agents >team.mmd\n"
-                "  hocket check --json agents\n",
+                "  hocket check --json agents\n"
+                "  hocket check --schema agent >agent.schema.json\n",
     .options = options,
     .main = main_check,
     .more_help = list_keys,

@@ -37,7 +37,7 @@ end
 
 local rule = {
   text = "a rule", example = "'execute_command(git *)'",
-  takes = function(v) return type(v) == "string" and v ~= "" end,
+  takes = function(v) return type(v) == "string" and v ~= "" end, json = kinds.text.json,
   read = function(value, ctx, pointer)
     local one, wrong = approve.rule(value)
     if not one then

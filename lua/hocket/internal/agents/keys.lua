@@ -53,9 +53,11 @@ local team_fields = {
 }
 local team = kinds.map(team_fields, "a list of agents or 'members' with 'termination_mode', 'max_rounds', 'max_round_bytes'")
 
+local any_list = kinds.list(kinds.agent, agent_names)
+
 -- A list in place of the map, under the map's first name.
 local function short(map, first, list)
-  return { text = map.text, fields = map.fields,
+  return { text = map.text, fields = map.fields, json = { anyOf = { any_list.json, map.json } },
     takes = function(value, ctx) return list.takes(value, ctx) or map.takes(value, ctx) end,
     read = function(value, ctx, pointer)
       if not list.takes(value, ctx) then return map.read(value, ctx, pointer) end
@@ -63,8 +65,6 @@ local function short(map, first, list)
       return map.read({ [first] = value }, ctx, pointer)
     end }
 end
-
-local any_list = { takes = kinds.list(kinds.agent, agent_names).takes }
 
 local budget = kinds.map({
   { name = "turns", kind = kinds.integer(0), doc = "model calls" },
@@ -88,7 +88,7 @@ local window = kinds.map({
 local names = kinds.list(kinds.text, { text = "a list of names", example = "[one, two]", unique = true })
 
 -- In Lua a tool can stand where its name would.
-local tools = { text = names.text, example = names.example, takes = names.takes, read = function(value, ctx, pointer)
+local tools = { text = names.text, example = names.example, json = names.json, takes = names.takes, read = function(value, ctx, pointer)
   if not ctx.from_lua then return names.read(value, ctx, pointer) end
   return value
 end }
@@ -97,7 +97,7 @@ end }
 local skills = kinds.with(kinds.either(kinds.boolean, kinds.list(kinds.text, { text = "a list of names and paths", example = "[pdf, ./skills]", unique = true })),
   function(value) return value ~= false and value or nil end)
 
-local memory_name = { text = "a name", takes = function(v) return type(v) == "string" end, read = function(value, ctx, pointer)
+local memory_name = { text = "a name", json = { type = "string", pattern = "^[A-Za-z0-9][A-Za-z0-9_-]*$", maxLength = 64 }, takes = function(v) return type(v) == "string" end, read = function(value, ctx, pointer)
   if not value:find "^[%w][%w_-]*$" or #value > 64 then ctx:say(pointer, "must be letters, digits, - and _, 64 at most") end
   return value
 end }
@@ -110,14 +110,14 @@ local memory_fields = kinds.map({
 }, "a name or 'name' with 'scope', 'model', 'folder'")
 
 -- A name is short for the map.
-local memory = { text = memory_fields.text, example = "shop", fields = memory_fields.fields,
+local memory = { text = memory_fields.text, example = "shop", fields = memory_fields.fields, json = { anyOf = { memory_name.json, memory_fields.json } },
   takes = function(value, ctx) return memory_name.takes(value) or memory_fields.takes(value, ctx) end,
   read = function(value, ctx, pointer)
     if memory_name.takes(value) then return { name = memory_name.read(value, ctx, pointer), scope = "project" } end
     return memory_fields.read(value, ctx, pointer)
   end }
 
-local pool_name = { text = "a name", takes = memory_name.takes, read = memory_name.read }
+local pool_name = { text = "a name", json = memory_name.json, takes = memory_name.takes, read = memory_name.read }
 
 local models = kinds.either(kinds.model, kinds.list(kinds.model, { text = "a list of them", example = "[openai/gpt-6.1-terra, sim]", least = 1 }))
 
@@ -128,7 +128,7 @@ local stop = kinds.either(kinds.with(kinds.text, function(v) return { v } end),
 local reasoning = kinds.either(kinds.integer(0), kinds.word { "none", "minimal", "low", "medium", "high", "xhigh", "max" })
 
 -- Members of requests that have no key of their own.
-local body = { text = "names with values", example = "{chat_template_kwargs: {enable_thinking: false}}", takes = function(v) return type(v) == "table" end,
+local body = { text = "names with values", example = "{chat_template_kwargs: {enable_thinking: false}}", takes = function(v) return type(v) == "table" end, json = { type = "object" },
   read = function(value, ctx, pointer)
     local where, why = bodies.wrong(value)
     if where then ctx:say(pointer .. where, why) end
@@ -137,6 +137,7 @@ local body = { text = "names with values", example = "{chat_template_kwargs: {en
 
 -- Tools that the provider runs.
 local of_provider = kinds.list(kinds.text, { text = "a list of names, or of names with options", example = "[{web_search: {max_uses: 3}}]" })
+of_provider.json = { type = "array", items = { type = { "string", "object" } } }
 of_provider.read = function(value, ctx, pointer)
   return server_tools.read(value, function(where, what) ctx:say(pointer .. where, what) end)
 end
@@ -226,6 +227,12 @@ function keys.describe()
     for _, key in ipairs(group) do describe(key, "", list[i].keys) end
   end
   return list
+end
+
+--- The front matter of an agent as a JSON Schema, for editors.
+---@return table
+function keys.json_schema()
+  return kinds.json_of(keys.all)
 end
 
 --- The settings of `context` as an option has them: those that are given, checked.

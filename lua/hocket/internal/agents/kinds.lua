@@ -21,6 +21,7 @@ local kinds = {}
 ---@field example? string
 ---@field takes fun(value: any, ctx: table): boolean Whether the value has the form.
 ---@field read fun(value: any, ctx: table, pointer: string): any The value, after it was checked.
+---@field json? table The form as a JSON Schema, for editors; absent: anything. It takes all that `read` takes, and perhaps more.
 ---@field fields? table[] Of a map: what it may hold, each {name, kind, default?, doc}.
 
 -- What somebody wrote, in a few words.
@@ -39,8 +40,8 @@ function kinds.read(kind, value, ctx, pointer)
 end
 
 -- A kind of scalars, with a check that returns what is wrong.
-local function scalar(text, takes, check, normalise)
-  return { text = text, takes = takes, read = function(value, ctx, pointer)
+local function scalar(text, takes, json_schema, check, normalise)
+  return { text = text, takes = takes, json = json_schema, read = function(value, ctx, pointer)
     local wrong = check and check(value)
     if wrong then ctx:say(pointer, wrong) end
     return normalise and normalise(value) or value
@@ -61,17 +62,48 @@ local function within(low, high)
   end
 end
 
+-- ---- As JSON Schema ----------------------------------------------------------------------------
+
+local a_text = { type = "string", minLength = 1 }
+
+-- A member of a map, with what is said of it.
+local function of_field(field)
+  local one = {}
+  for name, value in pairs(field.kind.json or {}) do one[name] = value end
+  one.description = field.unit and ("%s (%s)"):format(field.doc, field.unit) or field.doc
+  if type(field.default) ~= "table" then one.default = field.default end
+  return one
+end
+
+--- The fields of a map as the JSON Schema of an object, in their order.
+---@param fields table[]
+---@return table
+function kinds.json_of(fields)
+  local members, needed = {}, nil
+  for _, field in ipairs(fields) do
+    members[#members + 1] = { field.name, of_field(field) }
+    if field.also then members[#members + 1] = { field.also, of_field(field) } end
+    if field.needed and not field.also then
+      needed = needed or {}
+      needed[#needed + 1] = field.name
+    end
+  end
+  return { type = "object", properties = json.object(members), required = needed, additionalProperties = false }
+end
+
 -- ---- Scalars ------------------------------------------------------------------------------
 
-kinds.text = scalar("a text", is_text)
-kinds.boolean = scalar("true or false", function(v) return type(v) == "boolean" end)
+kinds.text = scalar("a text", is_text, a_text)
+kinds.boolean = scalar("true or false", function(v) return type(v) == "boolean" end, { type = "boolean" })
 
 function kinds.integer(low, high)
-  return scalar("a whole number" .. range(low, high), function(v) return math.type(v) == "integer" end, within(low, high))
+  return scalar("a whole number" .. range(low, high), function(v) return math.type(v) == "integer" end,
+    { type = "integer", minimum = low, maximum = high }, within(low, high))
 end
 
 function kinds.number(low, high)
-  return scalar("a number" .. range(low, high), function(v) return type(v) == "number" end, within(low, high))
+  return scalar("a number" .. range(low, high), function(v) return type(v) == "number" end,
+    { type = "number", minimum = low, maximum = high }, within(low, high))
 end
 
 -- "call_" and the name have to fit into the 64 characters of a tool's name.
@@ -81,9 +113,9 @@ function kinds.wrong_name(v)
   end
 end
 
-kinds.name = scalar("a text", is_text, kinds.wrong_name)
-kinds.agent = scalar("an agent's name", is_text)
-kinds.model = scalar("a model's name", is_text, function(v)
+kinds.name = scalar("a text", is_text, { type = "string", pattern = "^[A-Za-z_][A-Za-z0-9_-]*$", maxLength = 59 }, kinds.wrong_name)
+kinds.agent = scalar("an agent's name", is_text, a_text)
+kinds.model = scalar("a model's name", is_text, a_text, function(v)
   if not v:find "^[%w_-]+/%S+$" and v ~= "sim" and not providers.of_model(v) then
     return ("must be 'provider/model', as in openai/gpt-6.1-terra, not '%s'"):format(v)
   end
@@ -96,7 +128,7 @@ function kinds.word(words, also)
   local known = {}
   for _, word in ipairs(words) do known[word] = word end
   for spelling, word in pairs(also or {}) do known[spelling] = word end
-  return scalar(table.concat(words, ", ", 1, #words - 1) .. " or " .. words[#words], is_text, function(v)
+  return scalar(table.concat(words, ", ", 1, #words - 1) .. " or " .. words[#words], is_text, { enum = sorted_keys(known) }, function(v)
     if not known[v] then
       return ("must be %s or %s, not '%s'"):format(table.concat(words, ", ", 1, #words - 1), words[#words], v)
     end
@@ -117,7 +149,8 @@ end
 ---@param of hocket.Kind
 ---@param opts {text: string, example?: string, least?: integer, unique?: boolean}
 function kinds.list(of, opts)
-  return { text = opts.text, example = opts.example, takes = is_list, read = function(value, ctx, pointer)
+  return { text = opts.text, example = opts.example, takes = is_list,
+    json = { type = "array", items = of.json, minItems = opts.least }, read = function(value, ctx, pointer)
     local list, seen = {}, {}
     if #value < (opts.least or 0) then ctx:say(pointer, ("must name at least %d"):format(opts.least)) end
     for i, item in ipairs(value) do
@@ -137,9 +170,10 @@ end
 --- The first of several kinds that takes the value.
 ---@param ... hocket.Kind
 function kinds.either(...)
-  local all, texts = { ... }, {}
-  for i, kind in ipairs(all) do texts[i] = kind.text end
+  local all, texts, forms = { ... }, {}, {}
+  for i, kind in ipairs(all) do texts[i], forms[i] = kind.text, kind.json or json.object {} end
   return {
+    json = { anyOf = forms },
     text = table.concat(texts, ", or "), example = all[#all].example,
     takes = function(value, ctx)
       for _, kind in ipairs(all) do
@@ -219,7 +253,7 @@ end
 ---@param text string
 ---@param example? string
 function kinds.map(fields, text, example)
-  return { text = text, example = example, fields = fields, takes = is_map, read = function(value, ctx, pointer)
+  return { text = text, example = example, fields = fields, json = kinds.json_of(fields), takes = is_map, read = function(value, ctx, pointer)
     local out = kinds.read_fields(fields, value, ctx, pointer, {})
     for _, field in ipairs(fields) do
       if out[field.name] == nil and value[field.name] == nil then
@@ -234,7 +268,8 @@ end
 --- Names with texts, numbers or true and false. A name without a value is kept in `ctx.wanted`: it is to be
 --- given later.
 kinds.variables = {
-  text = "names with values, one a line", takes = is_map, read = function(value, ctx, pointer)
+  text = "names with values, one a line", takes = is_map,
+  json = { type = "object", propertyNames = { pattern = "^[A-Za-z0-9_]+$" }, additionalProperties = { type = { "string", "number", "boolean", "null" } } }, read = function(value, ctx, pointer)
     local out = {}
     for _, name in ipairs(sorted_keys(value)) do
       local item, at = value[name], ("%s/%s"):format(pointer, tostring(name))
@@ -254,7 +289,7 @@ kinds.variables = {
 
 -- ---- Schemas, documents ------------------------------------------------------------------------
 
-kinds.schema = { text = "a JSON Schema", example = "{type: object, properties: …}", takes = is_map,
+kinds.schema = { text = "a JSON Schema", example = "{type: object, properties: …}", takes = is_map, json = { type = "object" },
   read = function(value, ctx, pointer)
     local compiled, err = schema.compile(value)
     if compiled then return value end
@@ -264,7 +299,7 @@ kinds.schema = { text = "a JSON Schema", example = "{type: object, properties: �
   end }
 
 kinds.document = { text = "a list of dimensions", example = "[{day: integer}, {part: [morning, evening]}]",
-  takes = function(v) return type(v) == "table" end,
+  takes = function(v) return type(v) == "table" end, json = { type = { "array", "object" } },
   read = function(value, ctx, pointer)
     local dimensions, wrong = document.from_list(value)
     if not dimensions then

@@ -25,7 +25,7 @@ local servers = {}
 ---@field sampling? boolean It may ask for answers of our model.
 ---@field file? string Where it was said.
 
-local texts = { text = "names with texts", takes = kinds.variables.takes, read = function(value, ctx, pointer)
+local texts = { text = "names with texts", json = { type = "object", additionalProperties = { type = { "string", "number", "boolean" } } }, takes = kinds.variables.takes, read = function(value, ctx, pointer)
   local out = {}
   for _, name in ipairs(sorted_keys(value)) do
     local item = value[name]
@@ -102,6 +102,7 @@ end
 --- The kind of `mcp:`.
 servers.kind = {
   text = "servers by name, or a list of names that stand in .mcp.json", example = "{github: {command: npx, args: [-y, server]}}",
+  json = { anyOf = { named.json, { type = "object", additionalProperties = server.json } } },
   takes = function(value, ctx) return named.takes(value, ctx) or kinds.variables.takes(value, ctx) end,
   read = function(value, ctx, pointer)
     if json.is_array(value) or (ctx.from_lua and #value > 0) then return read_names(value, ctx, pointer) end

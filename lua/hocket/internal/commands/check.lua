@@ -122,8 +122,13 @@ local function text_of(result, args)
   return table.concat(lines, "\n")
 end
 
----@param args {paths: string[], graph?: boolean, verbose?: boolean, json?: boolean} json: false leaves out what only that shows.
+---@param args {schema?: "agent"|"providers"|"eval", paths: string[], graph?: boolean, verbose?: boolean, json?: boolean} json: false leaves out what only that shows.
 function commands.check(args)
+  if args.schema then
+    local made, err = commands.schema_of(args.schema)
+    if not made then return nil, err end
+    return { text = json.encode(made), schema = made, problems = json.array {} }
+  end
   local found = { hints = true, scripts = 0, problems = json.array {}, teams = {} }
   for _, path in ipairs(args.paths) do check_path(path, found) end
   local result = { agents = 0, scripts = found.scripts, cases = found.cases, skills = found.skills or 0, problems = found.problems, teams = json.array {}, defs = {} }
@@ -136,6 +141,28 @@ function commands.check(args)
   end
   result.text = text
   return result
+end
+
+-- ---- For editors ----------------------------------------------------------------------------------
+
+local function of_agents() return require("hocket.internal.agents.keys").json_schema() end
+local function of_providers() return require("hocket.providers").json_schema() end
+local function of_cases() return require("hocket.internal.eval.keys").json_schema() end
+
+local schemas = {
+  agent = { "the front matter of an agent", of_agents }, providers = { "providers.yaml", of_providers }, eval = { "a file of cases, *.eval.yaml", of_cases },
+}
+
+--- The JSON Schema of a kind of file, made from the description that its reader checks by.
+---@param kind "agent"|"providers"|"eval"
+---@return table? schema
+---@return hocket.Error?
+function commands.schema_of(kind)
+  local of = schemas[kind]
+  if not of then return nil, { code = "invalid", message = ("there is no schema of '%s' (there are: agent, eval, providers)"):format(tostring(kind)) } end
+  local made = of[2]()
+  made["$schema"], made.title = "https://json-schema.org/draft/2020-12/schema", "hocket: " .. of[1]
+  return made
 end
 
 -- ---- Keys -------------------------------------------------------------------------------------------

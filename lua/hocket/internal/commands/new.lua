@@ -1,9 +1,18 @@
 --- `hocket new DIR`: a small project that runs at once, without a key.
+local check = require "hocket.internal.commands.check"
 local fs = require "hocket.internal.core.fs"
+local json = require "hocket.json"
 local system = require "hocket.internal.core.system"
 local trust = require "hocket.internal.runner.trust"
 
--- What is written, and the template that it is made from.
+-- What an editor goes by. Agents that work in the project cannot change it: the folder is protected.
+local EDITORS = ".hocket"
+
+local function schema_text(kind)
+  return json.encode(assert(check.schema_of(kind))) .. "\n"
+end
+
+-- What is written, and the template that it is made from, or a function that makes it.
 local files = {
   { "README.md", "README.md" },
   { "main.lua", "main.lua" },
@@ -11,6 +20,9 @@ local files = {
   { "agents/editor.md", "editor.md" },
   { "agents/researcher.md", "researcher.md" },
   { "agents/critic.md", "critic.md" },
+  { EDITORS .. "/agent.schema.json", function() return schema_text "agent" end },
+  { EDITORS .. "/providers.schema.json", function() return schema_text "providers" end },
+  { EDITORS .. "/eval.schema.json", function() return schema_text "eval" end },
 }
 
 local function failure(code, message)
@@ -38,12 +50,27 @@ local function missing_of(path)
   return missing
 end
 
+local function text_of(file, name)
+  if type(file[2]) == "function" then return file[2]() end
+  local text = system.asset("hocket/templates/" .. file[2] .. ".tmpl")
+  return (text:gsub("@NAME@", (name:gsub("%%", "%%%%"))))
+end
+
+local folders = { "agents", EDITORS }
+
+local function make_folders(dir)
+  for _, folder in ipairs(folders) do
+    local ok, err = fs.mkdir(dir .. "/" .. folder)
+    if not ok then return nil, err end
+  end
+  return true
+end
+
 local function write_all(dir, name, made)
-  local ok, err = fs.mkdir(dir .. "/agents")
+  local ok, err = make_folders(dir)
   if not ok then return nil, err end
   for _, file in ipairs(files) do
-    local text = system.asset("hocket/templates/" .. file[2] .. ".tmpl")
-    text = text:gsub("@NAME@", (name:gsub("%%", "%%%%")))
+    local text = text_of(file, name)
     ok, err = fs.write(dir .. "/" .. file[1], text, { exclusive = true })
     if not ok then return nil, err end
     table.insert(made, 1, dir .. "/" .. file[1])
@@ -65,6 +92,7 @@ return function(args)
   if not ok then return nil, err end
   local name = (fs.real(dir) or dir):match "([^/]+)$" or "project"
   local made = missing_of(dir .. "/agents")
+  for i = 2, #folders do table.insert(made, 1, dir .. "/" .. folders[i]) end
   ok, err = write_all(dir, name, made)
   if not ok then -- a project in half is none
     for _, path in ipairs(made) do os.remove(path) end

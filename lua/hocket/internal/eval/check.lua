@@ -68,15 +68,45 @@ function check.below(pointer, key)
   return ("%s/%s"):format(pointer, (key:gsub("~", "~0"):gsub("/", "~1")))
 end
 
+-- ---- As JSON Schema -------------------------------------------------------------------------------
+
+local forms = setmetatable({}, { __mode = "k" }) -- by check
+
+--- Says what a check takes, as a JSON Schema that takes no less.
+---@generic T
+---@param one T
+---@param form table
+---@return T one
+function check.takes(one, form)
+  forms[one] = form
+  return one
+end
+
+--- The JSON Schema of a check; of one that says nothing, of anything.
+---@param one function
+---@return table
+function check.form(one)
+  return forms[one] or json.object {}
+end
+
+--- The JSON Schema of an object with these members.
+---@param keys table<string, function>
+---@return table
+function check.form_of(keys)
+  local members = {}
+  for name, one in pairs(keys) do members[name] = check.form(one) end
+  return { type = "object", properties = members, additionalProperties = false }
+end
+
 -- ---- Single values --------------------------------------------------------------------------------
 
 --- A text of at most so many bytes; `line`: on one line, without what a terminal obeys.
 function check.text(max, line)
-  return function(c, value, pointer)
+  return check.takes(function(c, value, pointer)
     if type(value) ~= "string" or value == "" then return c:wrong(pointer, "a text", value) end
     if #value > max then return c:say(pointer, "'%s': a text of at most %d bytes expected, this has %d", label(pointer), max, #value) end
     if value:find "\0" or line and value:find "%c" then return c:say(pointer, "'%s' must not contain control characters", label(pointer)) end
-  end
+  end, { type = "string", minLength = 1 })
 end
 
 function check.boolean(c, value, pointer)
@@ -84,15 +114,15 @@ function check.boolean(c, value, pointer)
 end
 
 function check.integer(low, high)
-  return function(c, value, pointer)
+  return check.takes(function(c, value, pointer)
     if math.type(value) ~= "integer" or value < low or value > high then c:wrong(pointer, ("a whole number from %d to %d"):format(low, high), value) end
-  end
+  end, { type = "integer", minimum = low, maximum = high })
 end
 
 function check.number(low, high)
-  return function(c, value, pointer)
+  return check.takes(function(c, value, pointer)
     if type(value) ~= "number" or not (value >= low and value <= high) then c:wrong(pointer, ("a number from %g to %g"):format(low, high), value) end
-  end
+  end, { type = "number", minimum = low, maximum = high })
 end
 
 function check.any() end
@@ -125,12 +155,12 @@ function check.schema(c, value, pointer)
 end
 
 function check.one_of(words)
-  return function(c, value, pointer)
+  return check.takes(function(c, value, pointer)
     for _, word in ipairs(words) do
       if value == word then return end
     end
     c:wrong(pointer, "one of " .. table.concat(words, ", "), value)
-  end
+  end, { enum = words })
 end
 
 -- ---- Values of values -----------------------------------------------------------------------------
@@ -141,25 +171,25 @@ end
 
 --- A list; of at most so many.
 function check.list(of, max)
-  return function(c, value, pointer)
+  return check.takes(function(c, value, pointer)
     if type(value) ~= "table" or not json.is_array(value) then return c:wrong(pointer, "a list", value) end
     if #value > max then return c:say(pointer, "'%s': a list of at most %d expected, this has %d", label(pointer), max, #value) end
     for i, one in ipairs(value) do of(c, one, check.below(pointer, i)) end
-  end
+  end, { type = "array", items = check.form(of), maxItems = max })
 end
 
 --- One, or a list of them.
 function check.some(of, max)
   local list = check.list(of, max)
-  return function(c, value, pointer)
+  return check.takes(function(c, value, pointer)
     if type(value) == "table" and json.is_array(value) then return list(c, value, pointer) end
     of(c, value, pointer)
-  end
+  end, { anyOf = { check.form(of), check.form(list) } })
 end
 
 --- An object whose names are anything.
 function check.map(of, max, name)
-  return function(c, value, pointer)
+  return check.takes(function(c, value, pointer)
     if not is_object(value) then return c:wrong(pointer, "an object", value) end
     local n = 0
     for key, one in pairs(value) do
@@ -168,7 +198,7 @@ function check.map(of, max, name)
       of(c, one, check.below(pointer, key))
     end
     if n > max then c:say(pointer, "'%s': an object of at most %d members expected, this has %d", label(pointer), max, n) end
-  end
+  end, { type = "object", additionalProperties = check.form(of), maxProperties = max })
 end
 
 --- An object with these members and no others.
@@ -186,17 +216,19 @@ function check.object(c, value, pointer, keys)
 end
 
 function check.an_object(keys)
-  return function(c, value, pointer) check.object(c, value, pointer, keys) end
+  return check.takes(function(c, value, pointer) check.object(c, value, pointer, keys) end, check.form_of(keys))
 end
 
 --- A text, or an object with these members.
 function check.text_or_object(text, keys)
-  return function(c, value, pointer)
+  return check.takes(function(c, value, pointer)
     if type(value) == "string" then return text(c, value, pointer) end
     check.object(c, value, pointer, keys)
-  end
+  end, { anyOf = { check.form(text), check.form_of(keys) } })
 end
 
 check.is_object = is_object
+for name, form in pairs { boolean = { type = "boolean" }, path = { type = "string", minLength = 1 }, pattern = { type = "string", format = "regex" },
+  schema = { type = "object" } } do check.takes(check[name], form) end
 
 return check

@@ -8,12 +8,17 @@ local count = check.integer(0, 1000000)
 
 -- One of several forms, by what a value is.
 local function either(forms, expected)
-  return function(c, value, pointer)
+  local all = {}
+  for _, kind in ipairs { "string", "boolean", "list", "object" } do
+    local of = { type = kind == "list" and "array" or kind }
+    if forms[kind] then all[#all + 1] = forms[kind] == check.any and of or check.form(forms[kind]) end
+  end
+  return check.takes(function(c, value, pointer)
     local kind = type(value)
     if kind == "table" then kind = check.is_object(value) and "object" or "list" end
     if forms[kind] then return forms[kind](c, value, pointer) end
     c:wrong(pointer, expected, value)
-  end
+  end, { anyOf = all })
 end
 
 -- ---- What is expected ---------------------------------------------------------------------------
@@ -47,6 +52,7 @@ local function call(c, value, pointer)
   if kinds ~= 1 then c:say(pointer, "a call is expected by 'tool', by 'order' or by 'never'") end
   if value.times and (value.min or value.max) then c:say(pointer, "'times' stands alone, without 'min' and 'max'") end
 end
+check.takes(call, { anyOf = { check.form(word), check.form_of(a_call) } })
 
 local a_file = either({ boolean = check.boolean, string = text, object = check.an_object(of_text) },
   "the file's text, an object of what is expected of it, true (there is one) or false (there is none)")
@@ -71,10 +77,12 @@ local function answer(c, value, pointer)
   an_answer(c, value, pointer)
   if check.is_object(value) and value.say == nil then c:say(pointer, "what is answered is missing: 'say' (to a call: allow, deny)") end
 end
+check.takes(answer, check.form(an_answer))
 
 local function scalar(c, value, pointer)
   if type(value) == "table" or value == nil then c:wrong(pointer, "a text or a number", value) end
 end
+check.takes(scalar, { type = { "string", "number", "boolean", "null" } })
 
 local an_input = either({ string = check.text(4 << 20), object = check.any, list = check.any }, "a text, or an object")
 
@@ -90,5 +98,13 @@ keys.common = {
 keys.case = joined(keys.common, {
   name = word, description = check.text(10000), skip = check.text(200, true), replay = check.path,
 })
+
+--- A file of cases as a JSON Schema, for editors.
+---@return table
+function keys.json_schema()
+  local cases = { type = "array", items = check.form_of(keys.case) }
+  return { anyOf = { cases, { type = "object", required = { "cases" }, additionalProperties = false,
+    properties = { defaults = check.form_of(keys.common), cases = cases } } } }
+end
 
 return keys
