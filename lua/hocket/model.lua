@@ -189,6 +189,7 @@ end
 ---@field keys? hocket.KeyCommand Who gives its key.
 ---@field provider? hocket.Provider As it was declared then; nil for the scripted model.
 ---@field server? string Which of the known servers answers there (internal/models/known_server.lua).
+---@field choice_of? fun(choice: string): string? What a choice of tools becomes there.
 ---@field no_tools? hocket.Error Why it cannot be asked with tools.
 ---@field lacks? hocket.Error It can only be recalled from the log of a run: what is missing for more.
 
@@ -302,10 +303,11 @@ end
 
 -- What a known server says of one of its models. A template without tools drops them in silence.
 local function take_server(one, server)
+  if one.protocol == "ollama" then one.server = "Ollama" end
   if not server then return one end
   local window = server.windows[one.name] or server.models[1] and #server.models == 1 and server.windows[server.models[1]]
   if window then windows.tell(one.id, window) end
-  one.server = server.kind
+  one.server, one.choice_of = server.kind, known_servers.choice_of(server.kind) or nil
   if server.tools == false then
     one.no_tools = failed { code = "unsupported", message = ("%s: the chat template of its model has no tools, and %s would drop them in silence: take another model, or an agent without tools"):format(
       one.id, server.kind) }

@@ -355,6 +355,7 @@ end
 local function request_now(self)
   local request = self.granted or self.request
   local choice = self.closing and "none" or self.choice
+  if choice and self.model.choice_of then choice = self.model.choice_of(choice) end
   return choice and askers.vary(request, { tool_choice = choice }) or request
 end
 

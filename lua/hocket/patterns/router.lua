@@ -13,6 +13,7 @@
 local fence = require "hocket.fence"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
+local schema = require "hocket.schema"
 local edge = require "hocket.internal.patterns.edge"
 local tool = require "hocket.tool"
 
@@ -107,8 +108,48 @@ local function hooks(choice, turns)
   }
 end
 
+-- ---- By a value ----------------------------------------------------------------------------
+
+-- Letters of the reason: a text without an end would be written until the tokens are used up.
+local REASON = 300
+
+local function form_of(names)
+  local source = {
+    type = "object", required = { "reason", "agent" }, additionalProperties = false,
+    properties = json.object { { "reason", { type = "string", maxLength = REASON } }, { "agent", { type = "string", enum = names } } },
+  }
+  return json.encode(source), assert(schema.compile(source))
+end
+
+-- A server that holds its model to a schema is asked for a value: of weak models all choices are valid then, and a third of
+-- calls of route_to. Not where the agent has tools of its own, which such a server never lets it call beside a schema.
+local function is_bound(step)
+  return not step.def.output and step:is_bound()
+end
+
+local function choose_by_value(step, settings, input)
+  local choice, names, map = { mistakes = 0 }, by_name(settings.targets)
+  local text, compiled = form_of(names)
+  local lines = {}
+  for i, def in ipairs(settings.targets) do lines[i] = ("- %s: %s"):format(def.name, (def.description:gsub("%s+", " "))) end
+  local reply, err = step:alone(input, {
+    turns = MISTAKES + 1,
+    form = { schema = text, schema_name = "route", words = ("\n\nYou do not answer the request yourself. Choose the agent that does. Answer with JSON: reason, then agent.\n%s")
+      :format(table.concat(lines, "\n")) },
+    hooks = { before_answer = function(answer)
+      local value = compiled:read(answer.text)
+      if value then choice.agent, choice.reason = map[value.agent], value.reason else choice.mistakes = choice.mistakes + 1 end
+      if value or choice.mistakes >= MISTAKES then return nil end
+      return "That was no choice. Answer with JSON and nothing else: reason, then agent, which is one of the names."
+    end },
+  })
+  if not reply and not choice.agent then return nil, err end
+  return choice
+end
+
 -- The agent that the router's session chooses, or nil; or nil and an error.
 local function choose(step, settings, input)
+  if is_bound(step) then return choose_by_value(step, settings, input) end
   local choice = { mistakes = 0 }
   local turns = step.run.options.max_turns or step.def.max_turns or 1
   local reply, err = step:alone(input, {

@@ -83,6 +83,30 @@ t.test("a model is asked as its server wants it, and has the window that this sa
   end
 end)
 
+t.test("tool_choice: what is called first, as the server takes it", function()
+  local look = hocket.tool { name = "look", description = "x", run = function() return "seen" end }
+  local function first(says, choice)
+    local m <close>, calls = playing(says)
+    assert(hocket.run(hocket.agent { name = "a", prompt = "p", model = m.id, tools = { look }, tool_choice = choice }, "go"))
+    return calls[1].tool_choice
+  end
+  t.equal(first(servers[1][2], "look"), "required") -- llama.cpp knows no names
+  t.equal(first(servers[1][2], "required"), "required")
+  t.same(first(servers[3][2], "look"), { type = "function", ["function"] = { name = "look" } })
+  t.equal(first(servers[6][2], "look"), nil) -- Ollama knows none
+  t.same(first({}, "look"), { type = "function", ["function"] = { name = "look" } })
+  local choices = {}
+  local m <close> = model.serve(function(request)
+    choices[#choices + 1] = json.encode(request.raw.tool_choice or "free")
+    return request.turn == 1 and { calls = { { name = "look", arguments = {} } } } or "done"
+  end)
+  local one = hocket.agent { name = "a", prompt = "p", model = m.id, tools = { look }, tool_choice = "required" }
+  t.equal(assert(hocket.run(one, "go")).text, "done")
+  t.same(choices, { '"required"', '"free"' })
+  t.fails("agent", "tool_choice 'nothing': it has no such tool", hocket.run(hocket.agent { name = "a", prompt = "p", model = m.id, tools = { look }, tool_choice = "nothing" }, "go"))
+  t.fails("agent", "tool_choice 'required': it has no tools", hocket.run(hocket.agent { name = "a", prompt = "p", model = m.id, tool_choice = "required" }, "go"))
+end)
+
 t.test("a template without tools is an error, and no silence", function()
   local m <close>, calls = playing { ["/v1/models"] = list "llamacpp", ["/props"] = { chat_template_caps = { supports_tools = false, supports_tool_calls = false } } }
   local look = hocket.tool { name = "look", description = "x", run = function() return "" end }

@@ -3,6 +3,8 @@ local t = require "harness"
 local s = require "scripted"
 local p = require "patterns_support"
 local hocket = require "hocket"
+local json = require "hocket.json"
+local model = require "model"
 
 local function route(agent, more)
   local arguments = { agent = agent, reason = "it fits" }
@@ -34,6 +36,45 @@ t.test("one turn, one tool; the chosen agent gets the request as it was", functi
   t.equal(routed.reason, "it fits")
   t.equal(s.events(run, "agent_started")[1].trigger, "route")
   t.equal(run:usage().calls, 2)
+end)
+
+-- A server that holds its models to a schema: Ollama's protocol says that it is one.
+local function bound(script)
+  local asked = {}
+  local m = model.serve(function(request)
+    asked[#asked + 1] = request
+    return script(request, #asked)
+  end, nil, { protocol = "ollama" })
+  return m, asked
+end
+
+t.test("at a server that holds its model to a schema the choice is a value of it", function()
+  local m <close>, asked = bound(function() return [[{"reason":"it is about money","agent":"billing"}]] end)
+  p.play {}
+  local reply, err, run = p.run(desk({ model = m.id }).desk, "My invoice is wrong")
+  t.ok(reply, tostring(err))
+  t.equal(reply.text, "from billing")
+  t.equal(reply.agent, "billing")
+  t.same(asked[1].tools, {})
+  t.equal(json.encode(asked[1].schema.properties), [[{"reason":{"maxLength":300,"type":"string"},"agent":{"enum":["legal","billing"],"type":"string"}}]])
+  t.has(asked[1].system, "- billing: Invoices")
+  t.equal(asked[1].last.text, "My invoice is wrong")
+  local routed = s.events(run, "routed")[1]
+  t.same({ routed.to, routed.reason }, { "billing", "it is about money" })
+end)
+
+t.test("a value that is no choice is told once, then the fallback answers", function()
+  local function answers(list)
+    p.play {}
+    return bound(function(_, n) return list[n] end)
+  end
+  local m <close>, asked = answers { "Billing, I think.", [[{"reason":"x","agent":"legal"}]] }
+  t.equal(p.run(desk({ model = m.id }).desk).agent, "legal")
+  t.has(asked[2].last.text, "That was no choice")
+  local other <close> = answers { "Billing.", [[{"agent":"sales","reason":"x"}]] }
+  t.equal(p.run(desk({ fallback = "billing", model = other.id }).desk).agent, "billing")
+  local third <close> = answers { "Billing.", "Billing!" }
+  t.fails("model", "desk chose no agent", p.run(desk({ model = third.id }).desk))
 end)
 
 t.test("a message for the target stands in a frame beside the untouched request", function()

@@ -12,7 +12,7 @@ local support = {}
 function support.agents(defs)
   local dir <close> = t.dir()
   for name, def in pairs(defs) do
-    local lines = { "---", "model: scripted/" .. name }
+    local lines = { "---", not def.model and "model: scripted/" .. name or nil }
     for key, value in pairs(def) do
       if key ~= "prompt" then lines[#lines + 1] = ("%s: %s"):format(key, type(value) == "string" and value or json.encode(value)) end
     end

@@ -33,6 +33,7 @@ return function(def)
   if facts then return facts end
   local says = {}
   for _, name in ipairs(settings) do says[name] = def[name] end
+  says.first_choice = def.tool_choice
   local may_delegate = #def.agents > 0 and not def.router and not has(def.tools, "delegate_to_agent")
   local sets = {}
   for _, key in ipairs(own_sets) do

@@ -158,6 +158,7 @@ local groups = {
     { name = "stop", kind = stop, doc = "texts that end an answer" },
     { name = "seed", kind = kinds.integer(0), doc = "the same chance again, where a provider can" },
     { name = "reasoning", kind = reasoning, doc = "how much it thinks: a word, or tokens" },
+    { name = "tool_choice", kind = kinds.name, doc = "what it calls before anything else: a tool's name, or `required`, any of them; then it is free" },
     { name = "body", kind = body, doc = "what requests have beside: it is merged into them, null takes a member away" },
     { name = "retries", kind = kinds.integer(0), default_text = "2", doc = "of a model call that failed, with the same model" },
   },

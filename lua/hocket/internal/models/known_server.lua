@@ -40,6 +40,24 @@ local kinds = {
   unknown = {},
 }
 
+local words = { auto = true, none = true, required = true }
+local none_of = { names = false, words = function(choice) return words[choice] and choice or "required" end, [false] = function() return nil end }
+
+--- How a call is forced there: what a choice becomes; false: it is taken as it is. nil is no choice.
+---@param kind string
+---@return false|fun(choice: string): string?
+function known_server.choice_of(kind)
+  local choice = kinds[kind] and kinds[kind].choice
+  return choice ~= nil and none_of[choice]
+end
+
+--- Whether an answer's schema binds what its models can write, token by token: then a choice is asked for as a value of it.
+---@param kind? string
+---@return boolean
+function known_server.binds(kind)
+  return kind ~= nil and kinds[kind] ~= nil and kinds[kind].choice ~= nil
+end
+
 --- What is known of such a server.
 ---@param kind string
 ---@return {traits?: table, schema_with_tools?: boolean, choice?: "names"|"words"|false}

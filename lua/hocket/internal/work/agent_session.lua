@@ -63,6 +63,15 @@ local function choose_model(step)
   return nil, system.error { code = code, message = message, lacks = what }
 end
 
+--- The kind of the known server that the agent's model is at (models/known_server.lua).
+---@async
+---@param step hocket.Step
+---@return string?
+function agent_session.server(step)
+  local found = choose_model(step)
+  return found and found.server
+end
+
 local function append(list, more)
   if more and #more > 0 then table.move(more, 1, #more, #list + 1, list) end
 end
@@ -302,6 +311,7 @@ local function specify(step, mine, on_delta, env, entry, hooks, emit)
     if not spec.system then return nil, err end
   end
   if env and env.notes then spec.system = spec.system .. env.notes end
+  if mine.words then spec.system = spec.system .. mine.words end
   if mine.instructions then instruct(spec, mine.instructions) end
   if mine.settings then settle_for(spec, mine.settings) end
   return spec, def.output and not mine.schema and promise(step, spec, emit) or false
@@ -321,6 +331,17 @@ local function server_tools_of(step, permissions)
   return #list > 0 and list or false
 end
 
+-- What it is to call first has to be there.
+local function check_choice(def, tools)
+  local choice = def.tool_choice
+  if not choice or choice == "auto" or choice == "none" or choice == "required" and #tools > 0 then return true end
+  for _, one in ipairs(tools) do
+    if one.name == choice then return true end
+  end
+  return nil, system.error { code = "agent", message = ("%s: tool_choice '%s': %s"):format(def.file or def.name, choice,
+    #tools == 0 and "it has no tools" or "it has no such tool") }
+end
+
 local function prepare(step, extra)
   local run, def, opts, facts = step.run, step.def, step.opts, facts_of(step.def)
   local mine = step:is_last() and opts or nothing
@@ -332,6 +353,7 @@ local function prepare(step, extra)
     env, entry = equip(step, facts, free, closing and extra.pattern_tools)
     if not env then return nil, entry end
   end
+  if extra.form then mine = setmetatable(extra.form, { __index = mine }) end
   local on_delta = mine.on_delta or run:delta_sink(def.name, step.op, (def.output or mine.schema) and true)
   local served = false
   if def.server_tools then
@@ -346,7 +368,8 @@ local function prepare(step, extra)
     if not spec then return nil, kept end
     if def.server_tools then spec.server_tools = served end
   end
-  local chosen, err = choose_model(step)
+  local chosen, err = check_choice(def, entry and entry.tools or nothing)
+  if chosen then chosen, err = choose_model(step) end
   if not chosen then return nil, err end
   step.history = history
   if step.labels then step.labels:keep(history) end
@@ -378,7 +401,8 @@ end
 ---@async
 ---@param step hocket.Step
 ---@param input string
----@param extra? {pattern_tools?: hocket.Tool[], hooks?: table, turns?: integer} What a pattern adds.
+---@param extra? {pattern_tools?: hocket.Tool[], hooks?: table, turns?: integer, form?: {schema: string, schema_name: string, words: string}} What a
+---pattern adds. form: of the answer, with what the system prompt says of it.
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function agent_session.answer(step, input, extra)

@@ -2,7 +2,9 @@
 --- are made by orchestrate.lua alone.
 local account = require "hocket.internal.models.account"
 local agent_session = require "hocket.internal.work.agent_session"
+local edition = require "hocket.internal.base.edition"
 local facts_of = require "hocket.internal.agents.facts"
+local known_server = require "hocket.internal.base.lazy" "hocket.internal.models.known_server"
 local scope = require "hocket.internal.base.lazy" "hocket.internal.session.scope"
 local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steering"
 
@@ -85,6 +87,16 @@ function Step:alone(input, extra)
   local reply, err = agent_session.answer(self, input, extra)
   if reply then reply.agent = self.def.name end
   return reply, err
+end
+
+--- Whether it writes what a schema of the answer says, token by token, because its server sees to that, and has no tools that such a
+--- schema would keep it from. In runs that began before there was this: no.
+---@async
+---@return boolean
+function Step:is_bound()
+  local opts = self.opts
+  if edition.of(self.run) < 2 or opts.extra_tools or opts.tools or facts_of(self.def).has_tools then return false end
+  return known_server.binds(agent_session.server(self))
 end
 
 --- Makes the agent's conversation shorter, and asks it nothing.
