@@ -127,6 +127,9 @@ t.test("a text without front matter is a prompt", function()
   t.ok(not agent.has_frontmatter "Just a prompt")
   t.ok(agent.has_frontmatter "---\nname: a")
   t.ok(not agent.has_frontmatter "----\nname: a")
+  t.ok(agent.has_frontmatter "<!-- MIT\nlicence -->\n\n<!-- x -->  \r\n---\nname: a")
+  t.ok(not agent.has_frontmatter "<!-- never ends\n---\nname: a")
+  t.ok(not agent.has_frontmatter "<!-- x --> words\n---\nname: a")
 end)
 
 -- ---- Broken front matter -----------------------------------------------------------------------
@@ -416,6 +419,17 @@ t.test("a team is read, also from below, a README is not", function()
   t.same(names, { "food", "lead", "sights" })
   t.raises("there is no agent 'foud': did you mean 'food'?", function() return team.foud end)
   t.raises("(there are: food, lead, sights)", function() return team.xxxxxxxx end)
+end)
+
+t.test("what looks like an agent behind other words is told of", function()
+  local dir <close> = t.dir()
+  dir:write("lead.md", "<!-- licence -->\n" .. frontmatter "name: lead")
+  dir:write("README.md", "# About\n\n---\n\nText\n")
+  local other = dir:write("other.md", "Copyright\n\n" .. frontmatter "name: other")
+  local defs, problems = require("hocket.internal.agents.team").read { dir.path }
+  t.ok(defs.lead and not defs.other)
+  t.equal(#problems, 1)
+  t.equal(problems[1].severity .. " " .. problems[1].file .. " " .. problems[1].line, "warning " .. other .. " 3")
 end)
 
 t.test("references are checked, each with its place", function()

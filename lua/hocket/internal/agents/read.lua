@@ -30,17 +30,32 @@ local function split_plain(text)
   end
 end
 
+-- Where front matter begins: behind a byte order mark, a line for the shell, blank lines and comments, as of a licence. nil: there is none.
+local function front_of(text)
+  local at = text:match "^\239\187\191()" or 1
+  at = text:match("^#![^\n]*\n?()", at) or at
+  while true do
+    at = text:match("^\r?\n()", at) or at
+    local stop = text:find("^<!%-%-", at) and select(2, text:find("-->", at + 4, true))
+    local after = stop and text:match("^[ \t]*\r?\n()", stop + 1)
+    if not after and not text:find("^\r?\n", at) then break end
+    at = after or at
+  end
+  return text:find("^%-%-%-[ \t]*[\r\n]", at) and at
+end
+
 -- Splits a file's text into front matter, its first line, body, the body's first line. Without
 -- front matter the first is nil; with some that does not end it is false.
 local function split(text)
   local rest, line = text:gsub("^\239\187\191", ""), 1
-  if rest:sub(1, 2) == "#!" then
+  local front = front_of(text)
+  if front then
+    rest, line = text:sub(front), 1 + select(2, text:sub(1, front - 1):gsub("\n", ""))
+  elseif rest:sub(1, 2) == "#!" then
     rest, line = rest:match "^[^\n]*\n?(.*)$", 2
   end
   rest = rest:gsub("\r\n", "\n")
-  local blank = #rest:match "^\n*"
-  if rest:find("^%-%-%-", blank + 1) then rest, line = rest:sub(blank + 1), line + blank end
-  if not rest:find "^%-%-%-[ \t]*[\r\n]" then return nil, nil, rest, line end
+  if not front then return nil, nil, rest, line end
   local frontmatter_start = (rest:find("\n", 1, true) or #rest) + 1
   local frontmatter_end, body_start
   local position = frontmatter_start
@@ -62,10 +77,17 @@ end
 ---@param text string
 ---@return boolean
 function read.has_frontmatter(text)
-  local at = text:match "^\239\187\191()" or 1
-  at = text:match("^#![^\n]*\n?()", at) or at
-  while text:find("^\r?\n", at) do at = at + (text:byte(at) == 13 and 2 or 1) end
-  return text:find("^%-%-%-[ \t]*[\r\n]", at) ~= nil
+  return front_of(text) ~= nil
+end
+
+--- Whether a text looks as if it meant to be an agent, and is none since something stands before its front matter.
+---@param text string
+---@return integer? line Of the front matter.
+function read.hidden_frontmatter(text)
+  local head = text:sub(1, 4096)
+  local at = not front_of(text) and head:match "\n()%-%-%-[ \t]*\r?\n[%w_]+:[^\n]*\n"
+  local has_keys = at and (head:find("\nname:", at, true) or head:find("\ndescription:", at, true))
+  return has_keys and 1 + select(2, head:sub(1, at - 1):gsub("\n", "")) or nil
 end
 
 -- ---- Values -------------------------------------------------------------------------------------

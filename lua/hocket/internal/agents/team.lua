@@ -83,12 +83,15 @@ local function parse(text, file)
   return def, table.move(known[2], 1, #known[2], 1, {}), known[3]
 end
 
--- One file's definition; nil without a problem when it means to be none, as a README does.
+-- One file's definition; nil without a problem when it means to be none, as a README does. The last: what is odd of one that is none.
 local function read_file(file, root, only_with_frontmatter)
   local text, err = sources.read(file, read.LIMIT)
   if not text and err.retryable then error(err, 0) end -- the process has no descriptor left: the file is not to blame
   if not text then return nil, { problem.new(file, 1, 1, err.code == "limit" and "limit" or "nothing", err.message) } end
-  if only_with_frontmatter and not read.has_frontmatter(text) then return nil, {} end
+  if only_with_frontmatter and not read.has_frontmatter(text) then
+    local line = read.hidden_frontmatter(text)
+    return nil, {}, nil, line and problem.new(file, line, 1, "value", "this looks like the front matter of an agent, and is none: it has to come first, behind blank lines and <!-- comments --> at most")
+  end
   local def, problems, places = parse(text, file)
   if not def then return nil, problems end
   local wrong = def.prompt:find("{{", 1, true) and include.expand(def, root) or {}
@@ -111,10 +114,14 @@ local function read_files(files, rest)
   local defs, all_places, problems, broken, headless = {}, {}, {}, {}, {}
   for _, file in ipairs(files) do
     if rest then rest() end
-    local def, found, places = read_file(file, files.root[file], not files.direct[file])
+    local def, found, places, odd = read_file(file, files.root[file], not files.direct[file])
     if not def and #found > 0 then broken[guess_name(file)] = true end
     if not def and #found == 0 then headless[base_name(file)] = file end
     table.move(found, 1, #found, #problems + 1, problems)
+    if odd then
+      odd.severity = "warning"
+      problems[#problems + 1] = odd
+    end
     if def and defs[def.name] then
       local line, column = problem.place(places, "/name")
       problems[#problems + 1] = problem.new(file, line, column, "duplicate_name",
