@@ -13,4 +13,4 @@ for name in ([[asked at_work bound closing ended finished given_back heard held 
   ignore[#ignore + 1] = "211/" .. name
 end
 
-files["lua/hocket/internal/base/script_env.lua"] = { ignore = { "122" } } -- gives scripts the run's clock and chance
+files["lua/hocket/internal/base/script/env.lua"] = { ignore = { "122" } } -- gives scripts the run's clock and chance

@@ -133,10 +133,10 @@ local function keep(self, made)
   if #self.kept > KEPT then table.remove(self.kept, 1) end
 end
 
-targets.set_watched(function(path)
+function targets.newest(path)
   local alive = live.covering(path)
   if alive then return alive:target(path) end
-end)
+end
 
 -- A run that is kept reads its files as they were at first, which is what a watch is not for.
 local function warn_if_kept(path)

@@ -137,8 +137,8 @@ end
 local function cut_short(step, reply)
   local cut = reply.cut or reply.stage_cut
   if not cut or not step.opts.trigger or step.opts.given then return reply end
-  return nil, failed { code = cut.code, reason = cut.reason, partial = reply.text, usage = step.job:usage(), no_retry = true,
-    message = ("%s was cut short: %s"):format(cut.agent or step.def.name, cut.message) }
+  return nil, failed { code = cut.code, reason = cut.reason, partial = reply.text, usage = step.job:usage(), no_retry = true, agent = cut.agent, path = cut.path,
+    message = ("%s was cut short: %s"):format(cut.path and table.concat(cut.path, " -> ") or cut.agent or step.def.name, cut.message) }
 end
 
 -- Whether its answer goes to a script, and not to another agent: a planner gives work that no agent asked for.

@@ -8,7 +8,7 @@
 ---
 --- From then on "mycloud/some-model" is a model like any other.
 local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
-local registered = require "hocket.internal.base.names"
+local registered = require "hocket.internal.base.script.names"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local system = require "hocket.internal.core.system"

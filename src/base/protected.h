@@ -22,3 +22,23 @@ bool hocket__protected_path(struct hocket__str path);
 /* Whether a folder of this name holds what was fetched: packages bring such files of their own, and
  * nobody opens their folders as a project. */
 bool hocket__protected_is_fetched(struct hocket__str name);
+
+/* ---- Credentials, and what others obey ----------------------------------------------------- */
+
+/* Names of files that are more than text: those that hold keys, and those that other programs run or
+ * obey. A tool of a model's neither shows the one nor, once the conversation has a stranger's words in
+ * it, changes the other without a question (core/permission); a search passes the first by. */
+
+/* What is in a folder of this name, or a file of this name, is a credential: .env, .ssh, *.pem, id_rsa …
+ * ASCII case is ignored. */
+bool hocket__credential_name(struct hocket__str parent, struct hocket__str name);
+/* Whether one of a path's parts is. */
+bool hocket__credential_path(struct hocket__str path);
+
+/* Whether one of a path's parts is of what builds, tests, editors and agents run or obey: Makefile,
+ * package.json, conftest.py, workflows, AGENTS.md … */
+bool hocket__obeyed_path(struct hocket__str path);
+
+/* Whether one of a path's parts is run by others with keys of theirs (workflows of a CI service), or by a program on any
+ * command, or is a credential that others use: what is written there asks also where no stranger has said anything. */
+bool hocket__run_unasked_path(struct hocket__str path);

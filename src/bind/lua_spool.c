@@ -5,7 +5,7 @@
 
 #include "os/descriptors.h"
 #include "bind/util.h"
-#include "os/spool.h"
+#include "os/own_file.h"
 
 static const char META[] = "hocket.spool";
 

@@ -232,7 +232,7 @@ void cli_screen_draw(struct cli_screen *s, struct cli_rows *rows)
 /* ---- Lines ------------------------------------------------------------- */
 
 /* Rows go away, the line comes in their place, rows come back below it: in one write. */
-static void put_above(struct cli_screen *s, const struct cli_buf *line)
+void cli_screen_put(struct cli_screen *s, const struct cli_buf *line)
 {
     struct cli_buf b = { 0 };
     add_erase(s, &b);
@@ -335,7 +335,7 @@ void cli_screen_line(struct cli_screen *s, enum cli_tone tone, const char *who, 
     else
         add_plain_line(s, &b, tone, who, text);
     if (!s->held)
-        put_above(s, &b);
+        cli_screen_put(s, &b);
     else if (s->waiting.n < WAITING_MAX)
         cli_buf_add(&s->waiting, b.p, b.n);
     else
@@ -357,11 +357,6 @@ static void add_lines(const struct cli_screen *s, struct cli_buf *b, const char 
     }
 }
 
-void cli_screen_put(struct cli_screen *s, const struct cli_buf *lines)
-{
-    put_above(s, lines);
-}
-
 void cli_screen_say(struct cli_screen *s, enum cli_tone tone, const char *text)
 {
     struct cli_buf b = { 0 }, shown = { 0 };
@@ -369,7 +364,7 @@ void cli_screen_say(struct cli_screen *s, enum cli_tone tone, const char *text)
     cli_buf_adds(&b, cli_screen_tone(s, tone));
     add_lines(s, &b, cli_buf_text(&shown));
     cli_buf_addf(&b, "%s\n", tone == CLI_PLAIN ? "" : cli_screen_plain(s));
-    put_above(s, &b);
+    cli_screen_put(s, &b);
     cli_buf_free(&shown);
     cli_buf_free(&b);
 }

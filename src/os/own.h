@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <uv.h>
 
 struct hocket__own {
     struct hocket__own_page *page; /* NULL: none could be had */
@@ -22,3 +23,9 @@ void hocket__own_take_over(struct hocket__own *o);
 /* n bytes of the kernel's generator, fit for secrets; many of few bytes each cost one system call
  * together. No two processes get the same ones. 0, or HOCKET_EIO. */
 int hocket__own_random(struct hocket__own *o, void *out, size_t n);
+
+/* Random bytes of the system, fit for secrets. Fills n bytes: 0, or a negative code of libuv's. Blocks only where a machine has just been started. */
+static inline int hocket__random(void *out, size_t n)
+{
+    return uv_random(NULL, NULL, out, n, 0, NULL);
+}

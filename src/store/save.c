@@ -322,8 +322,3 @@ int hocket__saved_put(const struct hocket__saved *r, struct hocket__store *s,
         hocket__store_rewind(s, *before);
     return rc;
 }
-
-void hocket__saved_take_back(struct hocket__store *s, size_t before)
-{
-    hocket__store_rewind(s, before);
-}

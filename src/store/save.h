@@ -57,8 +57,6 @@ struct hocket__saved_run {
 int hocket__saved_open(struct hocket__saved *r, struct hocket__str bytes,
     const struct hocket_allocator *a, struct hocket_error *err);
 void hocket__saved_close(struct hocket__saved *r);
-/* Puts the runs into a store, all or none; nobody has them. Besides: ELIMIT. *before is for hocket__saved_take_back. */
+/* Puts the runs into a store, all or none; nobody has them. Besides: ELIMIT. *before is for hocket__store_rewind, in the same turn: then they were never put. */
 int hocket__saved_put(const struct hocket__saved *r, struct hocket__store *s,
     struct hocket__saved_run *runs, size_t *before, struct hocket_error *err);
-/* In the same turn: they were never put. */
-void hocket__saved_take_back(struct hocket__store *s, size_t before);

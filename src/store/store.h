@@ -154,6 +154,8 @@ void hocket__store_commit(struct hocket__store *s, const struct hocket__store_cl
     enum hocket__store_kept kept, struct hocket__store_wait *w);
 /* How far comes what was handed over up to now; and whether the store has all up to there (WRITTEN). */
 uint64_t hocket__store_handed(const struct hocket__store *s);
+/* Takes back what this turn has handed over since the batch had this length. */
+void hocket__store_rewind(struct hocket__store *s, size_t len);
 bool hocket__store_has(const struct hocket__store *s, uint64_t place);
 
 /* w->done will not be called. A wait that is zero, done or forgotten may be given. */

@@ -199,8 +199,6 @@ int hocket__store_new(
 
 /* In the loop's next round, at once: an idle handle keeps it from sleeping before. */
 void hocket__store_next_turn(struct hocket__store *s);
-/* Takes back what this turn has handed over since the batch had this length. */
-void hocket__store_rewind(struct hocket__store *s, size_t len);
 /* A claim was made. Room to let go of it comes with what is handed over next. */
 void hocket__store_reserve_release(struct hocket__store *s);
 /* Room for all of them, in a batch: what ends a claim needs no memory. 0 or ENOMEM. */

@@ -76,6 +76,25 @@ for _, path in ipairs { ".git/config", ".git", "a/.git/hooks/x", ".GIT/config", 
   end
 end
 
+-- What no tool writes, whatever is allowed; and what asks, unless a rule names the path.
+for _, name in ipairs { ".git/hooks/pre-commit", ".gitconfig", ".git-credentials", ".hg/hgrc", ".hgrc", ".netrc", ".ssh/config", ".gnupg/gpg.conf", ".kube/config", ".aws/credentials", ".azure/x",
+  ".pgpass", ".my.cnf", ".boto", ".terraformrc", ".config/gh/hosts.yml", ".config/gcloud/x", ".profile", ".bashrc", ".zshrc", ".zshenv", ".envrc", ".xinitrc", ".config/systemd/user/x.service",
+  ".config/autostart/x.desktop", ".npmrc", ".pypirc", ".yarnrc.yml", ".cargo/config.toml", ".mvn/jvm.config", ".m2/settings.xml", ".gem/credentials", ".gemrc", ".condarc", ".pip/pip.conf",
+  ".config/pip/pip.conf", ".pre-commit-config.yaml", ".lefthook.yml", ".mise.toml", ".ansible.cfg", ".vscode/tasks.json", ".idea/x", ".vimrc", ".exrc", ".emacs", ".gdbinit", ".pdbrc", ".ghci",
+  ".ocamlinit", ".curlrc", ".wgetrc", ".tmux.conf", ".screenrc", ".psqlrc", ".sqliterc", ".claude/settings.json", ".mcp.json" } do
+  for _, path in ipairs { name, "sub/" .. name } do refused(path, write, { path = path }, "allow", ("write_file(path=%s)=allow"):format(path)) end
+end
+for _, name in ipairs { ".github/workflows/ci.yml", ".gitlab-ci.yml", ".circleci/config.yml", ".travis.yml", ".drone.yml", ".buildkite/pipeline.yml", ".woodpecker.yml", "appveyor.yml",
+  "azure-pipelines.yml", "bitbucket-pipelines.yml", "cloudbuild.yaml", "Jenkinsfile", "lefthook.yml", ".tool-versions", "mise.toml", ".bundle/config", ".docker/config.json", "sitecustomize.py",
+  "usercustomize.py", "x.pth", "x.code-workspace", "gradle.properties", "gradle/wrapper/gradle-wrapper.properties", "pip.conf", ".env", ".env.local", "id_rsa", "server.pem", "credentials", "secrets.yaml" } do
+  for _, path in ipairs { name, "sub/" .. name } do
+    refused(path, write, { path = path }, "allow", "write_file=allow", "write_file(*)=allow")
+    class:try(path .. ", named by a rule", function()
+      if not is_allowed(write, { path = path }, ("write_file(path=%s)=allow"):format(path)) then return "the rule was not heeded" end
+    end)
+  end
+end
+
 -- ---- Addresses --------------------------------------------------------------------------------------------------------
 
 local allow = "web_fetch(http*://*.docs.example.org/*)=allow"

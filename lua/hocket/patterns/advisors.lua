@@ -86,7 +86,7 @@ end
 -- What forbids to go on, once an advisor has failed.
 local function judge(step, settings, i, one, failures)
   local name, left = settings.agents[i].name, #settings.agents - failures
-  local crossed = edge.crossed(one.err, step.def.name, "advisor", name)
+  local crossed = edge.crossed(step, one.err, { step.def.name }, "advisor", name)
   if settings.required and settings.required[name] then
     crossed.message = "a required advisor failed: " .. crossed.message
     return crossed

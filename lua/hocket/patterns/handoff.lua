@@ -47,21 +47,23 @@ local function after(def, rest)
   if def.handoff then return edge.find(def, def.handoff, "handoff") end
 end
 
--- The stages so far, as an error names them.
-local function path_of(stages)
+-- The names of the first n stages.
+local function names_of(stages, n)
   local names = {}
-  for i, stage in ipairs(stages) do names[i] = stage.name end
-  return table.concat(names, " -> ")
+  for i = 1, n or #stages do names[i] = stages[i].name end
+  return names
 end
 
 ---@class hocket.StageCut: hocket.Cut Why a stage of a chain is not whole, of which another one has made the answer.
 ---@field agent string
+---@field path? string[] From the first stage to that agent.
 
--- The first stage that was cut: its own cut, or one further in.
-local function cut_of(stage, reply)
-  if reply.stage_cut then return reply.stage_cut end
-  local cut = reply.cut
-  return cut and { agent = stage.name, reason = cut.reason, code = cut.code, message = cut.message }
+-- The first stage that was cut: the last one until now, or one further in.
+local function cut_of(step, stages, reply)
+  local cut = reply.stage_cut or reply.cut
+  if not cut then return nil end
+  cut = step:blamed(cut, names_of(stages, #stages - 1), stages[#stages].name)
+  return { agent = cut.agent or stages[#stages].name, path = cut.path, reason = cut.reason, code = cut.code, message = cut.message }
 end
 
 --- Hands an agent's reply on, to the end of the chain.
@@ -78,20 +80,21 @@ function handoff.go_on(step, chain, reply)
   if reply.agent == from.name then step:tell("agent_message", "content", reply.text, "display_name", from.display_name) end
   while to do
     if seen[to] then
-      return nil, { code = "agent", message = ("the handoffs go in a circle: %s -> %s"):format(path_of(stages), to.name) }
+      return nil, { code = "agent", message = ("the handoffs go in a circle: %s -> %s"):format(table.concat(names_of(stages), " -> "), to.name) }
     end
     local beyond, err = after(to, chain.rest)
     if err then return nil, err end
     step:tell("handoff", "from", from.name, "to", to.name)
-    broken = broken or cut_of(from, reply)
+    broken = broken or cut_of(step, stages, reply)
     local input = handoff.input(step:request(), from, reply.text, reply.cut)
     reply, err = step:give(to, input, "handoff", { handoff = false, last = beyond == nil, subject = reply.text })
-    if not reply then return nil, edge.crossed(err, path_of(stages), "handoff", to.name) end
+    if not reply then return nil, edge.crossed(step, err, names_of(stages), "handoff", to.name) end
     seen[to] = true
     from, to = to, beyond
     stages[#stages + 1] = from
   end
-  reply.stage_cut = broken or reply.stage_cut
+  if reply.cut then reply.cut = step:blamed(reply.cut, names_of(stages, #stages - 1), from.name) end
+  reply.stage_cut = broken or reply.stage_cut and cut_of(step, stages, reply)
   return reply
 end
 

@@ -182,7 +182,10 @@ function router.route(step, settings, input)
   end
   step:emit("routed", { to = target.name, reason = choice.reason, message = choice.message, fallback = not choice.agent or nil })
   local reply, wrong = step:give(target, input_for(step, choice), "route", { last = not step:goes_on(), request = step:request() })
-  if not reply then return nil, edge.crossed(wrong, step.def.name, "router", target.name) end
+  if not reply then return nil, edge.crossed(step, wrong, { step.def.name }, "router", target.name) end
+  for _, what in ipairs { "cut", "stage_cut" } do
+    if reply[what] then reply[what] = step:blamed(reply[what], { step.def.name }, target.name) end
+  end
   return reply
 end
 

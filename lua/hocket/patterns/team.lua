@@ -147,7 +147,7 @@ local function start_round(self)
   for i = 1, #self.at_work do
     local one = self.at_work[i]
     specs[i], err = ask(self, one, where)
-    if not specs[i] then return nil, edge.crossed(err, self.step.def.name, "team", one.def.name) end
+    if not specs[i] then return nil, edge.crossed(self.step, err, { self.step.def.name }, "team", one.def.name) end
   end
   self.step:emit("round_started", { round = self.round, members = #specs })
   self.batch, err = broker.shared():batch(specs)

@@ -57,7 +57,7 @@ end
 ---@field agent_name string Whom the task was given to.
 ---@field task_type string
 ---@field result string Its answer; empty when it failed.
----@field metadata {answered_by?: string, finish?: string, usage?: table, seconds: number, code?: string, partial?: string} answered_by: who spoke last, after handoffs; code: of the error; partial: what there is of an answer that is not a whole one.
+---@field metadata {answered_by?: string, finish?: string, usage?: table, seconds: number, code?: string, partial?: string, agent?: string, path?: string[]} answered_by: who spoke last, after handoffs; code: of the error; agent: who failed, where others were given the work, and path: who was at work until then; partial: what there is of an answer that is not a whole one.
 ---@field success boolean
 ---@field error? string
 
@@ -79,6 +79,7 @@ function delegation.to_agent(agent, task, context, opts)
     result = reply and reply.text or "", error = not reply and message_of(err) or nil,
     metadata = {
       answered_by = reply and reply.agent, finish = reply and reply.finish, usage = reply and reply.usage_total,
+      agent = not reply and of_error(err, "path") and of_error(err, "agent") or nil, path = not reply and of_error(err, "path") or nil,
       seconds = math.floor((fiber.now() - began) * 1000 + 0.5) / 1000, code = not reply and of_error(err, "code") or nil, partial = not reply and of_error(err, "partial") or nil,
     },
   }

@@ -7,7 +7,7 @@
 #include "bind/broker/broker.h"
 
 #include "bind/broker/broker_impl.h"
-#include "os/random.h"
+#include "os/own.h"
 
 static const char META[] = "hocket.broker";
 

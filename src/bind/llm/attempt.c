@@ -9,7 +9,7 @@
 #include "bind/fiber/fiber.h"
 #include "net/protocol/protocol.h"
 #include "net/transport.h"
-#include "os/random.h"
+#include "os/own.h"
 
 #define OUTPUT_GUESS 500 /* tokens of an answer whose length nobody limited */
 

@@ -14,7 +14,7 @@ struct hocket__program_asked {
     const char *sandbox;
     double grace, timeout;
     size_t head, tail;
-    bool idempotent; /* for runs that are kept: base/script_effects.lua */
+    bool idempotent; /* for runs that are kept: base/script/effects.lua */
 };
 
 #define HOCKET__PROGRAM_ROW(kind, name, field)                                                     \

@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/num/num.h"
 #include "base/hash/hash.h"
-#include "base/sensitive.h"
+#include "base/protected.h"
 #include "base/utf8.h"
 #include "base/yaml/yaml.h"
 #include "bind/fiber/fiber.h"

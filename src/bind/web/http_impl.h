@@ -16,7 +16,7 @@ struct hocket__http_asked {
     struct hocket__str body; /* of the table: the caller's to copy */
     int idle_ms;
     bool is_public;
-    bool idempotent; /* for runs that are kept: base/script_effects.lua */
+    bool idempotent; /* for runs that are kept: base/script/effects.lua */
 };
 
 #define HOCKET__HTTP_ROW(kind, name, field)                                                        \

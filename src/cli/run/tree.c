@@ -25,18 +25,15 @@ struct counts {
     double cost; /* of the calls that have a price */
 };
 
-static const hocket_json *member(const hocket_json *node, const char *name)
-{
-    return hocket_json_get(node, name);
-}
-
 static struct counts counts_of(const hocket_json *usage)
 {
-    return (struct counts){ hocket_json_int(member(usage, "calls"), 0),
-        hocket_json_int(member(usage, "tool_calls"), 0), hocket_json_int(member(usage, "input"), 0),
-        hocket_json_int(member(usage, "output"), 0), hocket_json_int(member(usage, "unpriced"), 0),
-        hocket_json_number(
-            member(usage, "cost_known"), hocket_json_number(member(usage, "cost"), 0)) };
+    return (struct counts){ hocket_json_int(hocket_json_get(usage, "calls"), 0),
+        hocket_json_int(hocket_json_get(usage, "tool_calls"), 0),
+        hocket_json_int(hocket_json_get(usage, "input"), 0),
+        hocket_json_int(hocket_json_get(usage, "output"), 0),
+        hocket_json_int(hocket_json_get(usage, "unpriced"), 0),
+        hocket_json_number(hocket_json_get(usage, "cost_known"),
+            hocket_json_number(hocket_json_get(usage, "cost"), 0)) };
 }
 
 static struct counts minus(struct counts a, const struct counts *b)
@@ -113,18 +110,18 @@ static void say(struct view *v, int level, const char *name, const char *trigger
 
 static const char *name_of(const hocket_json *node, int level)
 {
-    return level == 0 ? "run" : hocket_json_text(member(node, "agent"), "job", NULL);
+    return level == 0 ? "run" : hocket_json_text(hocket_json_get(node, "agent"), "job", NULL);
 }
 
 static const char *trigger_of(const hocket_json *node)
 {
-    return hocket_json_text(member(node, "trigger"), "", NULL);
+    return hocket_json_text(hocket_json_get(node, "trigger"), "", NULL);
 }
 
 /* As wide as the longest name, where there is room for it. */
 static void measure(struct view *v, const hocket_json *node, int level)
 {
-    const hocket_json *children = member(node, "children");
+    const hocket_json *children = hocket_json_get(node, "children");
     struct cli_buf line = { 0 };
     name_line(&line, level, name_of(node, level), trigger_of(node));
     size_t width = cli_text_width(line.p, line.n) + 1;
@@ -145,14 +142,14 @@ static void say_node(struct view *v, const hocket_json *node, int level);
 /* Itself, those that were called, and those that are in the sum only. */
 static void say_below(struct view *v, const hocket_json *node, int level)
 {
-    const hocket_json *children = member(node, "children");
-    struct counts own = counts_of(member(node, "own")),
-                  rest = minus(counts_of(member(node, "total")), &own);
-    int64_t merged = hocket_json_int(member(node, "merged"), 0);
+    const hocket_json *children = hocket_json_get(node, "children");
+    struct counts own = counts_of(hocket_json_get(node, "own")),
+                  rest = minus(counts_of(hocket_json_get(node, "total")), &own);
+    int64_t merged = hocket_json_int(hocket_json_get(node, "merged"), 0);
     if (own.calls + own.tools > 0)
         say(v, level, "itself", "", &own, -1);
     for (size_t i = 0; i < hocket_json_count(children); i++) {
-        struct counts c = counts_of(member(hocket_json_at(children, i), "total"));
+        struct counts c = counts_of(hocket_json_get(hocket_json_at(children, i), "total"));
         rest = minus(rest, &c);
         say_node(v, hocket_json_at(children, i), level);
     }
@@ -165,10 +162,10 @@ static void say_below(struct view *v, const hocket_json *node, int level)
 
 static void say_node(struct view *v, const hocket_json *node, int level)
 {
-    struct counts total = counts_of(member(node, "total"));
+    struct counts total = counts_of(hocket_json_get(node, "total"));
     say(v, level, name_of(node, level), trigger_of(node), &total,
-        hocket_json_number(member(node, "seconds"), 0));
-    if (level < LEVELS && hocket_json_count(member(node, "children")) > 0)
+        hocket_json_number(hocket_json_get(node, "seconds"), 0));
+    if (level < LEVELS && hocket_json_count(hocket_json_get(node, "children")) > 0)
         say_below(v, node, level + 1);
 }
 
@@ -176,7 +173,7 @@ void cli_tree_say(struct cli_screen *screen, const hocket_json *tree)
 {
     struct view v = { screen, 0, NAMES };
     struct cli_buf head = { 0 };
-    if (!tree || hocket_json_int(member(member(tree, "total"), "calls"), 0) == 0)
+    if (!tree || hocket_json_int(hocket_json_get(hocket_json_get(tree, "total"), "calls"), 0) == 0)
         return;
     measure(&v, tree, 0);
     v.names = v.names < names_at_most(screen) ? v.names : names_at_most(screen);

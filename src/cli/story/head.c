@@ -33,7 +33,7 @@ static void add_moment(struct cli_paper *p, int64_t ms)
 
 static void say_time(struct cli_paper *p, const hocket_json *story)
 {
-    const hocket_json *run = cli_story_member(story, "run");
+    const hocket_json *run = hocket_json_get(story, "run");
     double seconds = cli_story_real(story, "seconds", -1);
     int64_t until = cli_story_integer(run, "until_ms");
     label(p, "began");
@@ -78,7 +78,7 @@ void cli_story_add_cost(struct cli_paper *p, enum cli_tone tone, const hocket_js
 
 static void say_usage(struct cli_paper *p, const hocket_json *story)
 {
-    const hocket_json *usage = cli_story_member(story, "usage");
+    const hocket_json *usage = hocket_json_get(story, "usage");
     if (cli_story_integer(usage, "calls") + cli_story_integer(usage, "tool_calls") == 0)
         return;
     label(p, "used");
@@ -102,7 +102,7 @@ static void say_parent(struct cli_paper *p, const hocket_json *run)
 
 static void say_owner(struct cli_paper *p, const hocket_json *run)
 {
-    const hocket_json *owner = cli_story_member(run, "owner");
+    const hocket_json *owner = hocket_json_get(run, "owner");
     if (!owner)
         return;
     label(p, "has it");
@@ -137,11 +137,11 @@ static void say_records(struct cli_paper *p, const hocket_json *story)
 
 void cli_story_head(struct cli_paper *p, const hocket_json *story)
 {
-    const hocket_json *run = cli_story_member(story, "run");
+    const hocket_json *run = hocket_json_get(story, "run");
     cli_story_add(p, CLI_PLAIN, run, "id", 0);
     cli_paper_add(p, CLI_PLAIN, "  ");
     cli_story_state(p, cli_story_text(run, "state", NULL));
-    if (hocket_json_bool(cli_story_member(story, "simulated"), false))
+    if (hocket_json_bool(hocket_json_get(story, "simulated"), false))
         cli_paper_add(p, CLI_WARN, " (simulated)");
     cli_paper_add(p, CLI_PLAIN, "  ");
     cli_story_add(p, CLI_PLAIN, run, "target", cli_paper_left(p));

@@ -14,15 +14,10 @@
 #define NAMES_MOST  48
 #define FIGURES     50
 
-const hocket_json *cli_story_member(const hocket_json *object, const char *name)
-{
-    return hocket_json_get(object, name);
-}
-
 const char *cli_story_text(const hocket_json *object, const char *name, size_t *n)
 {
     size_t len;
-    const char *text = hocket_json_text(cli_story_member(object, name), "", &len);
+    const char *text = hocket_json_text(hocket_json_get(object, name), "", &len);
     if (n)
         *n = len;
     return text;
@@ -53,12 +48,12 @@ void cli_story_heading(struct cli_paper *p, const char *text)
 
 int64_t cli_story_integer(const hocket_json *object, const char *name)
 {
-    return hocket_json_int(cli_story_member(object, name), 0);
+    return hocket_json_int(hocket_json_get(object, name), 0);
 }
 
 double cli_story_real(const hocket_json *object, const char *name, double otherwise)
 {
-    return hocket_json_number(cli_story_member(object, name), otherwise);
+    return hocket_json_number(hocket_json_get(object, name), otherwise);
 }
 
 bool cli_story_is_text(const hocket_json *object, const char *name)
@@ -121,7 +116,7 @@ static void add_mark(struct cli_paper *p, const char *status)
 
 static const hocket_json *first_of(const hocket_json *object, const char *name)
 {
-    return hocket_json_first(cli_story_member(object, name));
+    return hocket_json_first(hocket_json_get(object, name));
 }
 
 static void name_of(struct cli_buf *out, const hocket_json *agent)
@@ -167,7 +162,7 @@ static void add_name(struct cli_paper *p, const hocket_json *agent, size_t colum
 
 static void say_agent(struct cli_paper *p, const hocket_json *agent, size_t names)
 {
-    const hocket_json *usage = cli_story_member(agent, "usage");
+    const hocket_json *usage = hocket_json_get(agent, "usage");
     double seconds = cli_story_real(agent, "seconds", -1);
     cli_paper_to(p, INDENT);
     add_mark(p, cli_story_text(agent, "state", NULL));
@@ -223,7 +218,7 @@ static void say_task(struct cli_paper *p, const hocket_json *task)
 
 static void say_boards(struct cli_paper *p, const hocket_json *story)
 {
-    const hocket_json *boards = cli_story_member(story, "boards");
+    const hocket_json *boards = hocket_json_get(story, "boards");
     for (const hocket_json *b = hocket_json_first(boards); b; b = hocket_json_next(b)) {
         struct cli_buf head = { 0 };
         size_t done = 0;
@@ -233,7 +228,7 @@ static void say_boards(struct cli_paper *p, const hocket_json *story)
         if (hocket_json_count(boards) > 1)
             cli_buf_addf(&head, " %lld", (long long) cli_story_integer(b, "number"));
         cli_buf_addf(
-            &head, ": %zu of %zu done", done, hocket_json_count(cli_story_member(b, "tasks")));
+            &head, ": %zu of %zu done", done, hocket_json_count(hocket_json_get(b, "tasks")));
         cli_story_heading(p, cli_buf_text(&head));
         cli_buf_free(&head);
         for (const hocket_json *t = first_of(b, "tasks"); t; t = hocket_json_next(t))
@@ -252,7 +247,7 @@ static void say_slot(struct cli_paper *p, const hocket_json *slot)
 
 static void say_documents(struct cli_paper *p, const hocket_json *story)
 {
-    const hocket_json *documents = cli_story_member(story, "documents");
+    const hocket_json *documents = hocket_json_get(story, "documents");
     for (const hocket_json *d = hocket_json_first(documents); d; d = hocket_json_next(d)) {
         struct cli_buf head = { 0 };
         cli_buf_adds(&head, "document");
@@ -357,7 +352,7 @@ static void say_answers(struct cli_paper *p, const hocket_json *one, const char 
         .where = "",
         .signal = is_signal ? cli_buf_text(&word) : NULL,
         .leave = cli_story_is_text(one, "tool"),
-        .plan = cli_story_member(one, "plan") != NULL,
+        .plan = hocket_json_get(one, "plan") != NULL,
         .always = cli_story_is_text(one, "always") };
     cli_how_to_answer(&how, say_command, p);
     cli_buf_free(&word);
@@ -434,16 +429,16 @@ static void say_given_back(struct cli_paper *p, const hocket_json *run)
 /* What was open when a run ended is nobody's question any more. */
 static void say_end(struct cli_paper *p, const hocket_json *story, const char *store)
 {
-    const hocket_json *error = cli_story_member(story, "error");
-    const hocket_json *run = cli_story_member(story, "run");
+    const hocket_json *error = hocket_json_get(story, "error");
+    const hocket_json *run = hocket_json_get(story, "run");
     const char *state = cli_story_text(run, "state", NULL);
     struct cli_buf id = { 0 };
     cli_buf_adds(&id, cli_story_text(run, "id", NULL));
     cli_store_hint(&id, store);
     bool is_now = cli_story_integer(story, "at") == cli_story_integer(story, "records");
-    if (!is_over(story, state, is_now) && hocket_json_first(cli_story_member(story, "open"))) {
+    if (!is_over(story, state, is_now) && hocket_json_first(hocket_json_get(story, "open"))) {
         cli_story_heading(p, "waits for");
-        cli_story_open(p, cli_story_member(story, "open"), id.p);
+        cli_story_open(p, hocket_json_get(story, "open"), id.p);
     }
     if (cli_story_is_text(story, "answer")) {
         cli_story_heading(p, "answer");

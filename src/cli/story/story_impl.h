@@ -12,7 +12,6 @@ void cli_story_add_cost(struct cli_paper *p, enum cli_tone tone, const hocket_js
 /* What each agent said and did. */
 void cli_story_transcripts(struct cli_paper *p, const hocket_json *story);
 
-const hocket_json *cli_story_member(const hocket_json *object, const char *name);
 /* The text of a member; "" where it has none. */
 const char *cli_story_text(const hocket_json *object, const char *name, size_t *n);
 /* A heading, with an empty line before it. */

@@ -42,7 +42,7 @@ static void add_place(struct teller *t, const hocket_json *event)
     struct cli_buf time = { 0 };
     int64_t at;
     cli_paper_addf(
-        t->paper, CLI_DIM, "%6lld", (long long) hocket_json_int(cli_story_member(event, "seq"), 0));
+        t->paper, CLI_DIM, "%6lld", (long long) hocket_json_int(hocket_json_get(event, "seq"), 0));
     if (t->has_began && read_time(cli_story_text(event, "time", NULL), &at) && at >= t->began)
         cli_text_seconds(&time, (double) (at - t->began) / 1000);
     cli_paper_to(t->paper, TEXTS - 2 - (time.n < 12 ? time.n : 12));
@@ -65,7 +65,7 @@ static void say_reasoning(struct teller *t, const hocket_json *event)
 
 static void say_tool(struct teller *t, const hocket_json *event)
 {
-    bool failed = hocket_json_bool(cli_story_member(event, "error"), false);
+    bool failed = hocket_json_bool(hocket_json_get(event, "error"), false);
     struct cli_paper *p = t->paper;
     cli_story_add(p, CLI_ASK, event, "tool", 64);
     cli_paper_add(p, CLI_PLAIN, " ");
@@ -77,14 +77,14 @@ static void say_tool(struct teller *t, const hocket_json *event)
 /* What a turn of the model took. */
 static void say_reply(struct teller *t, const hocket_json *event)
 {
-    const hocket_json *usage = cli_story_member(event, "usage");
+    const hocket_json *usage = hocket_json_get(event, "usage");
     struct cli_buf b = { 0 };
     cli_buf_adds(&b, ": ");
-    cli_text_plural(&b, hocket_json_int(cli_story_member(event, "calls"), 0), "tool call");
+    cli_text_plural(&b, hocket_json_int(hocket_json_get(event, "calls"), 0), "tool call");
     cli_buf_addf(&b, ", %lld in, %lld out, ",
-        (long long) hocket_json_int(cli_story_member(usage, "input"), 0),
-        (long long) hocket_json_int(cli_story_member(usage, "output"), 0));
-    cli_text_seconds(&b, hocket_json_number(cli_story_member(event, "seconds"), 0));
+        (long long) hocket_json_int(hocket_json_get(usage, "input"), 0),
+        (long long) hocket_json_int(hocket_json_get(usage, "output"), 0));
+    cli_text_seconds(&b, hocket_json_number(hocket_json_get(event, "seconds"), 0));
     cli_story_add(t->paper, CLI_DIM, event, "model", 64);
     cli_paper_add(t->paper, CLI_DIM, b.p);
     cli_paper_line(t->paper);
@@ -111,7 +111,7 @@ static void say_input(struct teller *t, const hocket_json *event)
 
 static void say_question(struct teller *t, const hocket_json *event)
 {
-    const hocket_json *questions = cli_story_member(event, "questions");
+    const hocket_json *questions = hocket_json_get(event, "questions");
     cli_story_add(t->paper, CLI_ASK, event, "id", 16);
     cli_paper_add(t->paper, CLI_ASK, " asks: ");
     for (const hocket_json *q = hocket_json_first(questions); q; q = hocket_json_next(q)) {
@@ -222,7 +222,7 @@ static void say_event(struct teller *t, const hocket_json *event)
 static const hocket_json *caller_of(const hocket_json *story, const hocket_json *agent)
 {
     const char *op = cli_story_text(agent, "caller", NULL);
-    const hocket_json *agents = cli_story_member(story, "agents");
+    const hocket_json *agents = hocket_json_get(story, "agents");
     for (const hocket_json *a = hocket_json_first(agents); *op && a; a = hocket_json_next(a))
         if (strcmp(cli_story_text(a, "op", NULL), op) == 0)
             return a;
@@ -251,7 +251,7 @@ static void say_name(struct cli_paper *p, const hocket_json *story, const hocket
 
 static void say_agent(struct teller *t, const hocket_json *story, const hocket_json *agent)
 {
-    const hocket_json *events = cli_story_member(agent, "events");
+    const hocket_json *events = hocket_json_get(agent, "events");
     bool failed = *cli_story_text(agent, "error", NULL);
     if (!hocket_json_first(events) && !failed && !*cli_story_text(agent, "run", NULL))
         return;
@@ -267,9 +267,9 @@ static void say_agent(struct teller *t, const hocket_json *story, const hocket_j
 void cli_story_transcripts(struct cli_paper *p, const hocket_json *story)
 {
     struct teller t = { .paper = p };
-    const hocket_json *events = cli_story_member(story, "events"),
-                      *agents = cli_story_member(story, "agents");
-    int64_t left_out = hocket_json_int(cli_story_member(story, "left_out"), 0);
+    const hocket_json *events = hocket_json_get(story, "events"),
+                      *agents = hocket_json_get(story, "agents");
+    int64_t left_out = hocket_json_int(hocket_json_get(story, "left_out"), 0);
     t.has_began = read_time(cli_story_text(story, "began", NULL), &t.began);
     if (hocket_json_first(events))
         cli_story_heading(p, "run");

@@ -7,7 +7,6 @@
 #include "core/permission/permission_impl.h"
 
 #include "base/protected.h"
-#include "base/sensitive.h"
 #include "core/permission/command.h"
 #include "core/permission/url.h"
 
@@ -202,7 +201,7 @@ struct base {
     bool always;   /* asks, whatever anybody says */
     /* Paths for which it is denied or asked; p is NULL when there is none. */
     struct hocket__str place, credential,
-        obeyed; /* protected; read; changed by a stranger's words */
+        obeyed; /* protected; read; changed, and run or used by others */
 };
 
 static bool begins_with_path(struct hocket__str path, struct hocket__str place)
@@ -242,8 +241,9 @@ static void look_at_path(
 {
     if (arg->kind == HOCKET__PLACE && !b->place.p && is_protected(q->d, arg->value))
         b->place = arg->value;
-    if (arg->kind == HOCKET__PLACE && q->call->labels & HOCKET__STRANGE
-        && hocket__obeyed_path(arg->value))
+    bool strange = q->call->labels & HOCKET__STRANGE;
+    if (arg->kind == HOCKET__PLACE
+        && (hocket__run_unasked_path(arg->value) || (strange && hocket__obeyed_path(arg->value))))
         b->obeyed = arg->value;
     if (arg->kind == HOCKET__READ && hocket__credential_path(arg->value))
         b->credential = arg->value;
@@ -268,6 +268,8 @@ static void say_labels(unsigned labels, struct hocket__buf *out)
     static const char *const from[] = { " the web", " outside of the project", " other servers",
         " files or programs" };
     const char *comma = "";
+    if (!(labels & 15))
+        return;
     hocket__buf_adds(out, ", and the conversation has text from");
     for (unsigned bit = 0; bit < 4; bit++)
         if (labels & (1u << bit)) {

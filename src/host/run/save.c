@@ -339,7 +339,7 @@ static int put(struct loading *l, struct hocket_error *err)
         return rc;
     rc = make_runs(l, err);
     if (rc < 0)
-        hocket__saved_take_back(l->store, before);
+        hocket__store_rewind(l->store, before);
     for (size_t i = 0; i < l->saved.count; i++) {
         if (rc == 0)
             hocket__run_join(l->runs[i]);

@@ -8,15 +8,11 @@
 
 #define MAX_DEPTH 32 /* of objects in each other; what is deeper replaces ours whole */
 
-static bool find(struct hocket__str object, const char *name, struct hocket__str *value)
-{
-    return object.n > 0 && hocket__json_find(object, name, value);
-}
-
 bool hocket__proto_says(
     const struct hocket__llm_request *q, const char *name, struct hocket__str *value)
 {
-    return find(q->extra, name, value) || find(hocket__proto_traits_of(q)->body, name, value);
+    return hocket__json_find(q->extra, name, value)
+           || hocket__json_find(hocket__proto_traits_of(q)->body, name, value);
 }
 
 static bool is_object(struct hocket__str v)
@@ -87,12 +83,12 @@ static void merge(
     hocket__json_init(&j, ours);
     hocket__json_next(&j);
     while (next_member(&j, &key, &name, &value))
-        put_member(
-            b, &key, value, find(theirs, name.data, &also) ? also : hocket__str("", 0), depth);
+        put_member(b, &key, value,
+            hocket__json_find(theirs, name.data, &also) ? also : hocket__str("", 0), depth);
     hocket__json_init(&j, theirs);
     hocket__json_next(&j);
     while (next_member(&j, &key, &name, &value))
-        if (!find(ours, name.data, NULL))
+        if (!hocket__json_find(ours, name.data, NULL))
             put_member(b, &key, hocket__str("", 0), value, depth);
     hocket__buf_addc(b, '}');
     if (name.status < 0 && b->status == 0)

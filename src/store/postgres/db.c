@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "os/clock.h"
-#include "os/waker.h"
+#include "os/thread.h"
 
 #define CONNECT_MS 30000 /* for a connection, whatever of hosts its URL names */
 #define LAST_MS    3000  /* when the store is being closed */

@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/hash/hash.h"
 #include "os/own_file.h"
-#include "os/random.h"
+#include "os/own.h"
 
 /* The file: MARK, then HEAD, then records. */
 enum { MARK = 1, HEAD = 64, FIRST = 80, RECORD = 24 };

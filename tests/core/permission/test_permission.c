@@ -270,10 +270,17 @@ static void test_places(void **state)
             "protect agents;operator:allow;allow write_file %s;run:allow", places[i]);
         assert_int_equal(write_to(exact, places[i]), DENY); /* whatever its glob */
     }
-    static const char *const free_places[] = { ".github/x", "git", ".gitignore", "agents2/x",
+    static const char *const free_places[] = { ".githubx/x", "git", ".gitignore", "agents2/x",
         "x.bashrc", ".config/other", "HEAD/x", "docs/head", ".vscodex", "vscode" };
     for (size_t i = 0; i < sizeof(free_places) / sizeof(free_places[0]); i++)
         assert_int_equal(write_to("protect agents;run:allow", free_places[i]), ALLOW);
+    static const char *const asking[] = { ".github/x", "a/Jenkinsfile", ".env", "a.pem", "x.pth" };
+    for (size_t i = 0; i < sizeof(asking) / sizeof(asking[0]); i++) {
+        char rule[100];
+        snprintf(rule, sizeof(rule), "run;allow write_file %s", asking[i]);
+        assert_int_equal(write_to("run:allow", asking[i]), ASK);
+        assert_int_equal(write_to(rule, asking[i]), ALLOW);
+    }
     assert_int_equal(write_to("protect a/agents;run:allow", "a"), DENY); /* what is above it */
     assert_int_equal(write_to("operator:allow;run;allow write_file .git/*", ".git/x"), DENY);
     assert_int_equal(write_to("operator;allow write_file .git/*;run:allow", ".git/x"), DENY);
@@ -391,9 +398,9 @@ static enum hocket__verdict change(const char *policy, const char *path, unsigne
 static void test_obeyed(void **state)
 {
     static const char *const obeyed[] = { "Makefile", "sub/makefile", "package.json", "conftest.py",
-        ".github/workflows/ci.yml", "AGENTS.md", "docs/agents.md", "CLAUDE.md", "agents/new.md",
-        "CMakeLists.txt", "setup.py", "pyproject.toml", "Dockerfile.dev", ".gitlab-ci.yml",
-        "vite.config.js", "build.rs", "mcp.json", ".pre-commit-config.yaml" };
+        "tox.ini", "AGENTS.md", "docs/agents.md", "CLAUDE.md", "agents/new.md", "CMakeLists.txt",
+        "setup.py", "pyproject.toml", "Dockerfile.dev", "netlify.toml", "vite.config.js",
+        "build.rs", "mcp.json", "noxfile.py" };
     for (size_t i = 0; i < sizeof(obeyed) / sizeof(obeyed[0]); i++) {
         assert_int_equal(change("run:allow", obeyed[i], 0), ALLOW);
         assert_int_equal(change("run:allow", obeyed[i], HOCKET__PRIVATE_TEXT), ALLOW);

@@ -1,6 +1,6 @@
 -- Names that scripts register: each run has its own first.
 local fiber = require "hocket.internal.core.fiber"
-local names = require "hocket.internal.base.names"
+local names = require "hocket.internal.base.script.names"
 local t = require "harness"
 
 local function within(run, fn)

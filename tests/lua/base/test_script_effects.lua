@@ -1,6 +1,6 @@
 -- Which requests and programs of scripts may be done twice.
 local effects = require "hocket.internal.base.effects"
-local script_effects = require "hocket.internal.base.script_effects"
+local script_effects = require "hocket.internal.base.script.effects"
 local t = require "harness"
 
 t.test("what only asks is asked again", function()

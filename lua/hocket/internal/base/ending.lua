@@ -127,7 +127,7 @@ end
 ---@param err hocket.Error
 ---@return table
 function ending.told(err)
-  return { code = err.code, message = err.message, http_status = err.http_status, retryable = err.retryable or nil, retry_after = err.retry_after }
+  return { code = err.code, message = err.message, http_status = err.http_status, retryable = err.retryable or nil, retry_after = err.retry_after, path = err.path, agent = err.path and err.agent }
 end
 
 --- The state of a run that ended with a status word: "ok", or an error's code.

@@ -1,7 +1,7 @@
 --- Files of cases: YAML (a list, or one document with `defaults` and `cases`), or JSONL (a case on each line, `{"defaults": …}` on
 --- the first). What is wrong is told with file, line and mend, all of it at once.
 local check = require "hocket.internal.eval.check"
-local compile = require "hocket.internal.base.compile"
+local compile = require "hocket.internal.base.script.compile"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
 local json = require "hocket.json"

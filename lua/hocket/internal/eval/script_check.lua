@@ -1,6 +1,6 @@
 --- A check in Lua: cases may be a stranger's, so it runs in the environment of strangers' scripts, for two seconds. It has `run`, all
 --- that is known of the run, and returns true; or false and why. What it raises is a failure as well.
-local compile = require "hocket.internal.base.compile"
+local compile = require "hocket.internal.base.script.compile"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local observed = require "hocket.internal.eval.observed"

@@ -1,6 +1,6 @@
 --- Lua of a person who looks into the host: expressions in the host's state, bounded in time and memory as the
 --- scripts of mods are. They cannot wait (`hocket.start` begins what takes time), and cannot end the host.
-local compile = require "hocket.internal.base.compile"
+local compile = require "hocket.internal.base.script.compile"
 local json = require "hocket.json"
 local restricted = require "hocket.internal.runner.restricted"
 local runs = require "hocket.internal.run.run"

@@ -7,7 +7,7 @@
 ---                 server's own requests come on a GET's stream.
 local fiber = require "hocket.internal.core.fiber"
 local http = require "hocket.http"
-local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script_env"
+local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script.env"
 local sse = require "hocket.internal.mcp.sse"
 local system = require "hocket.internal.core.system"
 local failed = system.error

@@ -4,7 +4,7 @@ local address_check = require "hocket.internal.base.address_check"
 local fiber = require "hocket.internal.core.fiber"
 local sse = require "hocket.internal.mcp.sse"
 local system = require "hocket.internal.core.system"
-local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script_env"
+local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script.env"
 local failed = system.error
 
 local transport = {}

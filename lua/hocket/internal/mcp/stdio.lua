@@ -1,7 +1,7 @@
 --- MCP over the standard input and output of a program: one message a line. What is no message on its output is
 --- counted and skipped (many print a greeting there); what it writes to its standard error is kept for when it fails.
 local fiber = require "hocket.internal.core.fiber"
-local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script_env"
+local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script.env"
 local failed = require("hocket.internal.core.system").error
 
 local stdio = {}

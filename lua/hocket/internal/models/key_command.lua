@@ -9,7 +9,7 @@ local fs = require "hocket.internal.core.fs"
 local isotime = require "hocket.internal.base.isotime"
 local json = require "hocket.json"
 local system = require "hocket.internal.core.system"
-local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script_env"
+local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script.env"
 local failed = system.error
 
 local key_command = {}

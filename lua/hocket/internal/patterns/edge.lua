@@ -40,16 +40,17 @@ end
 
 --- An error that came from an agent that this one had called: it names the stages that it has crossed,
 --- as in "a -> b (handoff): b -> c (advisor): HTTP status 500".
+---@param step hocket.Step
 ---@param err hocket.Error
----@param from string
+---@param from string[]
 ---@param how string
 ---@param to string
 ---@return hocket.Error
-function edge.crossed(err, from, how, to)
-  local copy = {}
-  for name, value in pairs(err) do copy[name] = value end
-  copy.message = ("%s -> %s (%s): %s"):format(from, to, how, err.message)
-  copy.stages = table.move(err.stages or {}, 1, #(err.stages or {}), 2, { { from = from, by = how, to = to } })
+function edge.crossed(step, err, from, how, to)
+  local copy, way = {}, table.concat(from, " -> ")
+  for name, value in pairs(step:blamed(err, from, to)) do copy[name] = value end
+  copy.message = ("%s -> %s (%s): %s"):format(way, to, how, err.message)
+  copy.stages = table.move(err.stages or {}, 1, #(err.stages or {}), 2, { { from = way, by = how, to = to } })
   return setmetatable(copy, getmetatable(err))
 end
 

@@ -197,8 +197,20 @@ local simple = { string = true, number = true, boolean = true }
 local forms = { ok = "boolean", text = "string", finish = "string", agent = "string", counted = "string", model = "string", refusal = "any", value = "any", error = "table",
   cut = "table", stage_cut = "table", usage = "table", labels = "table", history = "table", answered = "table", sources = "table", reasoning = "any" }
 
+local PATH = 256 -- agents
+
+-- Who was at work; nothing is the path of one that answers alone.
+local function is_path(path)
+  if path == nil or path == json.null then return true end
+  if type(path) ~= "table" or #path == 0 or #path > PATH then return false end
+  for _, name in ipairs(path) do
+    if type(name) ~= "string" then return false end
+  end
+  return true
+end
+
 local function is_cut(cut)
-  return type(cut.code) == "string" and type(cut.message) == "string" and type(cut.reason) == "string"
+  return type(cut.code) == "string" and type(cut.message) == "string" and type(cut.reason) == "string" and is_path(cut.path)
 end
 
 local function wrong_form(call)
@@ -223,6 +235,7 @@ local function error_of(step, child, state, result)
   end
   local copy = {}
   for name, value in pairs(err) do copy[name] = simple[type(value)] and value or nil end
+  copy.path = err.path ~= json.null and is_path(err.path) and err.path or nil
   return failed(copy)
 end
 

@@ -172,6 +172,7 @@ local simple = { string = true, number = true, boolean = true }
 local function data_of(err)
   local copy = {}
   for name, value in pairs(err) do copy[name] = simple[type(value)] and value or nil end
+  copy.path = err.path
   return copy
 end
 

@@ -14,6 +14,7 @@ local MAX = 200
 ---@field agent string
 ---@field error string
 ---@field code? string
+---@field path? string[] Who was at work, from the agent that was called to this one.
 ---@field task? integer|string Of a plan.
 ---@field text? string What the task was.
 ---@field package of? string The agent that was called, where `agent` is another stage of its chain.
@@ -50,20 +51,28 @@ local function note(step, entry)
   add(step.run, entry)
 end
 
+-- The plan tells of the task by its error.
+local function keep_blame(run, err)
+  run.blames = run.blames or {}
+  run.blames[err.message] = { agent = err.agent, path = err.path }
+end
+
 --- An agent that was called has failed.
 ---@param step hocket.Step
 ---@param err hocket.Error
 function partial_result.failed(step, err)
-  local trigger = step.opts.trigger
-  if not trigger or step.opts.given or planned[trigger] then return end
-  note(step, { agent = step.def.name, error = err.message, code = err.code })
+  local trigger, path = step.opts.trigger, err.path
+  if not trigger or step.opts.given then return end
+  if planned[trigger] then return path and keep_blame(step.run, err) end
+  note(step, { agent = path and err.agent or step.def.name, path = path, of = path and step.def.name, error = err.message, code = err.code })
 end
 
 --- The chain that a step leads has an answer for a script, and a stage of it was cut.
 ---@param step hocket.Step
 ---@param cut hocket.StageCut
 function partial_result.cut(step, cut)
-  note(step, { agent = cut.agent, of = step.def.name, error = ("%s was cut short: %s"):format(cut.agent, cut.message), code = cut.code })
+  local who = cut.path and table.concat(cut.path, " -> ") or cut.agent
+  note(step, { agent = cut.agent, path = cut.path, of = step.def.name, error = ("%s was cut short: %s"):format(who, cut.message), code = cut.code })
 end
 
 --- One has succeeded: what it failed at before, for the same caller, it was asked for again.
@@ -88,11 +97,18 @@ function partial_result.made_good(run, agent, caller, op)
   end
 end
 
+-- In the place of a plan's specialist stands who has failed for it, where its chain said so.
+local function blame(run, entry)
+  local one = run.blames and run.blames[entry.error]
+  if one then entry.agent, entry.path = one.agent, one.path end
+  return entry
+end
+
 --- A task of a plan did not complete.
 ---@param run hocket.Run
 ---@param outcome hocket.Outcome
 function partial_result.task(run, outcome)
-  add(run, { agent = outcome.specialist, error = outcome.error or "it did not complete", task = outcome.id, text = outcome.description, code = outcome.status })
+  add(run, blame(run, { agent = outcome.specialist, error = outcome.error or "it did not complete", task = outcome.id, text = outcome.description, code = outcome.status }))
 end
 
 --- From now on a board's tasks are a plan that has to be done.
@@ -125,7 +141,7 @@ function partial_result.settle(run, board)
   for i, other in ipairs(run.plans or {}) do
     if other == board then
       table.remove(run.plans, i)
-      return of_board(board, function(entry) add(run, entry) end)
+      return of_board(board, function(entry) add(run, blame(run, entry)) end)
     end
   end
 end
@@ -143,7 +159,7 @@ end
 
 local function of_boards(run, list)
   for _, board in ipairs(run.plans or {}) do
-    of_board(board, function(entry) if #list < MAX then list[#list + 1] = entry end end)
+    of_board(board, function(entry) if #list < MAX then list[#list + 1] = blame(run, entry) end end)
   end
 end
 
@@ -154,7 +170,7 @@ function partial_result.of(run)
   if not (run.failures or run.plans) then return nil end
   local list = {}
   for _, one in ipairs(run.failures or {}) do
-    list[#list + 1] = { agent = one.agent, error = one.error, code = one.code, task = one.task, text = one.text }
+    list[#list + 1] = { agent = one.agent, path = one.path, error = one.error, code = one.code, task = one.task, text = one.text }
   end
   of_boards(run, list)
   return #list > 0 and require("hocket.json").array(list) or nil

@@ -700,6 +700,12 @@ local function with_rest(result, tasks, accounts, wants_tree)
   })
 end
 
+local function error_of(err)
+  local told = ending.told(err)
+  told.agent = err.agent
+  return told
+end
+
 --- What `hocket run --json` prints.
 ---@param outcome {ok: boolean, text?: string, error?: table, finish?: string}
 ---@return table
@@ -710,7 +716,7 @@ function Run:result(outcome)
     models = models, simulated = simulated, partial = partial_result.of(self) or json.null,
     sources = outcome.sources, made = outcome.made,
     run = self.id, ok = outcome.ok, text = outcome.text or "", finish = outcome.finish,
-    error = outcome.error and ending.told(outcome.error) or json.null,
+    error = outcome.error and error_of(outcome.error) or json.null,
     usage = self:usage(), seconds = self:seconds(),
     document = document and { version = document:version(), text = document:render(), slots = slots_of(document) } or json.null,
   }, self.final_tasks or tasks_json(self), self.accounts, self.options.tree ~= false)

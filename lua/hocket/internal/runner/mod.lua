@@ -7,7 +7,7 @@
 --- tables is handed out, so that nothing can be changed for others.
 local agents = require "hocket.agent"
 local boards = require "hocket.board"
-local compile_text = require "hocket.internal.base.compile"
+local compile_text = require "hocket.internal.base.script.compile"
 local documents = require "hocket.document"
 local flow = require "hocket.flow"
 local fs = require "hocket.internal.core.fs"

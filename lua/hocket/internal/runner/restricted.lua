@@ -12,7 +12,7 @@
 --- What scripts keep in all is bounded by the host's `max_memory`. This contains mistakes and mischief; it is no wall
 --- against who knows a way to break Lua itself.
 local bounds = require "hocket.internal.core.bounds"
-local compile = require "hocket.internal.base.compile"
+local compile = require "hocket.internal.base.script.compile"
 local fiber = require "hocket.internal.core.fiber"
 
 local restricted = {}

@@ -36,7 +36,7 @@ local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
 local egress = require "hocket.internal.base.lazy" "hocket.internal.run.egress"
 local sorted_keys = require "hocket.internal.base.sorted_keys"
-local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script_env"
+local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script.env"
 local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
 
 local function failure(code, message)
@@ -272,7 +272,8 @@ end
 local function outcome(reply, err, conversation)
   local cut = reply and reply.cut
   if cut and not endings.is_answer(reply, conversation) then
-    return { ok = false, text = reply.text, finish = reply.finish, error = { code = cut.code, message = cut.message } }
+    return { ok = false, text = reply.text, finish = reply.finish, error = { code = cut.code, path = cut.path, agent = cut.agent or reply.agent,
+      message = cut.path and ("%s: %s"):format(table.concat(cut.path, " -> "), cut.message) or cut.message } }
   end
   if reply then return { ok = true, text = reply.text, finish = reply.finish or "stop", sources = reply.sources, made = made_files(reply) } end
   if type(err) ~= "table" then err = caught.error(err) end

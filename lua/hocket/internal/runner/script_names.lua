@@ -8,7 +8,7 @@
 ---
 --- Locals are followed by blocks. Where that is not exact, a name counts as a local one: too little is found, and nothing that is
 --- not there.
-local lua_text = require "hocket.internal.base.lua_text"
+local lua_text = require "hocket.internal.base.script.lua_text"
 
 ---@class hocket.ScriptNames
 ---@field required {name: string, at: integer, guarded: boolean}[] By a literal name.

@@ -101,22 +101,11 @@ local function no_such(path)
     near and (": did you mean '%s'?"):format(near) or ". 'hocket agents' lists those that come with hocket") }
 end
 
--- Gives the newest state of a path that is watched, or nil: whoever watches hands it in.
-local watched = function() return nil end
-
---- Hands in who knows the newest state of targets that are watched (hocket.live).
----@param newest fun(path: string): table?
-function target.set_watched(newest)
-  watched = newest
-end
-
---- The newest good state of a target that is watched; nil where it is not.
+--- The newest good state of a target that is watched; nil where it is not. Whoever watches puts a function here (hocket.live).
 ---@param path string
 ---@return table?
 ---@return hocket.Error? Of a path below a directory that is watched: why it is none.
-function target.newest(path)
-  return watched(path)
-end
+function target.newest(path) end -- luacheck: ignore 212
 
 local texts = function() return nil end
 
@@ -154,7 +143,7 @@ end
 -- What is watched at a path, asked as somebody outside of the run: how long that takes is no business of its log.
 local function newest_outside(path)
   local found, err
-  effects.aside(function() found, err = watched(path) end)
+  effects.aside(function() found, err = target.newest(path) end)
   return found, err
 end
 

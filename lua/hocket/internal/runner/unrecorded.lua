@@ -7,8 +7,8 @@
 ---     hocket.http.request { url = u, method = "POST" }    told: it is not made again where nobody knows whether it was
 ---
 --- It looks at the text alone: which function calls which is not known.
-local lua_text = require "hocket.internal.base.lua_text"
-local script_effects = require "hocket.internal.base.script_effects"
+local lua_text = require "hocket.internal.base.script.lua_text"
+local script_effects = require "hocket.internal.base.script.effects"
 local problem = require "hocket.internal.agents.problem"
 
 local instead = {

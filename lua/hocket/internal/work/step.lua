@@ -4,6 +4,7 @@ local account = require "hocket.internal.models.account"
 local agent_session = require "hocket.internal.work.agent_session"
 local edition = require "hocket.internal.base.edition"
 local facts_of = require "hocket.internal.agents.facts"
+local json = require "hocket.json"
 local known_server = require "hocket.internal.base.lazy" "hocket.internal.models.known_server"
 local scope = require "hocket.internal.base.lazy" "hocket.internal.session.scope"
 local steering = require "hocket.internal.base.lazy" "hocket.internal.run.steering"
@@ -51,6 +52,22 @@ end
 ---@internal
 function Step:path(between)
   return (self.above and self.above:path(between) .. between or "") .. self.def.name
+end
+
+--- Who is to blame for an error or a cut of an agent that was given work, and by which way that came: a copy with `agent` and `path`.
+--- In runs of the first edition, whose logs have neither, it is as it was.
+---@param what hocket.Error|hocket.Cut
+---@param from string[] Who was at work before, from the first on.
+---@param to string Who was called then.
+---@return hocket.Error|hocket.Cut
+---@internal
+function Step:blamed(what, from, to)
+  if edition.of(self.run) < 2 then return what end
+  local copy, path = {}, table.move(from, 1, #from, 1, json.array {})
+  for name, value in pairs(what) do copy[name] = value end
+  local rest = what.path or { to }
+  copy.agent, copy.path = what.agent or to, table.move(rest, 1, #rest, #path + 1, path)
+  return setmetatable(copy, getmetatable(what))
 end
 
 --- Whether its answer is handed on.

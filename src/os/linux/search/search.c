@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/sensitive.h"
+#include "base/protected.h"
 #include "base/utf8.h"
 #include "os/linux/search/ignores.h"
 #include "os/search/pcre.h"

@@ -1,5 +1,5 @@
 --- Files of scripts: Lua, and whatever hocket.loaders make Lua of.
-local compile = require "hocket.internal.base.compile"
+local compile = require "hocket.internal.base.script.compile"
 local loaders = require "hocket.internal.base.lazy" "hocket.loaders"
 local sources = require "hocket.internal.base.sources"
 

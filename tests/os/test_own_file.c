@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "os/spool.h"
+#include "os/own_file.h"
 
 /* It has no name, nobody else may read it, and it does not go to other programs. */
 static void test_nameless(void **state)

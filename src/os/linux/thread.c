@@ -1,4 +1,4 @@
-#include "os/waker.h"
+#include "os/thread.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
