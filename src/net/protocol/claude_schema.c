@@ -92,8 +92,9 @@ static bool put_member(
         return false;
     if (hocket__json_is(j, "additionalProperties"))
         return !hocket__json_true(j) && j->token == HOCKET__JSON_FALSE;
-    if (hocket__json_is(j, "$schema"))
-        return hocket__json_skip(j, NULL) == 0;
+    if (hocket__json_is(j, "$schema") || hocket__json_is(j, "maxLength"))
+        return hocket__json_skip(j, NULL)
+               == 0; /* a bound that is there for models that know no end */
     put_key(j, out, seen->from);
     if (is_plain(j))
         return put_plain(j, out, seen);

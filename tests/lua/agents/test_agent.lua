@@ -737,4 +737,27 @@ t.test("a model is found once for a run, until its provider is declared anew", f
   t.fails("auth", "set HOCKET_TEST_NO_SUCH_KEY", model.recall("recalled/m", known))
 end)
 
+-- ---- Those that come with hocket -------------------------------------------------------------
+
+t.test("examples of the built-in prompts hold nothing to be filled in, which small models repeat", function()
+  for name, def in pairs(require("hocket.agent").built_in()) do
+    t.equal(def.prompt:match "<%l[^>\n]*>", nil, name)
+  end
+  t.has(require("hocket.agent").built_in().planner.prompt, "You plan; you never do the work yourself")
+end)
+
+t.test("a run that began before has them as they were", function()
+  local kept = require "hocket.internal.core.kept"
+  if not kept.here() then return end
+  local now = require("hocket.agent").built_in()
+  kept.edition(1)
+  local before = require("hocket.agent").built_in()
+  t.has(before.planner.prompt, '"specialist": "<name>"')
+  t.equal(before.judge.output.properties.reason.maxLength, nil)
+  t.equal(before.assistant.prompt, now.assistant.prompt)
+  kept.edition(2)
+  t.equal(require("hocket.agent").built_in(), now)
+  t.equal(now.judge.output.properties.reason.maxLength, 1000)
+end)
+
 return t.finish()

@@ -58,6 +58,7 @@ t.test("at a server that holds its model to a schema the choice is a value of it
   t.same(asked[1].tools, {})
   t.equal(json.encode(asked[1].schema.properties), [[{"reason":{"maxLength":300,"type":"string"},"agent":{"enum":["legal","billing"],"type":"string"}}]])
   t.has(asked[1].system, "- billing: Invoices")
+  t.equal(asked[1].raw.options.num_predict, 4096, "what is written has an end")
   t.equal(asked[1].last.text, "My invoice is wrong")
   local routed = s.events(run, "routed")[1]
   t.same({ routed.to, routed.reason }, { "billing", "it is about money" })

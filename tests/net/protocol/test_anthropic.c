@@ -114,6 +114,10 @@ static void test_schemas(void **state)
     check_schema(new, plain, closed);
     check_schema(new, closed, closed);
     check_schema("claude-opus-4-1", plain, closed);
+    check_schema(new,
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\",\"maxLength\":9}}}",
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},"
+        "\"additionalProperties\":false}");
     check_schema("claude-fable-5", plain, closed);
     check_schema("claude-opus-4", plain, NULL);
     check_schema("claude-sonnet-4-20250514", plain, NULL);

@@ -4,7 +4,9 @@
 local core = require "hocket.internal.core.llm"
 local agents = require "hocket.agent"
 local scope = require "hocket.internal.session.scope"
+local edition = require "hocket.internal.base.edition"
 local facts_of = require "hocket.internal.agents.facts"
+local known_server = require "hocket.internal.base.lazy" "hocket.internal.models.known_server"
 local toolset = require "hocket.internal.session.toolset"
 local lazy = require "hocket.internal.base.lazy"
 local model = require "hocket.model"
@@ -331,6 +333,13 @@ local function server_tools_of(step, permissions)
   return #list > 0 and list or false
 end
 
+-- Tokens of an answer that its server holds to a schema, where the agent says nothing: a text in it need not end by itself.
+local BOUND = 4096
+
+local function bound_answer(step, spec, chosen)
+  if not spec.max_tokens and edition.of(step.run) >= 2 and known_server.binds(chosen.server) then spec.max_tokens = BOUND end
+end
+
 -- What it is to call first has to be there.
 local function check_choice(def, tools)
   local choice = def.tool_choice
@@ -371,6 +380,7 @@ local function prepare(step, extra)
   local chosen, err = check_choice(def, entry and entry.tools or nothing)
   if chosen then chosen, err = choose_model(step) end
   if not chosen then return nil, err end
+  if spec.schema and not is_alike then bound_answer(step, spec, chosen) end
   step.history = history
   if step.labels then step.labels:keep(history) end
   return session.of {
