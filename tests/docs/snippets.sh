@@ -7,6 +7,7 @@
 #   ```c               compiled; a whole program is linked with the libraries and run
 #   ```cpp             the same, in C++11
 #   ```json            each line is one JSON value
+#   ```text shows      each line has to be in what the block before it printed; a line of dots stands for anything
 #   ```LANG file=NAME  is written to that file, for the blocks after it
 #   ```LANG skip       is only read; there are few, and every one has a reason beside it
 #
@@ -102,6 +103,15 @@ run_one() { # file language words
     esac
 }
 
+# Whether the block before printed each line of a file. Colours, ends of lines and what a live view erases do not count.
+shows() {
+    sed 's/\x1b\[[0-9;?]*[A-Za-z]//g' "$dir/out" | tr -d '\r' >"$dir/plain"
+    while IFS= read -r wanted; do
+        case $wanted in '' | … | ...) continue ;; esac
+        grep -qF -- "$wanted" "$dir/plain" || { echo "it did not print: $wanted" && cat "$dir/plain" && return 1; }
+    done <"$1"
+}
+
 run_document() {
     doc=$1
     dir=$tmp/$(basename "$doc" .md)
@@ -120,6 +130,16 @@ run_document() {
             name=${name%% *}
             mkdir -p "$(dirname "$name")"
             cp "blocks/$n.$language" "$name"
+            continue
+            ;;
+        esac
+        case " $words " in *" shows "*)
+            ran=$((ran + 1))
+            if ! shows "blocks/$n.$language" >"$dir/missing"; then
+                echo "$doc:$line: the block before does not show this:" >&2
+                tail -n 20 "$dir/missing" >&2
+                failed=$((failed + 1))
+            fi
             continue
             ;;
         esac
