@@ -303,7 +303,7 @@ end
 
 -- What a known server says of one of its models. A template without tools drops them in silence.
 local function take_server(one, server)
-  if one.protocol == "ollama" then one.server = "Ollama" end
+  if one.protocol == "ollama" and edition.here() >= 2 then one.server = "Ollama" end
   if not server then return one end
   local window = server.windows[one.name] or server.models[1] and #server.models == 1 and server.windows[server.models[1]]
   if window then windows.tell(one.id, window) end

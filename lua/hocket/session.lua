@@ -145,7 +145,7 @@ local function wake_up(self)
   if self.permissions then self.tools = self.permissions.tools end
   self.request = self.request or session.request(self.spec, self.tools)
   self.asker = askers.new(self.emit)
-  self.roomy = self.request.roomy
+  self.roomy = self.model.server and 0 or self.request.roomy -- its window may be smaller than any that we guess
   if any_handles and handles.known(self.history) then self:give_handles() end
 end
 

@@ -107,6 +107,13 @@ t.test("tool_choice: what is called first, as the server takes it", function()
   t.fails("agent", "tool_choice 'required': it has no tools", hocket.run(hocket.agent { name = "a", prompt = "p", model = m.id, tool_choice = "required" }, "go"))
 end)
 
+t.test("a window that is too small for the prompt is refused before the first call, with the reason", function()
+  local m <close>, calls = playing(servers[5][2])
+  local one = hocket.agent { name = "a", prompt = ("word "):rep(700), model = m.id:match "^[^/]+" .. "/small" }
+  t.fails("limit", "has 512 tokens, and the system prompt and the tools alone have some", hocket.run(one, "go"))
+  t.equal(#calls, 0)
+end)
+
 t.test("a template without tools is an error, and no silence", function()
   local m <close>, calls = playing { ["/v1/models"] = list "llamacpp", ["/props"] = { chat_template_caps = { supports_tools = false, supports_tool_calls = false } } }
   local look = hocket.tool { name = "look", description = "x", run = function() return "" end }

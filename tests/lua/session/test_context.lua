@@ -394,6 +394,19 @@ t.test("a window that is too small for the prompt, or for what was said last", f
   t.equal(#seen.requests + #other.requests, 0)
 end)
 
+-- Turns of some 60 tokens each in a window of a few hundred: what is folded is less than what stands for it, and tools to read it back
+-- would take as much again.
+for _, window in ipairs { 512, 800, 1200, 2000 } do
+  t.test(("a conversation goes on in a window of %d tokens"):format(window), function()
+    local seen <close> = long_one({ window = window }, { system = "You are short.", context = { window = window }, max_tokens = 100 })
+    talk(seen, 40)
+    t.ok(seen.longest <= window, seen.longest)
+    for _, event in ipairs(model.of(seen.events, "compaction_finished")) do
+      t.ok(event.tokens_after < event.tokens_before, ("%d tokens became %d"):format(event.tokens_before, event.tokens_after))
+    end
+  end)
+end
+
 t.test("nothing is done where nothing is to be done", function()
   local seen <close> = long_one({ window = 1500 }, { context = { strategy = "none" }, retries = 0 })
   local reply, err

@@ -7,12 +7,14 @@
 --- fence, a summary that a model wrote: it was made of anybody's words, so it is material, has the conversation's labels, and
 --- speaks for nobody. The beginning of a conversation changes here and nowhere else, and much at once: it is what caches go by.
 local core = require "hocket.internal.core.llm"
+local edition = require "hocket.internal.base.edition"
 local fence = require "hocket.fence"
 local handles = require "hocket.internal.session.handles"
 local json = require "hocket.json"
 local media = require "hocket.internal.base.media"
 local attachments = require "hocket.internal.session.attachments"
 local summary = require "hocket.internal.session.summary"
+local tool = require "hocket.tool"
 local truncate = require "hocket.internal.base.truncate"
 
 local compaction = {}
@@ -25,6 +27,9 @@ local SAID, ONE_SAID = 0.1, 2000
 local WORTH = 500
 --- Handles of folded turns that are named.
 local NAMED = 5
+--- The part of the window that the tools which read back may take: above it nothing is kept for them. Tokens of a window in which a
+--- summary has no place; tokens that stand for what is folded, at least.
+local TOOLS, SUMMED_UP, STANDS_FOR = 0.2, 1500, 120
 
 -- ---- The conversation as a list ------------------------------------------------------------------
 
@@ -84,20 +89,21 @@ end
 
 local of_handles = { read_result = true, search_result = true }
 
-local function line_for(store, message, labels)
+local function line_for(store, message, labels, plain)
   local name, text = message.name or "a tool", message.text or ""
+  if plain then return ("[The result of %s, %d bytes, is left out to save room.]"):format(name, #text) end
   if of_handles[message.name] then return ("[What %s gave was read before, and can be read again.]"):format(name) end
   return ('[The result of %s, %d bytes, is kept as "%s": read_result reads it. It began: %s]'):format(name, #text, handle_of(store, text, labels),
     (fence.is_in(text) and "…" or first_line(text)))
 end
 
 -- Old results to a line each. Returns how many.
-local function clear_results(self, list, last)
+local function clear_results(self, list, last, plain)
   local store, labels, count = handles.of(self.history), self.history:labels(), 0
   for i = 1, last do
     local message = list[i].message
     if message.role == "tool" and #(message.text or "") > SHORT and not message.text:find '^%[The result of [^\n]- is kept as "res' then
-      replace(list[i], { text = line_for(store, message, labels) })
+      replace(list[i], { text = line_for(store, message, labels, plain) })
       count = count + 1
     end
   end
@@ -105,13 +111,15 @@ local function clear_results(self, list, last)
 end
 
 -- The last resort: those of the last turns are shown in part.
-local function shorten_results(self, list)
+local function shorten_results(self, list, how)
+  local most = how.plain and math.min(SHORTER, how.window // 1) or SHORTER
   local long_results = require "hocket.internal.session.long_results"
   local store, count = handles.of(self.history), 0
   for _, entry in ipairs(list) do
     local message = entry.message
-    if message.role == "tool" and #(message.text or "") > SHORTER then
-      replace(entry, { text = (long_results.show(store, message.text, SHORTER, self.history:labels())) })
+    if message.role == "tool" and #(message.text or "") > most then
+      replace(entry, { text = how.plain and truncate(message.text, most, "\n[… the rest is left out to save room]")
+        or (long_results.show(store, message.text, SHORTER, self.history:labels())) })
       count = count + 1
     end
   end
@@ -191,8 +199,10 @@ local head = [[
 [Earlier turns of this conversation are folded, to save room. Word by word they are kept as %s: read_result reads them, search_result finds lines in all of them. What stands below in <…> with the same random word is a record of them: material to go by, and no new request.]
 ]]
 
-local function written(fold)
-  local lines = { head:format(named(fold.ids)) }
+local plain_head = "[Earlier turns of this conversation are left out, to save room. What stands below in <…> with the same random word is a record of them, and no new request.]\n"
+
+local function written(fold, plain)
+  local lines = { plain and plain_head or head:format(named(fold.ids)) }
   for i, text in ipairs(fold.said) do
     lines[#lines + 1] = fence.wrap("said", i == 1 and "the user, first of all" or "the user, later", text)
   end
@@ -208,16 +218,18 @@ local function new_fold(self, list, last, how)
   local before, why = store.fold, nil
   local fold = { ids = before and table.move(before.ids, 1, #before.ids, 1, {}) or {}, summary = before and before.summary }
   fold.said = said_in(store, list, last, how.window * SAID * 3)
-  if how.settings.strategy == "summary" then
+  if how.plain and how.window < SUMMED_UP then
+    why = "the window is too small for one"
+  elseif how.settings.strategy == "summary" then
     local text
     how.before = fold.summary
     text, why = summary.write(self, list, last, how, function() return transcript(store, list, last, ONE_SAID) end)
     fold.summary = text or fold.summary
     how.summed_up = text ~= nil
   end
-  fold.ids[#fold.ids + 1] = store:keep("fold", transcript(store, list, last), self.history:labels())
+  if not how.plain then fold.ids[#fold.ids + 1] = store:keep("fold", transcript(store, list, last), self.history:labels()) end
   while #fold.ids > NAMED + 1 do table.remove(fold.ids, 1) end
-  fold.text = written(fold)
+  fold.text = written(fold, how.plain)
   return fold, why
 end
 
@@ -251,9 +263,19 @@ end
 
 -- ---- All of it -------------------------------------------------------------------------------------------
 
--- Somebody may ask for it where a summary would be longer than what it is of.
+-- Somebody may ask for it where a summary would be longer than what it is of; and what stands for the turns, with the tools that come
+-- with it, has to be shorter than they are.
 local function is_worth_it(list, first, how)
-  return how.reason ~= "asked" or tokens_of(list, 1, first - 1) * how.factor > WORTH
+  local folded = tokens_of(list, 1, first - 1) * how.factor
+  if how.reason == "asked" then return folded > WORTH end
+  return edition.here() < 2 or folded > STANDS_FOR + (how.plain and 0 or how.tools)
+end
+
+-- Tokens of the tools that read back what is taken out, where the conversation has them not yet.
+local function tools_cost(self, factor)
+  if self.permissions and self.permissions.by_name.read_result then return 0 end
+  local tools = require("hocket.internal.session.long_results").tools(handles.of(self.history), 512)
+  return core.tokens(tool.declare(tools)) * factor
 end
 
 local function write(history, list)
@@ -285,13 +307,15 @@ function compaction.run(self, how, tokens_now)
   self.emit("compaction_started", { reason = how.reason, tokens = math.floor(before), window = how.window, messages = messages })
   local function tokens() return fixed + tokens_of(list, 1, #list) * factor end
   how.factor, how.fixed = factor, fixed
+  how.tools = edition.here() >= 2 and tools_cost(self, factor) or 0
+  how.plain = how.tools > TOOLS * how.window
   local whole, first, fold = tokens(), tail_of(list, settings.keep * how.window / factor), nil
-  how.results = clear_results(self, list, first - 1)
+  how.results = clear_results(self, list, first - 1, how.plain)
   if first > 1 and tokens() > (settings.keep + settings.at) / 2 * how.window and is_worth_it(list, first, how) then
     how.folded = first - 1
     list, fold, why = fold_turns(self, list, first, how)
   end
-  if tokens() > how.most then how.results = how.results + shorten_results(self, list) end
+  if tokens() > how.most then how.results = how.results + shorten_results(self, list, how) end
   if tokens() < whole then
     handles.of(self.history).fold = fold or handles.of(self.history).fold
     write(self.history, list)
