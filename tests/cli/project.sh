@@ -10,6 +10,23 @@ for kind in agent providers eval; do # what its editor goes by is what the reade
   expect 0; cmp -s out "my team/.hocket/$kind.schema.json" || fail "the schema of $kind"
 done
 grep -q '^# yaml-language-server: $schema=../.hocket/agent.schema.json$' "my team/agents/editor.md" || fail "the line for editors"
+cat >stubs.lua <<'LUA'
+local root, n = "my team/.hocket/lua/", 0
+for _, module in ipairs { "hocket", "hocket.tool", "hocket.flow", "hocket.board", "hocket.json", "hocket.patterns.team", "hocket.sim" } do
+  local path = root .. module:gsub("%.", "/") .. ".lua"
+  local stub = assert(require("hocket.fs").read(path))
+  assert(load(stub, path))
+  assert(stub:sub(1, #module + 9) == "---@meta " .. module, path)
+  for name, value in pairs(require(module)) do
+    if type(name) == "string" and type(value) == "function" and stub:find(("function [%%w_]+[.:]%s%%("):format(name)) then n = n + 1 end
+  end
+end
+return n
+LUA
+run hocket run -q stubs.lua
+expect 0; [ "$(cat out)" -gt 40 ] || fail "functions in the stubs"
+has "my team/.luarc.json" '".hocket/lua"'
+[ "$(find "my team/.hocket/lua" -name '*.lua' | wc -l)" -gt 40 ] || fail "a stub for each module"
 run hocket check --schema cake
 expect 2; has err "agent, eval, providers"
 run hocket run "my team" "Is tea better?"

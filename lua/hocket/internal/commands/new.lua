@@ -12,7 +12,7 @@ local function schema_text(kind)
   return json.encode(assert(check.schema_of(kind))) .. "\n"
 end
 
--- What is written, and the template that it is made from, or a function that makes it.
+-- What is written, and the template that it is made from.
 local files = {
   { "README.md", "README.md" },
   { "main.lua", "main.lua" },
@@ -20,10 +20,28 @@ local files = {
   { "agents/editor.md", "editor.md" },
   { "agents/researcher.md", "researcher.md" },
   { "agents/critic.md", "critic.md" },
-  { EDITORS .. "/agent.schema.json", function() return schema_text "agent" end },
-  { EDITORS .. "/providers.schema.json", function() return schema_text "providers" end },
-  { EDITORS .. "/eval.schema.json", function() return schema_text "eval" end },
 }
+
+local luarc = [[
+{
+  "$schema": "https://raw.githubusercontent.com/LuaLS/vscode-lua/master/setting/schema.json",
+  "runtime.version": "Lua 5.4",
+  "workspace.library": [".hocket/lua"],
+  "workspace.checkThirdParty": false
+}
+]]
+
+-- What editors go by: schemas of our files, and a stub for each module of ours. By path, the text.
+local function for_editors()
+  local list = { { ".luarc.json", luarc } }
+  for _, kind in ipairs { "agent", "providers", "eval" } do list[#list + 1] = { ("%s/%s.schema.json"):format(EDITORS, kind), schema_text(kind) } end
+  local stubs = system.asset "hocket/templates/stubs.lua.tmpl"
+  for part in stubs:gsub("%-%-@file ", "\0"):gmatch "\0([^\0]+)" do
+    local path, text = part:match "^([^\n]+)\n(.*)$"
+    list[#list + 1] = { ("%s/lua/%s"):format(EDITORS, path), text }
+  end
+  return list
+end
 
 local function failure(code, message)
   return nil, { code = code, message = message }
@@ -50,30 +68,27 @@ local function missing_of(path)
   return missing
 end
 
-local function text_of(file, name)
-  if type(file[2]) == "function" then return file[2]() end
-  local text = system.asset("hocket/templates/" .. file[2] .. ".tmpl")
-  return (text:gsub("@NAME@", (name:gsub("%%", "%%%%"))))
-end
-
-local folders = { "agents", EDITORS }
-
-local function make_folders(dir)
-  for _, folder in ipairs(folders) do
-    local ok, err = fs.mkdir(dir .. "/" .. folder)
-    if not ok then return nil, err end
-  end
+local function write_one(path, text, made)
+  local folder = path:match "^(.*)/[^/]*$"
+  local missing = missing_of(folder)
+  for i = #missing, 1, -1 do table.insert(made, 1, missing[i]) end
+  local ok, err = fs.mkdir(folder)
+  if not ok then return nil, err end
+  ok, err = fs.write(path, text, { exclusive = true })
+  if not ok then return nil, err end
+  table.insert(made, 1, path)
   return true
 end
 
 local function write_all(dir, name, made)
-  local ok, err = make_folders(dir)
-  if not ok then return nil, err end
-  for _, file in ipairs(files) do
-    local text = text_of(file, name)
-    ok, err = fs.write(dir .. "/" .. file[1], text, { exclusive = true })
+  local list = for_editors()
+  for i, file in ipairs(files) do
+    local text = system.asset("hocket/templates/" .. file[2] .. ".tmpl")
+    table.insert(list, i, { file[1], (text:gsub("@NAME@", (name:gsub("%%", "%%%%")))) })
+  end
+  for _, file in ipairs(list) do
+    local ok, err = write_one(dir .. "/" .. file[1], file[2], made)
     if not ok then return nil, err end
-    table.insert(made, 1, dir .. "/" .. file[1])
   end
   return true
 end
@@ -91,8 +106,7 @@ return function(args)
   local ok, err = check_dir(dir)
   if not ok then return nil, err end
   local name = (fs.real(dir) or dir):match "([^/]+)$" or "project"
-  local made = missing_of(dir .. "/agents")
-  for i = 2, #folders do table.insert(made, 1, dir .. "/" .. folders[i]) end
+  local made = {}
   ok, err = write_all(dir, name, made)
   if not ok then -- a project in half is none
     for _, path in ipairs(made) do os.remove(path) end
@@ -101,6 +115,7 @@ return function(args)
   trust.remember(dir) -- where there is no home its first run asks
   local lines = { ("made %s"):format(dir), "" }
   for _, file in ipairs(files) do lines[#lines + 1] = ("  %s/%s"):format(dir, file[1]) end
+  lines[#lines + 1] = ("  %s/%s and .luarc.json, for editors"):format(dir, EDITORS)
   lines[#lines + 1] = ""
   lines[#lines + 1] = ('next:  hocket run %s "Should we move to a four-day week?"'):format(quoted(dir))
   return { dir = dir, text = table.concat(lines, "\n") }
