@@ -70,12 +70,13 @@ run_c() {
     flags="-D_GNU_SOURCE -Wall -Wextra -Wno-unused-parameter -Werror -I$source/include $(pkg-config --cflags libuv lua5.4)"
     case $1 in
     *.cpp)
-        command -v c++ >/dev/null || return 0
+        command -v c++ >/dev/null || { only_read=yes && return 0; }
         flags="c++ -std=c++11 -pedantic-errors $flags"
         ;;
     *) flags="cc -std=c11 $flags" ;;
     esac
     if [ -n "${SANITIZED:-}" ] || ! grep -q '^int main(' "$1"; then
+        only_read=yes
         # shellcheck disable=SC2086
         $flags -c -o program.o "$1"
         return
@@ -87,11 +88,12 @@ run_c() {
 
 # Where there is no lua5.4, and in one that knows no sanitizer, such a script is only read.
 run_stock() {
-    { [ -z "${SANITIZED:-}" ] && command -v lua5.4 >/dev/null; } || return 0
+    { [ -z "${SANITIZED:-}" ] && command -v lua5.4 >/dev/null; } || { only_read=yes && return 0; }
     on_terminal lua5.4 -e "package.cpath = '$build/lua/5.4/?.so;' .. package.cpath" "$1"
 }
 
 run_one() { # file language words
+    only_read=
     case $2 in
     lua) case " $3 " in *" stock "*) run_stock "$1"; return ;; esac ;;
     esac
@@ -134,6 +136,7 @@ run_document() {
             ;;
         esac
         case " $words " in *" shows "*)
+            [ -z "$only_read" ] || continue
             ran=$((ran + 1))
             if ! shows "blocks/$n.$language" >"$dir/missing"; then
                 echo "$doc:$line: the block before does not show this:" >&2
