@@ -231,6 +231,9 @@ t.test("read before write, and the hash is compared", function()
   dir:write("root/b", "theirs")
   t.has(select(2, at.write_file { path = "b", content = "x" }), "has not read it")
   t.has(select(2, at.edit_file { path = "b", old_text = "t", new_text = "x" }), "has not read it")
+  dir:write("root/binary", "\127ELF\0\1\2") -- what cannot be read is never to be read first
+  t.has(select(2, at.write_file { path = "binary", content = "x" }), "binary is a binary file there already, and is not replaced: choose another path")
+  t.has(select(2, at.write_file { path = "new", content = "x" }), "new is a directory: name a file")
   t.has(select(2, at.move_file { from = "new/deep/a", to = "b" }), "has not read it")
   at.read_file { path = "b" }
   dir:write("root/b", "changed")

@@ -5,11 +5,20 @@ local edit = require "hocket.internal.tools.edit"
 local files = require "hocket.internal.core.files"
 local sources = require "hocket.internal.base.sources"
 
+-- Why a file that the task has not read is not replaced. What cannot be read as text cannot be read first either.
+local function unread(space, path)
+  local info = space.root:info(path)
+  if info and info.kind == "directory" then return ("%s is a directory: name a file"):format(path) end
+  local got = space.root:read(path)
+  if got and got.encoding == "binary" then return ("%s is a binary file there already, and is not replaced: choose another path"):format(path) end
+  return ("%s is there already, and this task has not read it: read_file it first, then decide"):format(path)
+end
+
 -- What the task knows of a file that it is going to replace, or why it may not.
 local function known(space, path, whole)
   local seen = space.seen[path]
   if not seen then
-    return nil, ("%s is there already, and this task has not read it: read_file it first, then decide"):format(path)
+    return nil, unread(space, path)
   elseif seen.encoding == "unknown" then
     return nil, ("the encoding of %s is not known: writing it as UTF-8 would destroy all in it that is not ASCII. Convert it first (iconv -f ENCODING -t UTF-8), or write another file"):format(path)
   elseif whole and not seen.whole then
