@@ -34,12 +34,14 @@ function board:tasks(ids) end
 ---@return string
 function board:status() end
 
---- Makes tasks running: `agent` is sent to work on them.
+--- Makes tasks running: `agent` is sent to work on them. One by one: the first is running, and the next one when `complete` has taken
+--- the one before it.
 ---@param agent string
 ---@param ids integer[]
+---@param one_by_one? boolean
 ---@return true? ok
 ---@return hocket.Error?
-function board:start(agent, ids) end
+function board:start(agent, ids, one_by_one) end
 
 --- Says that a task is done. An id that is none of `own` is taken for a slip when exactly one of them is
 --- open, and refused otherwise.

@@ -105,7 +105,7 @@ static void board_operation(struct world *w)
     switch (rnd(w, 10)) {
     case 0: hocket__board_create(w->board, agent, specs, 1 + rnd(w, 2), NULL, NULL); break;
     case 1:
-    case 2: hocket__board_start(w->board, agent, ids, NULL); break;
+    case 2: hocket__board_start(w->board, agent, ids, HOCKET__ALL_AT_ONCE, NULL); break;
     case 3:
     case 4: hocket__board_complete(w->board, agent, by, ids, 1 + rnd(w, 9), text, &c, NULL); break;
     case 5: hocket__board_fail(w->board, agent, own[0], text, NULL); break;

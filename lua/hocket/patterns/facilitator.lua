@@ -144,7 +144,7 @@ local read_document_clean = tool {
 local cut_off = { __close = function(sent)
   if sent.settled then return end
   for _, task in ipairs(sent.board:tasks(sent.ids) or {}) do
-    if task.status == "running" then sent.board:cancel(sent.name, task.id, "the dispatch was cancelled") end
+    if task.status == "running" or task.status == "pending" then sent.board:cancel(sent.name, task.id, "the dispatch was cancelled") end
   end
 end }
 
@@ -159,8 +159,9 @@ end
 local to_specialists = { "specialist" }
 local closing_tools = { outcome.tool, beside = true }
 
--- Runs of the first edition had no task_outcome for specialists: their logs ask the models without it.
-local function has_outcome_tool(run)
+-- In runs of the first edition specialists had no task_outcome, and all of their tasks were running at once: their logs ask the
+-- models so.
+local function is_newer(run)
   return (run.edition or 2) >= 2
 end
 
@@ -168,13 +169,14 @@ end
 local function dispatch(ctx, name, ids, message)
   if #ids == 0 then return failed { code = "invalid", message = "task_ids is empty: name the tasks to work on" } end
   local tasks = ctx.board
-  local ok, err = tasks:start(name, ids)
+  local newer = is_newer(ctx.run)
+  local ok, err = tasks:start(name, ids, newer)
   if not ok then return failed(err) end
   local sent <close> = setmetatable({ board = tasks, name = name, ids = ids, settled = false }, cut_off)
   local said = {}
   local reply, wrong = orchestrate.call(ctx.team[name], message, {
     trigger = "dispatch", task_ids = ids, board = tasks, document = ctx.document, extra_tools = to_specialists, model = ctx.model,
-    closing = has_outcome_tool(ctx.run) and closing_tools or nil, outcome = said,
+    closing = newer and closing_tools or nil, outcome = said,
   })
   if said.status or has_open(tasks, ids) then reply, wrong = outcome.of(said, reply, wrong) end
   local left, unsettled = tasks:settle(name, ids, reply ~= nil, wrong and wrong.message)

@@ -212,7 +212,9 @@ static int l_start(lua_State *L)
     struct hocket_error err;
     int64_t ids[MAX_IDS];
     struct hocket__str agent = hocket__check_str(L, 2);
-    return succeeded(L, hocket__board_start(b->board, agent, check_ids(L, 3, ids), &err), &err);
+    enum hocket__board_pace pace = lua_toboolean(L, 4) ? HOCKET__ONE_BY_ONE : HOCKET__ALL_AT_ONCE;
+    int rc = hocket__board_start(b->board, agent, check_ids(L, 3, ids), pace, &err);
+    return succeeded(L, rc, &err);
 }
 
 static struct hocket__str opt_text(lua_State *L, int arg)

@@ -249,6 +249,7 @@ static void apply_update(struct hocket__board *b, struct hocket__task *task,
     b->in[task->status]--;
     b->in[to]++;
     task->status = to;
+    task->waits = false;
     task->completed_by = t->completed_by;
     task->error = t->error;
     task->result = t->result;

@@ -50,7 +50,8 @@ bool hocket__task_open(enum hocket__task_status status);
 struct hocket__task {
     int64_t id; /* from 1, without gaps */
     enum hocket__task_status status;
-    struct hocket__str text;        /* "Find restaurants" */
+    bool waits;              /* its agent was sent to work on it, and works on another one first */
+    struct hocket__str text; /* "Find restaurants" */
     struct hocket__str active_form; /* "Finding restaurants"; may be empty */
     struct hocket__str assigned_to;
     struct hocket__str completed_by; /* of a task that was done: the agent, or HOCKET__BY_AUTO */
@@ -118,12 +119,15 @@ struct hocket__task_spec {
 int hocket__board_create(struct hocket__board *b, struct hocket__str agent,
     const struct hocket__task_spec *specs, size_t count, int64_t *first, struct hocket_error *err);
 
+enum hocket__board_pace { HOCKET__ALL_AT_ONCE, HOCKET__ONE_BY_ONE };
+
 /* Checks that `agent` can be sent to work on all of `ids`: they exist (ENOTFOUND),
  * are its own (EDENIED) and are pending, failed or skipped (ESTATE); then makes
  * them running, each with a record of its own. When emit refuses one, those
- * before it are running already. */
+ * before it are running already. One by one: the first is running, and the others wait; each is running when
+ * hocket__board_complete has taken the one before it. The records do not say that a task waits. */
 int hocket__board_start(struct hocket__board *b, struct hocket__str agent, struct hocket__ids ids,
-    struct hocket_error *err);
+    enum hocket__board_pace pace, struct hocket_error *err);
 
 struct hocket__completion {
     int64_t id;     /* the task that is done now */
@@ -136,7 +140,7 @@ struct hocket__completion {
  * for a slip and corrected when exactly one of its own is open; otherwise it is
  * refused (EINVAL) with the list of those that are open. Its own task that is done
  * is fine (`already`, the first result stands); one that failed, was skipped or
- * cancelled is ESTATE. `by` is who has done it in the agent's place; empty: the agent
+ * cancelled is ESTATE. Where none of `own` is running then, the next one that waits is. `by` is who has done it in the agent's place; empty: the agent
  * itself. `result` may be empty, *out is filled on success. */
 int hocket__board_complete(struct hocket__board *b, struct hocket__str agent, struct hocket__str by,
     struct hocket__ids own, int64_t id, struct hocket__str result, struct hocket__completion *out,

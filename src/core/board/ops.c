@@ -155,26 +155,46 @@ static int check_start(
     if (task->status == HOCKET__TASK_DONE)
         return hocket__error(err, HOCKET_ESTATE,
             "task %" PRId64 " is done already; create a new task for further work", id);
-    if (task->status == HOCKET__TASK_RUNNING)
+    if (task->status == HOCKET__TASK_RUNNING || task->waits)
         return hocket__error(err, HOCKET_ESTATE, "task %" PRId64 " is being worked on already", id);
     if (!hocket__task_can(task->status, HOCKET__TASK_RUNNING))
         return bad_step(task, HOCKET__TASK_RUNNING, err);
     return 0;
 }
 
+static int run_task(
+    struct hocket__board *b, struct hocket__str agent, int64_t id, struct hocket_error *err)
+{
+    struct hocket__task_update u = { .id = id, .status = HOCKET__TASK_RUNNING };
+    return step(b, agent, &u, err);
+}
+
 int hocket__board_start(struct hocket__board *b, struct hocket__str agent, struct hocket__ids ids,
-    struct hocket_error *err)
+    enum hocket__board_pace pace, struct hocket_error *err)
 {
     int status = hocket__emitter_check(&b->emitter, err);
     for (size_t i = 0; i < ids.n && status == 0; i++)
         status = check_start(b, agent, ids.v[i], err);
+    /* All were checked before the first was started: a list with one bad id starts none. */
     for (size_t i = 0; i < ids.n && status == 0; i++) {
-        struct hocket__task_update u = { .id = ids.v[i], .status = HOCKET__TASK_RUNNING };
-        /* All were checked before the first was started: a list with one bad id starts none. */
-        if (b->tasks[u.id - 1].status != HOCKET__TASK_RUNNING) /* an id that was given twice */
-            status = step(b, agent, &u, err);
+        struct hocket__task *task = &b->tasks[ids.v[i] - 1];
+        if (task->status == HOCKET__TASK_RUNNING) /* an id that was given twice */
+            continue;
+        if (i > 0 && pace == HOCKET__ONE_BY_ONE)
+            task->waits = true;
+        else
+            status = run_task(b, agent, task->id, err);
     }
     return status;
+}
+
+/* What its agent completes, or has done for it, may be a task that waits and that failed before. */
+static int end_wait(struct hocket__board *b, struct hocket__str agent,
+    const struct hocket__task *task, struct hocket_error *err)
+{
+    if (!task->waits || task->status == HOCKET__TASK_PENDING)
+        return 0;
+    return run_task(b, agent, task->id, err);
 }
 
 /* ---- Completing ------------------------------------------------------------ */
@@ -193,7 +213,7 @@ static const struct hocket__task *own_open(
     const struct hocket__board *b, struct hocket__str agent, struct hocket__ids own, int64_t id)
 {
     const struct hocket__task *task = own_task(b, agent, own, id);
-    return task && hocket__task_open(task->status) ? task : NULL;
+    return task && (hocket__task_open(task->status) || task->waits) ? task : NULL;
 }
 
 /* Where an id stands first in the list: a list from a model may name a task twice, which is one
@@ -258,10 +278,25 @@ static int resolve(const struct hocket__board *b, struct hocket__str agent, stru
         out->corrected = true;
     } else if (task->status == HOCKET__TASK_DONE) {
         out->already = true;
-    } else if (!hocket__task_open(task->status)) {
+    } else if (!hocket__task_open(task->status) && !task->waits) {
         return already_closed(task, open, &list, err);
     }
     return 0;
+}
+
+/* Lets the next of the agent's own begin that waits, unless another one is running. */
+static int go_on(struct hocket__board *b, struct hocket__str agent, struct hocket__ids own,
+    struct hocket_error *err)
+{
+    int64_t next = 0;
+    for (size_t i = own.n; i-- > 0;) {
+        const struct hocket__task *task = own_task(b, agent, own, own.v[i]);
+        if (task && task->status == HOCKET__TASK_RUNNING)
+            return 0;
+        if (task && task->waits)
+            next = task->id;
+    }
+    return next > 0 ? run_task(b, agent, next, err) : 0;
 }
 
 int hocket__board_complete(struct hocket__board *b, struct hocket__str agent, struct hocket__str by,
@@ -272,13 +307,17 @@ int hocket__board_complete(struct hocket__board *b, struct hocket__str agent, st
     int status = resolve(b, agent, own, id, out, err);
     if (status < 0 || out->already)
         return status;
+    status = end_wait(b, agent, &b->tasks[out->id - 1], err);
+    if (status < 0)
+        return status;
     struct hocket__task_update u = { .id = out->id,
         .status = HOCKET__TASK_DONE,
         .completed_by = worker,
         .result = result,
         .corrected = out->corrected,
         .corrected_from = id };
-    return step(b, worker, &u, err);
+    status = step(b, worker, &u, err);
+    return status < 0 ? status : go_on(b, agent, own, err);
 }
 
 /* What the agent completed before it failed: who was cut off in its report may have said so too early. */
@@ -298,7 +337,9 @@ static int settle_one(struct hocket__board *b, struct hocket__str agent,
     const struct hocket__task *task, bool success, struct hocket__str error,
     struct hocket_error *err)
 {
-    int status = 0;
+    int status = success ? end_wait(b, agent, task, err) : 0;
+    if (status < 0)
+        return status;
     if (hocket__task_open(task->status) && success) {
         struct hocket__task_update u = { .id = task->id,
             .status = HOCKET__TASK_DONE,
@@ -309,6 +350,7 @@ static int settle_one(struct hocket__board *b, struct hocket__str agent,
     } else if (task->status == HOCKET__TASK_DONE && !success) {
         status = fail_done(b, agent, task, error, err);
     } else {
+        b->tasks[task->id - 1].waits = false;
         return 0;
     }
     return status < 0 ? status : 1;

@@ -214,7 +214,7 @@ static void test_assignees(void **state)
 static void test_complete(void **state)
 {
     struct fixture *f = *state;
-    assert_int_equal(hocket__board_start(f->b, FOOD, IDS(3, 4), &f->err), 0);
+    assert_int_equal(hocket__board_start(f->b, FOOD, IDS(3, 4), HOCKET__ALL_AT_ONCE, &f->err), 0);
     assert_int_equal(hocket__board_complete(f->b, FOOD, NONE, IDS(3, 4), 3,
                          HOCKET__STR("two found"), &f->done, &f->err),
         0);
@@ -237,7 +237,7 @@ static void test_complete(void **state)
 static void test_complete_for_another(void **state)
 {
     struct fixture *f = *state;
-    assert_int_equal(hocket__board_start(f->b, FOOD, IDS(3, 4), &f->err), 0);
+    assert_int_equal(hocket__board_start(f->b, FOOD, IDS(3, 4), HOCKET__ALL_AT_ONCE, &f->err), 0);
     assert_int_equal(hocket__board_complete(
                          f->b, FOOD, HOCKET__STR("cook"), IDS(3, 4), 3, NONE, &f->done, &f->err),
         0);
@@ -297,7 +297,7 @@ static void test_complete_closed(void **state)
         "task 3 is failed, because: no net and cannot be completed; your open tasks are: 4");
     task_is(f, 3, HOCKET__TASK_FAILED, "", "no net");
     task_is(f, 4, HOCKET__TASK_PENDING, "", "");
-    assert_int_equal(hocket__board_start(f->b, FOOD, IDS(3), &f->err), 0);
+    assert_int_equal(hocket__board_start(f->b, FOOD, IDS(3), HOCKET__ALL_AT_ONCE, &f->err), 0);
     task_is(f, 3, HOCKET__TASK_RUNNING, "", "");
     assert_int_equal(complete(f, FOOD, IDS(3, 4), 3), 0);
     assert_int_equal(hocket__board_cancel(f->b, FACILITATOR, 4, NONE, &f->err), 0);
@@ -308,24 +308,67 @@ static void test_complete_closed(void **state)
 
 /* ---- Other steps ------------------------------------------------------------- */
 
+/* Of an agent's tasks one is running at a time; nobody else is sent to work on those that wait. */
+static void test_one_by_one(void **state)
+{
+    struct fixture *f = *state;
+    hocket__board_fail(f->b, FOOD, 5, HOCKET__STR("no net"), NULL);
+    assert_int_equal(hocket__board_start(f->b, FOOD, IDS(3, 4, 5), HOCKET__ONE_BY_ONE, &f->err), 0);
+    task_is(f, 3, HOCKET__TASK_RUNNING, "", "");
+    task_is(f, 4, HOCKET__TASK_PENDING, "", "");
+    task_is(f, 5, HOCKET__TASK_FAILED, "", "no net");
+    assert_int_equal(
+        hocket__board_start(f->b, FOOD, IDS(4), HOCKET__ONE_BY_ONE, &f->err), HOCKET_ESTATE);
+    assert_string_equal(f->err.message, "task 4 is being worked on already");
+    assert_int_equal(complete(f, FOOD, IDS(3, 4, 5), 5), 0); /* out of turn */
+    task_is(f, 5, HOCKET__TASK_DONE, "food", "");
+    assert_int_equal(hocket__board_in(f->b, HOCKET__TASK_RUNNING), 1);
+    assert_int_equal(complete(f, FOOD, IDS(3, 4, 5), 3), 0);
+    task_is(f, 4, HOCKET__TASK_RUNNING, "", "");
+    assert_int_equal(complete(f, FOOD, IDS(3, 4, 5), 4), 0);
+    assert_int_equal(hocket__board_in(f->b, HOCKET__TASK_RUNNING), 0);
+}
+
+/* What waits when its agent has ended is settled with the others, and can be begun anew after a failure. */
+static void test_one_by_one_settled(void **state)
+{
+    struct fixture *f = *state;
+    hocket__board_fail(f->b, FOOD, 4, HOCKET__STR("no net"), NULL);
+    hocket__board_start(f->b, FOOD, IDS(3, 4), HOCKET__ONE_BY_ONE, NULL);
+    assert_int_equal(
+        hocket__board_settle(f->b, FOOD, IDS(3, 4), false, HOCKET__STR("gone"), NULL, &f->err), 1);
+    task_is(f, 3, HOCKET__TASK_FAILED, "", "gone");
+    task_is(f, 4, HOCKET__TASK_FAILED, "", "no net");
+    assert_int_equal(hocket__board_start(f->b, FOOD, IDS(3, 4), HOCKET__ONE_BY_ONE, &f->err), 0);
+    assert_int_equal(hocket__board_settle(f->b, FOOD, IDS(3, 4), true, NONE, NULL, &f->err), 2);
+    task_is(f, 3, HOCKET__TASK_DONE, HOCKET__BY_AUTO, "");
+    task_is(f, 4, HOCKET__TASK_DONE, HOCKET__BY_AUTO, "");
+}
+
 static void test_start(void **state)
 {
     struct fixture *f = *state;
-    assert_int_equal(hocket__board_start(f->b, FOOD, IDS(3, 9), &f->err), HOCKET_ENOTFOUND);
+    assert_int_equal(
+        hocket__board_start(f->b, FOOD, IDS(3, 9), HOCKET__ALL_AT_ONCE, &f->err), HOCKET_ENOTFOUND);
     assert_string_equal(f->err.message, "there is no task 9; the tasks are 1 to 6");
-    assert_int_equal(hocket__board_start(f->b, FOOD, IDS(3, 1), &f->err), HOCKET_EDENIED);
+    assert_int_equal(
+        hocket__board_start(f->b, FOOD, IDS(3, 1), HOCKET__ALL_AT_ONCE, &f->err), HOCKET_EDENIED);
     assert_string_equal(f->err.message, "task 1 is assigned to \"logistics\", not to \"food\"");
     assert_int_equal(hocket__board_in(f->b, HOCKET__TASK_RUNNING), 0);
-    assert_int_equal(hocket__board_start(f->b, FOOD, IDS(3, 3, 4), &f->err), 0);
+    assert_int_equal(
+        hocket__board_start(f->b, FOOD, IDS(3, 3, 4), HOCKET__ALL_AT_ONCE, &f->err), 0);
     assert_int_equal(hocket__board_in(f->b, HOCKET__TASK_RUNNING), 2);
-    assert_int_equal(hocket__board_start(f->b, FOOD, IDS(5, 4), &f->err), HOCKET_ESTATE);
+    assert_int_equal(
+        hocket__board_start(f->b, FOOD, IDS(5, 4), HOCKET__ALL_AT_ONCE, &f->err), HOCKET_ESTATE);
     assert_string_equal(f->err.message, "task 4 is being worked on already");
     task_is(f, 5, HOCKET__TASK_PENDING, "", "");
     complete(f, FOOD, IDS(3), 3);
-    assert_int_equal(hocket__board_start(f->b, FOOD, IDS(3), &f->err), HOCKET_ESTATE);
+    assert_int_equal(
+        hocket__board_start(f->b, FOOD, IDS(3), HOCKET__ALL_AT_ONCE, &f->err), HOCKET_ESTATE);
     assert_non_null(strstr(f->err.message, "create a new task"));
     f->refuse_at = 1;
-    assert_int_equal(hocket__board_start(f->b, FOOD, IDS(5), &f->err), HOCKET_EIO);
+    assert_int_equal(
+        hocket__board_start(f->b, FOOD, IDS(5), HOCKET__ALL_AT_ONCE, &f->err), HOCKET_EIO);
     task_is(f, 5, HOCKET__TASK_PENDING, "", "");
 }
 
@@ -337,7 +380,7 @@ static int64_t task_in(struct fixture *f, enum hocket__task_status from)
     struct hocket__ids ids = { &id, 1 };
     int status = 0;
     if (from == HOCKET__TASK_RUNNING)
-        status = hocket__board_start(f->b, FOOD, ids, NULL);
+        status = hocket__board_start(f->b, FOOD, ids, HOCKET__ALL_AT_ONCE, NULL);
     else if (from == HOCKET__TASK_DONE)
         status = complete(f, FOOD, ids, id);
     else if (from == HOCKET__TASK_FAILED)
@@ -354,7 +397,7 @@ static int go(struct fixture *f, int64_t id, enum hocket__task_status to)
 {
     struct hocket__ids ids = { &id, 1 };
     if (to == HOCKET__TASK_RUNNING)
-        return hocket__board_start(f->b, FOOD, ids, NULL);
+        return hocket__board_start(f->b, FOOD, ids, HOCKET__ALL_AT_ONCE, NULL);
     if (to == HOCKET__TASK_DONE)
         return complete(f, FOOD, ids, id);
     if (to == HOCKET__TASK_FAILED)
@@ -408,7 +451,7 @@ static void test_finished_is_done(void **state)
     assert_non_null(strstr(f->payload, "\"finished\":false,\"status\":\"skipped\""));
     hocket__board_cancel(f->b, FOOD, 5, NONE, NULL);
     assert_non_null(strstr(f->payload, "\"finished\":false,\"status\":\"cancelled\"}"));
-    hocket__board_start(f->b, LOGISTICS, IDS(1), NULL);
+    hocket__board_start(f->b, LOGISTICS, IDS(1), HOCKET__ALL_AT_ONCE, NULL);
     assert_non_null(strstr(f->payload, "\"finished\":false,\"status\":\"running\"}"));
     complete(f, LOGISTICS, IDS(2), 2);
     status_is(f, "1/6 done, task 1 running, task 6 pending, task 3 failed, task 4 skipped, task 5 "
@@ -436,7 +479,7 @@ static void test_settle_success(void **state)
     struct fixture *f = *state;
     int64_t settled[5];
     complete(f, FOOD, IDS(3), 3);
-    hocket__board_start(f->b, FOOD, IDS(4), NULL);
+    hocket__board_start(f->b, FOOD, IDS(4), HOCKET__ALL_AT_ONCE, NULL);
     assert_int_equal(hocket__board_settle(f->b, FOOD, IDS(3, 4, 4, 5, 1), true,
                          HOCKET__STR("not looked at"), settled, &f->err),
         2);
@@ -453,7 +496,7 @@ static void test_settle_success(void **state)
 static void test_settle_failure(void **state)
 {
     struct fixture *f = *state;
-    hocket__board_start(f->b, FOOD, IDS(4), NULL);
+    hocket__board_start(f->b, FOOD, IDS(4), HOCKET__ALL_AT_ONCE, NULL);
     assert_int_equal(hocket__board_settle(f->b, FOOD, IDS(4, 5, 1), false,
                          HOCKET__STR("the model timed out"), NULL, &f->err),
         2);
@@ -470,7 +513,7 @@ static void test_settle_done(void **state)
     struct fixture *f = *state;
     int64_t settled[3];
     struct hocket__completion c;
-    hocket__board_start(f->b, FOOD, IDS(3, 4), NULL);
+    hocket__board_start(f->b, FOOD, IDS(3, 4), HOCKET__ALL_AT_ONCE, NULL);
     assert_int_equal(hocket__board_complete(
                          f->b, FOOD, NONE, IDS(3, 4), 3, HOCKET__STR("two tascas"), &c, &f->err),
         0);
@@ -483,7 +526,7 @@ static void test_settle_done(void **state)
     assert_true(hocket__str_is(hocket__board_get(f->b, 3)->result, "two tascas"));
     task_is(f, 4, HOCKET__TASK_FAILED, "", "food was cut short");
     status_is(f, "0/6 done, tasks 1, 2, 5, 6 pending, tasks 3, 4 failed");
-    assert_int_equal(hocket__board_start(f->b, FOOD, IDS(3), &f->err), 0);
+    assert_int_equal(hocket__board_start(f->b, FOOD, IDS(3), HOCKET__ALL_AT_ONCE, &f->err), 0);
     complete(f, FOOD, IDS(3), 3);
     task_is(f, 3, HOCKET__TASK_DONE, "food", "");
 }
@@ -613,7 +656,7 @@ static int one_step(struct hocket__board *b, int i)
     int64_t settled[3];
     switch (i) {
     case 0: return hocket__board_create(b, FACILITATOR, six, 6, NULL, NULL);
-    case 1: return hocket__board_start(b, FOOD, IDS(3), NULL);
+    case 1: return hocket__board_start(b, FOOD, IDS(3), HOCKET__ALL_AT_ONCE, NULL);
     case 2:
         return hocket__board_complete(b, FOOD, NONE, IDS(3), 9, HOCKET__STR("ok\xff"), &c, NULL);
     case 3: return hocket__board_fail(b, FOOD, 4, HOCKET__STR("why"), NULL);
@@ -715,6 +758,8 @@ int main(void)
         CASE_SIX(test_never_another),
         CASE_SIX(test_complete_closed),
         CASE_SIX(test_start),
+        CASE_SIX(test_one_by_one),
+        CASE_SIX(test_one_by_one_settled),
         CASE(test_every_step),
         CASE(test_unknown),
         CASE_SIX(test_finished_is_done),

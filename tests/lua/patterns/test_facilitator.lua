@@ -516,6 +516,22 @@ t.test("a specialist that never completes its tasks: done for it, with a warning
   t.has(told(r, "get_plan_status"), "2/2 done")
 end)
 
+t.test("one task of a working specialist is running at a time", function()
+  local plan = { calls = { call("create_tasks", { tasks = { { text = "One", assigned_to = "food" }, { text = "Two", assigned_to = "food" }, { text = "Three", assigned_to = "food" } } }) } }
+  local done = function(id) return { calls = { call("complete_task", { task_id = id }) } } end
+  local r = run { lead = { plan, { calls = { call("call_food", { task_ids = { 1, 2, 3 }, message = "Go" }) } }, "answer" }, food = { done(1), done(3), "the second is done as well" } }
+  check_events(r)
+  local now, order = {}, {}
+  for _, event in ipairs(of(r, "task_updated")) do
+    now[event.id], order[#order + 1] = event.status, event.id .. " " .. event.status
+    local running = 0
+    for _, status in pairs(now) do running = running + (status == "running" and 1 or 0) end
+    t.ok(running <= 1, table.concat(order, ", "))
+  end
+  t.same(order, { "1 running", "1 done", "2 running", "3 done", "2 done" })
+  t.equal(tasks_of(r)[2].completed_by, "auto")
+end)
+
 t.test("a specialist reports a failure in its words", function()
   local completes = { calls = { call("complete_task", { task_id = 1 }) } }
   local r = run { lead = lead(dispatch_both, "answer"), food = { "FAILED: no database" }, sights = worker(2, section(1, "morning", "x")) }
