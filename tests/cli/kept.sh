@@ -79,7 +79,11 @@ if "$HOCKET" answer --help >/dev/null 2>&1; then
   run "$HOCKET" answer "$id" q1 Lisbon; expect 0
   run "$HOCKET" resume "$id" </dev/null; expect 0; has out "You said Lisbon"
   run "$HOCKET" replay "$id"; expect 0; has err "all as they were told"
-  run "$HOCKET" resume "$id" </dev/null; expect 1; has err "has ended"
+  run "$HOCKET" resume "$id" </dev/null; expect 0; has err "has ended"; has out "You said Lisbon"
+  run "$HOCKET" resume -q "$id" </dev/null; expect 0; has out "You said Lisbon"; empty err
+  run "$HOCKET" resume --json "$id" </dev/null; expect 0; has out '"text":"You said Lisbon'
+  echo 'error "on purpose"' >fails.lua; run "$HOCKET" run fails.lua; expect 1
+  run "$HOCKET" resume last:fails </dev/null; expect 1; has err "on purpose"
 fi
 run "$HOCKET" run --store state/named.db ask.lua </dev/null; expect 75; has err "q1 TEXT --store $PWD/state/named.db"
 run "$HOCKET" resume --store state/named.db "$(id_in err)" </dev/null; expect 75

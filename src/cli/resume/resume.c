@@ -12,6 +12,7 @@
 #include "cli/kept/kept.h"
 #include "cli/run/run.h"
 #include "cli/text.h"
+#include "cli/work/work.h"
 
 /* ---- What there is ----------------------------------------------------------------------- */
 
@@ -39,6 +40,25 @@ static int go_on(struct cli_run_args *args, const hocket_json *run)
     args->resume = cli_member(run, "id");
     bool conversation = hocket_json_bool(hocket_json_get(run, "conversation"), false);
     return conversation ? cli_chat_go(args) : cli_run_go(args);
+}
+
+/* It may have ended in a process that could not print its answer any more. */
+static bool has_ended(const hocket_json *run)
+{
+    const char *state = cli_member(run, "state");
+    return strcmp(state, "done") == 0 || strcmp(state, "failed") == 0
+           || strcmp(state, "cancelled") == 0;
+}
+
+static int show_end(const struct cli_run_args *args, const hocket_json *run)
+{
+    const char *id = cli_member(run, "id");
+    if (!(args->flags & CLI_QUIET))
+        fprintf(stderr,
+            "hocket resume: the run %s has ended: it is %s, and this is what it came to. 'hocket "
+            "fork' goes on from a place in it\n",
+            id, cli_member(run, "state"));
+    return cli_wait_ended("resume", args->store, id, (args->flags & CLI_JSON) != 0);
 }
 
 static void say_which(const hocket_json *run)
@@ -77,8 +97,10 @@ static int resume(struct cli_run_args *args)
     const hocket_json *list = hocket_json_get(found, "runs");
     if (hocket_json_count(list) == 0)
         fprintf(stderr, "hocket resume: there is no run that could go on\n");
-    rc =
-        (args->flags & CLI_ALL_RUNS) ? go_on_all(args, list) : go_on(args, hocket_json_at(list, 0));
+    const hocket_json *first = hocket_json_at(list, 0);
+    rc = (args->flags & CLI_ALL_RUNS) ? go_on_all(args, list)
+         : has_ended(first)           ? show_end(args, first)
+                                      : go_on(args, first);
     hocket_json_free(found);
     return rc;
 }
@@ -107,7 +129,8 @@ const struct cli_command cli_resume = {
         "    last is the newest, last:TARGET the newest of a target\n"
         "\n"
         "It works on the files that it began with, in its directory. On a terminal it asks what\n"
-        "is open; elsewhere it waits in the store again (exit code 75).",
+        "is open; elsewhere it waits in the store again (exit code 75). Of a run that has ended\n"
+        "it prints what that came to.",
     .examples = "  hocket resume 01KANC3V\n"
                 "  hocket resume --all --quiet\n"
                 "  hocket resume 01KANC3V --events rest.jsonl > answer.md\n",

@@ -11,6 +11,7 @@
 #include "cli/store.h"
 #include "cli/story/story.h"
 #include "cli/text.h"
+#include "cli/work/work.h"
 
 struct wait {
     const char *store;
@@ -153,6 +154,19 @@ static int wait_for(struct wait *w, const struct hocket_options *store, const ch
     cli_result_free(&result);
     cli_buf_free(&args);
     return cli_exit_of(status);
+}
+
+int cli_wait_ended(const char *command, const char *store, const char *id, bool json)
+{
+    struct wait w = { .store = store, .timeout = -1, .json = json };
+    struct hocket_options where = { 0 };
+    if (!cli_store_look(&where, command, store))
+        return CLI_EXIT_FAILED;
+    cli_screen_start(&w.screen, false, true);
+    int code = wait_for(&w, &where, id);
+    cli_screen_end(&w.screen);
+    int rc = cli_out_end();
+    return code ? code : rc;
 }
 
 static int main_wait(const struct cli_command *self, int argc, char **argv)
