@@ -360,6 +360,20 @@ void hocket__push_str(lua_State *L, struct hocket__str s)
     lua_pushlstring(L, s.p ? s.p : "", s.n);
 }
 
+void hocket__set_str(lua_State *L, const char *name, struct hocket__str s)
+{
+    if (s.n == 0)
+        return;
+    hocket__push_str(L, s);
+    lua_setfield(L, -2, name);
+}
+
+void hocket__set_int(lua_State *L, const char *name, lua_Integer n)
+{
+    lua_pushinteger(L, n);
+    lua_setfield(L, -2, name);
+}
+
 int64_t hocket__opt_seconds(lua_State *L, int arg)
 {
     if (lua_isnoneornil(L, arg))

@@ -68,5 +68,8 @@ void hocket__opt_only_of(lua_State *L, int idx, const char *const *names, size_t
 
 HOCKET__PRIVATE struct hocket__str hocket__check_str(lua_State *L, int arg);
 HOCKET__PRIVATE void hocket__push_str(lua_State *L, struct hocket__str s);
+/* Members of the table on top of the stack; an empty text is none. */
+void hocket__set_str(lua_State *L, const char *name, struct hocket__str s);
+void hocket__set_int(lua_State *L, const char *name, lua_Integer n);
 /* Seconds (a number >= 0) at arg, or -1 when absent, as milliseconds. */
 int64_t hocket__opt_seconds(lua_State *L, int arg);

@@ -82,10 +82,6 @@ void hocket__host_deliver(struct hocket_host *host);
 void hocket__host_on_drained(void *host);
 void hocket__host_on_turned(void *host);
 
-/* A callback was left: puts the host into the state in which it is when one has returned, or gives
- * it up where that cannot be. */
-void hocket__host_left(struct hocket_host *host);
-
 /* Whether a callback, or Lua, of this host is under way: neither may be left without its host. */
 bool hocket__host_busy(const struct hocket_host *host);
 

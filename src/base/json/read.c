@@ -451,7 +451,8 @@ static int clamp(size_t n)
     return n < INT_MAX ? (int) n : INT_MAX;
 }
 
-void hocket__json_where(const struct hocket__json *r, int *line, int *column)
+/* Line and column (from 1, in characters) of where the reader stands. */
+static void where(const struct hocket__json *r, int *line, int *column)
 {
     size_t lines = 1, columns = 1;
     for (const char *p = r->start; p < r->p; p++) {
@@ -473,7 +474,7 @@ int hocket__json_end(struct hocket__json *r, struct hocket_error *err)
         fail(r, r->p, "the value was not read to its end");
     if (hocket__json_next(r) == HOCKET__JSON_END)
         return 0;
-    hocket__json_where(r, &line, &column);
+    where(r, &line, &column);
     return hocket__error(err, HOCKET_EPARSE, "line %d, column %d: %s", line, column, r->error);
 }
 

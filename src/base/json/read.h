@@ -110,10 +110,6 @@ int hocket__json_end(struct hocket__json *r, struct hocket_error *err);
 /* Checks a whole text: 0, or HOCKET_EPARSE with line and column. */
 int hocket__json_check(struct hocket__str text, struct hocket_error *err);
 
-/* Line and column (from 1, in characters) of where the reader stands, after an error of
- * the fault. Counts from the start of the text. */
-void hocket__json_where(const struct hocket__json *r, int *line, int *column);
-
 /* Finds a member of the object `text` by name, whole value as text (with its
  * quotes); false when absent, or when the text is malformed anywhere. Of members with
  * the same name it is the last; `value` may be NULL. For the odd look-up, not for loops. */

@@ -26,12 +26,6 @@ static struct view view_of(const struct hocket__lua_accounts *a)
 
 #define DEPTH 200 /* of a tree: what lies deeper is in the sums only */
 
-static void set_int(lua_State *L, const char *name, int64_t v)
-{
-    lua_pushinteger(L, v);
-    lua_setfield(L, -2, name);
-}
-
 static void set_number(lua_State *L, const char *name, int64_t v, int64_t one)
 {
     lua_pushnumber(L, (double) v / (double) one);
@@ -42,13 +36,13 @@ static void set_number(lua_State *L, const char *name, int64_t v, int64_t one)
 static void push_usage(lua_State *L, const struct hocket__usage_sum *u)
 {
     lua_createtable(L, 0, 10);
-    set_int(L, "input", u->input);
-    set_int(L, "output", u->output);
-    set_int(L, "cached", u->cached);
-    set_int(L, "cache_write", u->cache_write);
-    set_int(L, "reasoning", u->reasoning);
-    set_int(L, "calls", u->calls);
-    set_int(L, "tool_calls", u->tool_calls);
+    hocket__set_int(L, "input", u->input);
+    hocket__set_int(L, "output", u->output);
+    hocket__set_int(L, "cached", u->cached);
+    hocket__set_int(L, "cache_write", u->cache_write);
+    hocket__set_int(L, "reasoning", u->reasoning);
+    hocket__set_int(L, "calls", u->calls);
+    hocket__set_int(L, "tool_calls", u->tool_calls);
     set_number(L, "seconds", u->ms, 1000);
     if (u->unpriced == 0) {
         set_number(L, "cost", u->cost, HOCKET__DOLLAR);
@@ -57,7 +51,7 @@ static void push_usage(lua_State *L, const struct hocket__usage_sum *u)
     hocket__json_push_null(L);
     lua_setfield(L, -2, "cost");
     set_number(L, "cost_known", u->cost, HOCKET__DOLLAR);
-    set_int(L, "unpriced", u->unpriced);
+    hocket__set_int(L, "unpriced", u->unpriced);
 }
 
 void hocket__account_push_usage(lua_State *L, const struct hocket__lua_accounts *a, uint64_t id)
@@ -128,7 +122,7 @@ static void push_tree(lua_State *L, const struct view *v, uint64_t id, int depth
     push_usage(L, &info.total);
     lua_setfield(L, -2, "total");
     if (info.merged > 0)
-        set_int(L, "merged", (int64_t) info.merged);
+        hocket__set_int(L, "merged", (int64_t) info.merged);
     lua_newtable(L);
     luaL_setmetatable(L, HOCKET__ARRAY_META);
     add_children(L, v, id, depth);

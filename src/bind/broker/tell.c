@@ -285,14 +285,6 @@ void hocket__jobs_follow(lua_State *L, int at, struct hocket__lua_broker *b)
  * A result is a Lua value where the one who waits is in this state, and JSON in the record, which
  * outlives both. Whoever reads a result is noted, so that nobody is told of it a second time. */
 
-static void set_str(lua_State *L, const char *name, struct hocket__str s)
-{
-    if (s.n > 0) {
-        hocket__push_str(L, s);
-        lua_setfield(L, -2, name);
-    }
-}
-
 static void set_id(lua_State *L, const char *name, uint64_t v)
 {
     if (v > 0) {
@@ -424,7 +416,7 @@ static void set_notes(lua_State *L, struct hocket__lua_broker *b, uint64_t id)
         set_id(L, "seq", notes[i].seq);
         lua_pushstring(L, notes[i].kind == HOCKET__NOTE_LOG ? "log" : "progress");
         lua_setfield(L, -2, "kind");
-        set_str(L, "text", notes[i].text);
+        hocket__set_str(L, "text", notes[i].text);
         lua_rawseti(L, -2, (lua_Integer) i + 1);
     }
     lua_setfield(L, -2, "notes");
@@ -432,12 +424,12 @@ static void set_notes(lua_State *L, struct hocket__lua_broker *b, uint64_t id)
 
 static void set_texts(lua_State *L, const struct hocket__job *j)
 {
-    set_str(L, "name", j->name);
-    set_str(L, "agent", j->agent);
-    set_str(L, "data", j->data);
-    set_str(L, "result", j->result);
-    set_str(L, "error", j->error);
-    set_str(L, "usage", j->usage);
+    hocket__set_str(L, "name", j->name);
+    hocket__set_str(L, "agent", j->agent);
+    hocket__set_str(L, "data", j->data);
+    hocket__set_str(L, "result", j->result);
+    hocket__set_str(L, "error", j->error);
+    hocket__set_str(L, "usage", j->usage);
     lua_pushstring(L, hocket__job_state_outward(j->state));
     lua_setfield(L, -2, "status");
     lua_pushstring(L, hocket__job_state_word(j->state));

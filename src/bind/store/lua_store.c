@@ -16,26 +16,12 @@
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static void set_str(lua_State *L, const char *name, struct hocket__str s)
-{
-    if (s.n == 0)
-        return;
-    hocket__push_str(L, s);
-    lua_setfield(L, -2, name);
-}
-
-static void set_int(lua_State *L, const char *name, int64_t n)
-{
-    lua_pushinteger(L, (lua_Integer) n);
-    lua_setfield(L, -2, name);
-}
-
 static void push_owner(lua_State *L, const struct hocket__store_owner *o)
 {
     lua_createtable(L, 0, 3);
-    set_int(L, "pid", o->pid);
-    set_str(L, "host", o->host);
-    set_int(L, "since_ms", o->since_ms);
+    hocket__set_int(L, "pid", o->pid);
+    hocket__set_str(L, "host", o->host);
+    hocket__set_int(L, "since_ms", o->since_ms);
 }
 
 /* What nobody knows is not there. */
@@ -46,46 +32,46 @@ static void set_usage(lua_State *L, const struct hocket__store_run *r)
         lua_setfield(L, -2, "cost");
     }
     if (r->tokens >= 0)
-        set_int(L, "tokens", r->tokens);
+        hocket__set_int(L, "tokens", r->tokens);
 }
 
 /* Of a run that workers may take. */
 static void set_queue(lua_State *L, const struct hocket__store_run *r)
 {
-    set_str(L, "pool", r->pool);
-    set_str(L, "project", r->project);
-    set_str(L, "caller", hocket__cstr(r->caller));
+    hocket__set_str(L, "pool", r->pool);
+    hocket__set_str(L, "project", r->project);
+    hocket__set_str(L, "caller", hocket__cstr(r->caller));
     if (r->due_ms != 0)
-        set_int(L, "due_ms", r->due_ms);
+        hocket__set_int(L, "due_ms", r->due_ms);
     if (r->attempts != 0)
-        set_int(L, "attempts", r->attempts);
+        hocket__set_int(L, "attempts", r->attempts);
 }
 
 static void push_run(lua_State *L, const struct hocket__store_run *r)
 {
     lua_createtable(L, 0, 16);
-    set_str(L, "id", hocket__cstr(r->id));
+    hocket__set_str(L, "id", hocket__cstr(r->id));
     if (r->parent[0]) {
-        set_str(L, "parent", hocket__cstr(r->parent));
-        set_int(L, "at_n", (int64_t) r->at_n);
-        set_int(L, "at_seq", (int64_t) r->at_seq);
+        hocket__set_str(L, "parent", hocket__cstr(r->parent));
+        hocket__set_int(L, "at_n", (int64_t) r->at_n);
+        hocket__set_int(L, "at_seq", (int64_t) r->at_seq);
     }
-    set_str(L, "target", r->target);
-    set_str(L, "input", r->input);
-    set_str(L, "options", r->options);
-    set_str(L, "generation", r->generation);
-    set_str(L, "waiting_for", r->waiting_for);
-    set_str(L, "version", r->version);
+    hocket__set_str(L, "target", r->target);
+    hocket__set_str(L, "input", r->input);
+    hocket__set_str(L, "options", r->options);
+    hocket__set_str(L, "generation", r->generation);
+    hocket__set_str(L, "waiting_for", r->waiting_for);
+    hocket__set_str(L, "version", r->version);
     lua_pushstring(L, hocket__store_state_word(r->state));
     lua_setfield(L, -2, "state");
     lua_pushboolean(L, r->simulated);
     lua_setfield(L, -2, "simulated");
     set_usage(L, r);
-    set_int(L, "created_ms", r->created_ms);
-    set_int(L, "updated_ms", r->updated_ms);
-    set_int(L, "last_n", (int64_t) r->last_n);
-    set_int(L, "last_seq", (int64_t) r->last_seq);
-    set_int(L, "fence", (int64_t) r->fence);
+    hocket__set_int(L, "created_ms", r->created_ms);
+    hocket__set_int(L, "updated_ms", r->updated_ms);
+    hocket__set_int(L, "last_n", (int64_t) r->last_n);
+    hocket__set_int(L, "last_seq", (int64_t) r->last_seq);
+    hocket__set_int(L, "fence", (int64_t) r->fence);
     set_queue(L, r);
     if (r->owner.pid != 0) {
         push_owner(L, &r->owner);
@@ -96,21 +82,21 @@ static void push_run(lua_State *L, const struct hocket__store_run *r)
 static void push_entry(lua_State *L, const struct hocket__store_entry *e)
 {
     lua_createtable(L, 0, 9);
-    set_int(L, "n", (int64_t) e->n);
-    set_int(L, "path", (int64_t) e->path); /* all 64 bits: it may be negative here */
-    set_int(L, "tick", (int64_t) e->tick);
-    set_int(L, "at_ms", e->at_ms);
-    set_int(L, "kind", e->kind);
-    set_int(L, "ord", e->ord);
-    set_str(L, "name", e->name);
-    set_str(L, "digest", e->digest);
-    set_str(L, "value", e->value);
+    hocket__set_int(L, "n", (int64_t) e->n);
+    hocket__set_int(L, "path", (int64_t) e->path); /* all 64 bits: it may be negative here */
+    hocket__set_int(L, "tick", (int64_t) e->tick);
+    hocket__set_int(L, "at_ms", e->at_ms);
+    hocket__set_int(L, "kind", e->kind);
+    hocket__set_int(L, "ord", e->ord);
+    hocket__set_str(L, "name", e->name);
+    hocket__set_str(L, "digest", e->digest);
+    hocket__set_str(L, "value", e->value);
 }
 
 static void push_record(lua_State *L, const struct hocket__store_record *r)
 {
     lua_createtable(L, 0, 2);
-    set_int(L, "seq", (int64_t) r->seq);
+    hocket__set_int(L, "seq", (int64_t) r->seq);
     hocket__push_str(L, r->json);
     lua_setfield(L, -2, "json");
 }
@@ -118,8 +104,8 @@ static void push_record(lua_State *L, const struct hocket__store_record *r)
 static void push_file(lua_State *L, const struct hocket__store_file *f)
 {
     lua_createtable(L, 0, 3);
-    set_str(L, "path", f->path);
-    set_str(L, "hash", f->hash);
+    hocket__set_str(L, "path", f->path);
+    hocket__set_str(L, "hash", f->hash);
     hocket__push_str(L, f->text);
     lua_setfield(L, -2, "text");
 }
@@ -127,55 +113,55 @@ static void push_file(lua_State *L, const struct hocket__store_file *f)
 static void push_message(lua_State *L, const struct hocket__store_message *m)
 {
     lua_createtable(L, 0, 3);
-    set_str(L, "id", m->id);
-    set_int(L, "at_ms", m->at_ms);
-    set_str(L, "json", m->json);
+    hocket__set_str(L, "id", m->id);
+    hocket__set_int(L, "at_ms", m->at_ms);
+    hocket__set_str(L, "json", m->json);
 }
 
 static void push_stats(lua_State *L, const struct hocket__store_stats *s)
 {
     lua_createtable(L, 0, 5);
-    set_int(L, "runs", (int64_t) s->runs);
-    set_int(L, "bytes", (int64_t) s->bytes);
-    set_int(L, "commits", (int64_t) s->commits);
-    set_int(L, "syncs", (int64_t) s->syncs);
-    set_int(L, "pending", (int64_t) s->pending);
+    hocket__set_int(L, "runs", (int64_t) s->runs);
+    hocket__set_int(L, "bytes", (int64_t) s->bytes);
+    hocket__set_int(L, "commits", (int64_t) s->commits);
+    hocket__set_int(L, "syncs", (int64_t) s->syncs);
+    hocket__set_int(L, "pending", (int64_t) s->pending);
 }
 
 static void push_item(lua_State *L, const struct hocket__store_item *i)
 {
     lua_createtable(L, 0, 7);
-    set_str(L, "kind", i->kind);
-    set_str(L, "id", i->id);
-    set_int(L, "version", i->version);
-    set_int(L, "due_ms", i->due_ms);
-    set_int(L, "at_ms", i->at_ms);
-    set_str(L, "generation", i->generation);
-    set_str(L, "json", i->json);
-    set_int(L, "now_ms", i->now_ms);
+    hocket__set_str(L, "kind", i->kind);
+    hocket__set_str(L, "id", i->id);
+    hocket__set_int(L, "version", i->version);
+    hocket__set_int(L, "due_ms", i->due_ms);
+    hocket__set_int(L, "at_ms", i->at_ms);
+    hocket__set_str(L, "generation", i->generation);
+    hocket__set_str(L, "json", i->json);
+    hocket__set_int(L, "now_ms", i->now_ms);
 }
 
 static void push_pool(lua_State *L, const struct hocket__store_pool *p)
 {
     lua_createtable(L, 0, 6);
-    set_str(L, "pool", p->pool);
-    set_str(L, "what", p->what);
-    set_str(L, "host", p->host);
-    set_int(L, "pid", p->pid);
-    set_int(L, "n", p->n);
-    set_int(L, "since_ms", p->since_ms);
+    hocket__set_str(L, "pool", p->pool);
+    hocket__set_str(L, "what", p->what);
+    hocket__set_str(L, "host", p->host);
+    hocket__set_int(L, "pid", p->pid);
+    hocket__set_int(L, "n", p->n);
+    hocket__set_int(L, "since_ms", p->since_ms);
 }
 
 static void push_drawn(lua_State *L, const struct hocket__store_drawn *d)
 {
     lua_createtable(L, 0, 7);
-    set_int(L, "granted", d->granted);
-    set_int(L, "level", d->level);
-    set_int(L, "retry_ms", d->retry_ms);
-    set_int(L, "blocked_ms", d->blocked_ms);
-    set_int(L, "holders", d->holders);
-    set_int(L, "hungry", d->hungry);
-    set_int(L, "held", d->held);
+    hocket__set_int(L, "granted", d->granted);
+    hocket__set_int(L, "level", d->level);
+    hocket__set_int(L, "retry_ms", d->retry_ms);
+    hocket__set_int(L, "blocked_ms", d->blocked_ms);
+    hocket__set_int(L, "holders", d->holders);
+    hocket__set_int(L, "hungry", d->hungry);
+    hocket__set_int(L, "held", d->held);
 }
 
 static void push_row(lua_State *L, const struct hocket__store_row *row)

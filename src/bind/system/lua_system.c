@@ -424,12 +424,6 @@ static int l_log(lua_State *L)
     return 0;
 }
 
-static void set_count(lua_State *L, const char *name, lua_Integer n)
-{
-    lua_pushinteger(L, n);
-    lua_setfield(L, -2, name);
-}
-
 /* open() -> {fibers, requests, timers, handles, steps}: what has not ended yet, handles being
  * programs, servers, watches and jobs on files; and how often a fiber has gone on so far. For tests
  * and for `-v`. */
@@ -440,11 +434,11 @@ static int l_open(lua_State *L)
     for (struct hocket__list *l = rt->closers.next; l != &rt->closers; l = l->next)
         handles++;
     lua_createtable(L, 0, 5);
-    set_count(L, "fibers", (lua_Integer) rt->fibers.count);
-    set_count(L, "requests", hocket__runtime_requests(rt));
-    set_count(L, "timers", (lua_Integer) rt->deadlines.len);
-    set_count(L, "handles", handles);
-    set_count(L, "steps", (lua_Integer) rt->steps);
+    hocket__set_int(L, "fibers", (lua_Integer) rt->fibers.count);
+    hocket__set_int(L, "requests", hocket__runtime_requests(rt));
+    hocket__set_int(L, "timers", (lua_Integer) rt->deadlines.len);
+    hocket__set_int(L, "handles", handles);
+    hocket__set_int(L, "steps", (lua_Integer) rt->steps);
     return 1;
 }
 

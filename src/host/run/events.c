@@ -273,31 +273,8 @@ static void tell_runs(struct hocket_host *h)
     }
 }
 
-/* Runs when the scope is left, by an exception as well. */
-static void end_delivery(struct hocket_host **h)
-{
-    if (*h)
-        hocket__host_left(*h);
-}
-
-void hocket__host_deliver(struct hocket_host *h)
-{
-    if (h->rt->in_callback)
-        return;
-    __attribute__((cleanup(end_delivery))) struct hocket_host *left = h;
-    /* Callbacks may turn the loop of the program; the drain inside of that delivers nothing. */
-    h->rt->in_callback = true;
-    hocket__tools_deliver(h);
-    tell_runs(h);
-    left = NULL;
-    h->rt->in_callback = false;
-    h->rt->undelivered = !hocket__list_empty(&h->due);
-    hocket__host_close_asked(h);
-}
-
-/* ---- Left ---------------------------------------------------------------------------------------- */
-
-void hocket__host_left(struct hocket_host *h)
+/* A callback was left: puts the host into the state in which it is when one has returned, or gives it up where that cannot be. */
+static void take_back(struct hocket_host *h)
 {
     struct hocket__runtime *rt = h->rt;
     if (rt->in_loop || rt->running || rt->asking) {
@@ -320,13 +297,37 @@ void hocket__host_left(struct hocket_host *h)
         h->life = HOCKET__HOST_CLOSE_ASKED;
 }
 
+/* Runs when the scope is left, by an exception as well. */
+static void end_delivery(struct hocket_host **h)
+{
+    if (*h)
+        take_back(*h);
+}
+
+void hocket__host_deliver(struct hocket_host *h)
+{
+    if (h->rt->in_callback)
+        return;
+    __attribute__((cleanup(end_delivery))) struct hocket_host *left = h;
+    /* Callbacks may turn the loop of the program; the drain inside of that delivers nothing. */
+    h->rt->in_callback = true;
+    hocket__tools_deliver(h);
+    tell_runs(h);
+    left = NULL;
+    h->rt->in_callback = false;
+    h->rt->undelivered = !hocket__list_empty(&h->due);
+    hocket__host_close_asked(h);
+}
+
+/* ---- Left ---------------------------------------------------------------------------------------- */
+
 int hocket_callback_left(hocket_host *h)
 {
     if (!h)
         return HOCKET_EINVAL;
     if (h->rt->lost || !hocket__host_busy(h))
         return HOCKET_ESTATE;
-    hocket__host_left(h);
+    take_back(h);
     return h->rt->lost ? HOCKET_ESTATE : 0;
 }
 

@@ -94,8 +94,7 @@ int hocket__pg_finish(struct hocket__pg *d, int status);
 int hocket__pg_rows(const struct hocket__pg *d);
 int64_t hocket__pg_changed(const struct hocket__pg *d); /* rows, by a statement that writes */
 bool hocket__pg_is_null(const struct hocket__pg *d, int row, int column);
-int64_t hocket__pg_int_of(const struct hocket__pg *d, int row, int column);   /* NULL: 0 */
-int64_t hocket__pg_count_of(const struct hocket__pg *d, int row, int column); /* NULL: -1 */
+int64_t hocket__pg_int_of(const struct hocket__pg *d, int row, int column); /* NULL: 0 */
 /* Before the texts of a row are asked for; those are good until the next row. */
 void hocket__pg_begin_row(struct hocket__pg *d, int row);
 struct hocket__str hocket__pg_text_of(struct hocket__pg *d, int row, int column);

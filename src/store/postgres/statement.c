@@ -325,11 +325,6 @@ int64_t hocket__pg_int_of(const struct hocket__pg *d, int row, int column)
     return (int64_t) u;
 }
 
-int64_t hocket__pg_count_of(const struct hocket__pg *d, int row, int column)
-{
-    return hocket__pg_is_null(d, row, column) ? -1 : hocket__pg_int_of(d, row, column);
-}
-
 struct hocket__str hocket__pg_bytes_of(const struct hocket__pg *d, int row, int column)
 {
     return hocket__str(d->lib->PQgetvalue(d->result, row, column),
