@@ -1,6 +1,6 @@
 #!/bin/sh
 # ./dev lint: the format of the C sources, luacheck (.luacheckrc), clang-tidy's checks (.clang-tidy), the
-# layers, the flags of structs, the titles of commits. Prints every complaint and the seconds of each part; the exit status is 1 when there is a complaint.
+# layers, the flags of structs, the titles of commits, the words of new text. Prints every complaint and the seconds of each part; the exit status is 1 when there is a complaint.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 failed=0
@@ -27,6 +27,7 @@ tidy() {
 
 check flags sh tests/flags.sh .
 check titles sh tests/titles.sh .
+check words sh tests/words/words.sh
 check format format
 check luacheck luacheck -q lua
 check clang-tidy tidy

@@ -80,8 +80,8 @@ static void add_words(struct cli_chat *c, struct cli_buf *out, const char *p, si
     }
 }
 
-/* How much of the tail can be shown: whole words, so that none is cut at the end of a line. One that is wider than
- * the screen is cut anyway. */
+/* How much of the tail can be shown: whole words, so that none is cut at the end of a line. A word wider than the
+ * screen is cut anyway. */
 static size_t whole_words(const struct cli_chat *c)
 {
     const struct cli_buf *tail = &c->stream.markdown.tail;

@@ -85,7 +85,7 @@ static void tell_traceback(struct cli_feed *f, const hocket_json *error)
     cli_buf_free(&shown);
 }
 
-/* "critic failed: why": where the one before failed of the same, that is all that is said of it. */
+/* "critic failed: why": the reason is printed once, for the first of the agents that fail with it. */
 static void name_reason_once(struct cli_feed *f, struct cli_buf *text)
 {
     char *why = strstr(text->p, " failed: ");
