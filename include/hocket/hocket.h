@@ -173,6 +173,12 @@ typedef void (*hocket_wakeup_cb)(void *ud);
 /* What a script prints, as it prints it, with the line end. Its event "output" comes as well, when no Lua runs. */
 typedef void (*hocket_output_cb)(const char *text, size_t text_len, void *ud);
 
+/* A policy of the machine's owner (docs/policy.md): what no run of the host may exceed, whatever its options say. */
+struct hocket_policy {
+    const char *name; /* for messages, as in "/etc/hocket/policy.yaml" */
+    const char *text; /* YAML or JSON */
+};
+
 struct hocket_options {
     size_t size;                       /* sizeof(struct hocket_options) */
     struct hocket_allocator allocator; /* {0}: malloc */
@@ -211,6 +217,8 @@ struct hocket_options {
     uint64_t store_bytes;       /* and the oldest of them while the file is larger; 0: no limit */
     hocket_output_cb output_cb; /* NULL: what scripts print is an event alone */
     void *output_ud;
+    const struct hocket_policy *policies; /* each only narrows the one before; NULL: none */
+    size_t n_policies;
 };
 
 /* Fills it with the defaults. `size` is sizeof(struct hocket_options), as the program was compiled with it. */
@@ -221,9 +229,14 @@ HOCKET_API void hocket_options_init(struct hocket_options *options, size_t size)
 typedef struct hocket_host hocket_host;
 
 /* Opens a host. On success *out is set and has to be closed with hocket_close; otherwise it is NULL.
- * Fails with ENOMEM, EINVAL, ELUA (a broken lua_path). */
+ * Fails with ENOMEM, EINVAL (for a policy that cannot be read the message begins with NAME:LINE), ELUA (a broken lua_path). */
 HOCKET_API int hocket_open(
     const struct hocket_options *options, hocket_host **out, struct hocket_error *err);
+
+/* Replaces the host's policies. What they forbid more is forbidden at once; what they allow more is for runs that begin after that. Where
+ * one cannot be read (EINVAL) those from before stay. Also fails with ENOMEM, ECALLBACK. */
+HOCKET_API int hocket_set_policies(hocket_host *host, const struct hocket_policy *policies,
+    size_t n_policies, struct hocket_error *err);
 
 /* Does what can be done now, for about `budget_us` microseconds at most (0: one
  * round), without blocking. Returns 1 while work is left (also work that

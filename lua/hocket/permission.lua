@@ -225,10 +225,9 @@ local function decide(self, one, args, as_text)
   return verdict, reason, each, looked_at == nothing
 end
 
--- A run that went on in another process may be bound by more than it was, and be allowed less (internal/run/policy.lua).
+-- A run that went on in another process, or under another policy, may be bound by more than it was, and be allowed less (internal/run/policy.lua).
 local function renew(self, here)
   here = here or effects.around()
-  if not here then return end
   local more, people = policy.bound(here), policy.people(here)
   if more == self.bound and people == self.people then return end
   self.own_layers = self.own_layers or self.layers

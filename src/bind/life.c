@@ -95,6 +95,8 @@ static void fill(struct hocket__runtime *rt, const struct hocket_options *o, uv_
     hocket__buf_init(&rt->block, rt->alloc, 0);
     hocket__buf_init(&rt->plain, rt->alloc, 0);
     hocket__buf_init(&rt->quoted, rt->alloc, 0);
+    hocket__buf_init(&rt->policy_words, rt->alloc, 0);
+    hocket__buf_init(&rt->approve, rt->alloc, 0);
 }
 
 int hocket__runtime_new(lua_State *L, const struct hocket_options *o, uv_loop_t *loop,
@@ -171,6 +173,8 @@ static void one_closed(struct hocket__runtime *rt)
     hocket__buf_deinit(&rt->block);
     hocket__buf_deinit(&rt->plain);
     hocket__buf_deinit(&rt->quoted);
+    hocket__buf_deinit(&rt->policy_words);
+    hocket__buf_deinit(&rt->approve);
     rt->life = HOCKET__RUNTIME_CLOSED;
     if (lua_checkstack(rt->L, 6))
         leave_state(rt);

@@ -136,9 +136,24 @@ static const char *ask(struct hocket__runtime *rt, hocket_getenv_cb cb, void *ud
     return v && *v ? v : NULL;
 }
 
+/* The variable, and below it the policy's layers, a line each: all of them bind (internal/run/policy.lua). Where there is no memory to put
+ * them together nothing is allowed. */
+static const char *approve(struct hocket__runtime *rt, const char *own)
+{
+    hocket__buf_reset(&rt->approve);
+    if (own)
+        hocket__buf_adds(&rt->approve, own);
+    hocket__buf_addc(&rt->approve, '\n');
+    hocket__buf_addstr(&rt->approve, hocket__buf_str(&rt->policy_words));
+    hocket__buf_addc(&rt->approve, 0);
+    return rt->approve.status < 0 ? "deny" : rt->approve.data;
+}
+
 const char *hocket__runtime_getenv(struct hocket__runtime *rt, const char *name)
 {
-    return ask(rt, rt->getenv_cb, rt->getenv_ud, name);
+    const char *own = ask(rt, rt->getenv_cb, rt->getenv_ud, name);
+    bool bound = rt->policy_words.len > 0 && strcmp(name, "HOCKET_APPROVE") == 0;
+    return bound ? approve(rt, own) : own;
 }
 
 const char *hocket__runtime_secret(struct hocket__runtime *rt, const char *name)

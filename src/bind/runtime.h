@@ -129,8 +129,10 @@ struct hocket__runtime {
     bool in_callback; /* one of the program's has been called and has not returned */
     int asking; /* log_cb, getenv_cb, secret_cb likewise: they are in the middle of our work */
     bool lost;  /* a callback was left where it may not be */
-    bool undelivered;  /* its time was over: it wants another */
-    bool own_state;    /* the Lua state was made for the host */
+    bool undelivered;                         /* its time was over: it wants another */
+    bool own_state;                           /* the Lua state was made for the host */
+    bool has_policy;                          /* runs begin with what it leaves of their options */
+    struct hocket__buf policy_words, approve; /* what it says beside HOCKET_APPROVE, and both */
     bool foreign_loop; /* the loop is the embedding program's: never turned by us */
     void (*on_closed)(void *ud);
     void *on_closed_ud;

@@ -12,6 +12,7 @@
 #include "cli/buf.h"
 #include "cli/command/command.h"
 #include "cli/exit.h"
+#include "cli/host/host.h"
 #include "cli/menu.h"
 #include "cli/out.h"
 #include "cli/signals.h"
@@ -46,6 +47,7 @@ static const struct cli_command *const commands[] = {
     &cli_export,
     &cli_import,
     &cli_store,
+    &cli_policy_command,
     &cli_doctor,
     &cli_models,
     &cli_mcp,
@@ -110,12 +112,26 @@ static int help(int argc, char **argv)
     return c ? cli_help_command(c) : cli_help(commands);
 }
 
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+/* Nothing is done under a policy that cannot be read. Commands open a host, which says so; here it is for those that open none. */
+static int main_of(const struct cli_command *command, int argc, char **argv)
+{
+    bool free = command == &cli_policy_command || command == &cli_doctor;
+    if (!free && !(argc > 0 && is_help(argv[argc - 1])) && !cli_host_policy_is_good())
+        return CLI_EXIT_AGENT;
+    return command->main(command, argc, argv);
+}
+
 static int go(int argc, char **argv)
 {
     const char *word = argv[1];
     const struct cli_command *command = find(word);
     if (command)
-        return command->main(command, argc - 2, argv + 2);
+        return main_of(command, argc - 2, argv + 2);
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0 || strcmp(word, "version") == 0)
         return print_version();
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)

@@ -12,6 +12,7 @@
 #include "bind/store/store.h"
 #include "bind/modules.h"
 #include "bind/util.h"
+#include "host/policy.h"
 #include "host/sized.h"
 #include "host/state.h"
 #include "host/tools/tools.h"
@@ -249,6 +250,8 @@ static int open_host(const struct hocket_options *o, hocket_host **out, struct h
         || (rc = open_runtime(h, o, err)) < 0
         || (rc = hocket__modules_open(h->rt, h->L, o->lua_path, err)) < 0
         || (rc = hocket__module_add(h->L, "hocket.internal.core.host", hocket__open_host, err)) < 0
+        || (o->n_policies > 0
+            && (rc = hocket__host_set_policies(h, o->policies, o->n_policies, err)) < 0)
         || (o->thread && (rc = prepare(h, err)) < 0))
         return fail_open(h, rc);
     h->rt->foreign_loop = !h->owns_loop;

@@ -90,8 +90,9 @@ static int l_open(lua_State *L)
 {
     struct hocket_error err;
     struct hocket_options o;
+    struct hocket_policy policy;
     bridge_hocket->options_init(&o, sizeof(o));
-    bridge_read_options(L, &o);
+    bridge_read_options(L, &o, &policy);
     o.getenv_cb = from_environment;
     struct bridge *b = lua_newuserdata(L, sizeof(*b));
     *b = (struct bridge){ NULL, NULL, &b->first, NULL };

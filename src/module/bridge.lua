@@ -32,7 +32,8 @@ local function expect(value, kind, argument, fn)
 end
 
 --- Opens a host. Options: thread (requests on a thread of their own), max_runs, max_memory, max_connections,
---- max_journal, max_message; store ("memory", or a file) keeps runs, with durability, store_days, store_bytes, store_optional.
+--- max_journal, max_message; store ("memory", or a file) keeps runs, with durability, store_days, store_bytes, store_optional; policy: a text
+--- that no run exceeds (docs/policy.md).
 --- Variables are read with getenv.
 ---@return hocket.BridgeHost?
 ---@return table? err {code, message}

@@ -38,7 +38,7 @@ int bridge_fail_with(lua_State *L, const struct hocket_error *err); /* nil, err 
 int bridge_done(lua_State *L);                                      /* true */
 
 /* Reads the table at 1; raises at what there is not. */
-void bridge_read_options(lua_State *L, struct hocket_options *o);
+void bridge_read_options(lua_State *L, struct hocket_options *o, struct hocket_policy *policy);
 
 int bridge_start(lua_State *L);
 int bridge_cancel(lua_State *L);

@@ -11,7 +11,7 @@ static const struct {
     { "max_journal", 1e15 }, { "max_message", 1e15 }, { "store_days", 1e6 },
     { "store_bytes", 1e15 } };
 enum { RUNS, MEMORY, CONNECTIONS, JOURNAL, MESSAGE, STORE_DAYS, STORE_BYTES, N_LIMITS };
-static const char *const others[] = { "thread", "store", "durability", "store_optional" };
+static const char *const others[] = { "thread", "store", "durability", "store_optional", "policy" };
 
 /* Written so that a NaN fails, too. */
 static double limit_option(lua_State *L, int i)
@@ -45,7 +45,7 @@ static void check_options(lua_State *L)
             luaL_error(L,
                 "unknown option '%s' (there are: thread, max_runs, max_memory, max_connections, "
                 "max_journal, max_message, store, durability, store_days, store_bytes, "
-                "store_optional)",
+                "store_optional, policy)",
                 name ? name : luaL_typename(L, -2));
     }
 }
@@ -72,7 +72,7 @@ static void store_options(lua_State *L, struct hocket_options *o)
     lua_pop(L, 1);
 }
 
-void bridge_read_options(lua_State *L, struct hocket_options *o)
+void bridge_read_options(lua_State *L, struct hocket_options *o, struct hocket_policy *policy)
 {
     check_options(L);
     lua_getfield(L, 1, "thread");
@@ -84,4 +84,7 @@ void bridge_read_options(lua_State *L, struct hocket_options *o)
     o->max_journal = (size_t) limit_option(L, JOURNAL);
     o->max_message = (size_t) limit_option(L, MESSAGE);
     store_options(L, o);
+    *policy = (struct hocket_policy){ "policy", text_option(L, "policy") };
+    o->policies = policy;
+    o->n_policies = policy->text ? 1 : 0;
 }

@@ -12,7 +12,7 @@
     _Static_assert(                                                                                \
         offsetof(struct type, last) + sizeof(((struct type *) 0)->last) == sizeof(struct type),    \
         #type " has padding at its end: a member that comes there would be read from it")
-ENDS_WITH(hocket_options, output_ud);
+ENDS_WITH(hocket_options, n_policies);
 ENDS_WITH(hocket_run_spec, deltas);
 ENDS_WITH(hocket_tool_spec, timeout_ms);
 ENDS_WITH(hocket_host_stats, lua_bytes);

@@ -77,6 +77,13 @@ int hocket__runtime_set_store(
     return 0;
 }
 
+void hocket__runtime_keep_days(struct hocket__runtime *rt, int64_t days)
+{
+    int64_t *ms = rt->store ? &rt->store->max_age_ms : NULL;
+    if (ms && days > 0 && days < INT_MAX && (*ms == 0 || days * DAY_MS < *ms))
+        *ms = days * DAY_MS;
+}
+
 /* Only once the store is closed: `held` sees to that. */
 void hocket__runtime_drop_store(struct hocket__runtime *rt)
 {

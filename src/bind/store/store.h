@@ -44,6 +44,8 @@ int hocket__runtime_store_hear(
 void hocket__runtime_store_told(struct hocket__runtime *rt);
 
 /* What an effect on the world waits for. */
+/* Runs that ended longer ago than so many days are removed; fewer days than the option store_days says, never more. 0: nothing changes. */
+void hocket__runtime_keep_days(struct hocket__runtime *rt, int64_t days);
 enum hocket__store_kept hocket__runtime_durability(const struct hocket__runtime *rt);
 
 /* Logs that the store broke before all that was handed over was written; nothing where all is. */

@@ -3,6 +3,7 @@
 
 #include "cli/command/command.h"
 #include "cli/host/host.h"
+#include "cli/policy/policy.h"
 #include "cli/store.h"
 #include "cli/text.h"
 
@@ -24,6 +25,7 @@ static int main_doctor(const struct cli_command *self, int argc, char **argv)
         return rc;
     if (args.count > 0)
         return cli_usage("doctor", "expected no arguments");
+    cli_policy_tolerate();
     struct cli_buf told = { 0 };
     struct hocket_options o = { 0 };
     cli_store_options(&o, NULL, NULL);

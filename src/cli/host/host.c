@@ -14,6 +14,7 @@
 #include "cli/exit.h"
 #include "cli/host/heap.h"
 #include "cli/out.h"
+#include "cli/policy/policy.h"
 #include "cli/signals.h"
 #include "cli/telemetry.h"
 #include "cli/text.h"
@@ -166,6 +167,86 @@ static void take_store(struct hocket_options *o, const struct hocket_options *st
     o->output_cb = store->output_cb;
 }
 
+/* ---- Policies ------------------------------------------------------------ */
+
+static bool is_policys; /* what went wrong last is wrong with a policy */
+
+static void set_error(struct hocket_error *err, const char *message)
+{
+    *err = (struct hocket_error){ .status = HOCKET_EINVAL };
+    snprintf(err->message, sizeof(err->message), "%s", message);
+}
+
+/* A host that allows nothing, for the commands that say what is wrong with a policy. */
+static int open_closed(struct hocket_options *o, hocket_host **host, struct hocket_error *err)
+{
+    o->policies = cli_policy_closed();
+    o->n_policies = 1;
+    return hocket_open(o, host, err);
+}
+
+/* Whether a message is about one of them. */
+static bool names_policy(const struct cli_policy *p, const char *message)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        size_t n = strlen(p->list[i].name);
+        if (strncmp(message, p->list[i].name, n) == 0 && message[n] == ':')
+            return true;
+    }
+    return false;
+}
+
+/* Under the policies as they are now. */
+static int open_bound(struct hocket_options *o, hocket_host **host, struct hocket_error *err)
+{
+    struct cli_policy p;
+    cli_policy_read(&p);
+    o->policies = p.list;
+    o->n_policies = p.n;
+    int rc = HOCKET_EINVAL;
+    if (p.problem)
+        set_error(err, p.problem);
+    else
+        rc = hocket_open(o, host, err);
+    is_policys = rc < 0 && (p.problem || names_policy(&p, err->message));
+    if (is_policys && cli_policy_is_tolerated())
+        rc = open_closed(o, host, err);
+    cli_policy_free(&p);
+    return rc;
+}
+
+bool cli_host_policy_is_good(void)
+{
+    struct cli_policy p;
+    struct hocket_error err;
+    hocket_host *host = NULL;
+    struct hocket_options o;
+    cli_policy_read(&p);
+    bool bound = p.n > 0 || p.problem;
+    cli_policy_free(&p);
+    if (!bound)
+        return true;
+    hocket_options_init(&o, sizeof(o));
+    o.lua_path = getenv("HOCKET_LUA_PATH");
+    bool good = open_bound(&o, &host, &err) == 0;
+    if (!good)
+        fprintf(stderr, "hocket: %s\n", err.message);
+    hocket_close(host, NULL, NULL);
+    return good;
+}
+
+void cli_host_policy_again(hocket_host *host)
+{
+    struct cli_policy p;
+    struct hocket_error err;
+    cli_policy_read(&p);
+    if (p.problem)
+        set_error(&err, p.problem);
+    if (p.problem || hocket_set_policies(host, p.list, p.n, &err) < 0)
+        fprintf(stderr, "hocket: the policy from before stays: %s\n", err.message);
+    cli_policy_free(&p);
+}
+
 /* NULL with *err filled when it cannot be opened. */
 static hocket_host *open_host(
     struct cli_screen *screen, const struct hocket_options *store, struct hocket_error *err)
@@ -183,7 +264,7 @@ static hocket_host *open_host(
     o.launcher = "/proc/self/exe";
     o.lua_path = getenv("HOCKET_LUA_PATH");
     take_store(&o, store);
-    if (hocket_open(&o, &host, err) == 0 && hocket_serve_attach(host, err) == 0)
+    if (open_bound(&o, &host, err) == 0 && hocket_serve_attach(host, err) == 0)
         return host;
     hocket_close(host, NULL, NULL);
     return NULL;
@@ -227,8 +308,8 @@ hocket_host *cli_host_open_store(
     if (host)
         return host;
     fprintf(stderr, "hocket: %s\n", err.message);
-    *code = err.status == HOCKET_ELUA ? CLI_EXIT_AGENT /* the scripts of HOCKET_LUA_PATH */
-                                      : cli_exit_of(err.status);
+    /* the scripts of HOCKET_LUA_PATH, or a policy */
+    *code = err.status == HOCKET_ELUA || is_policys ? CLI_EXIT_AGENT : cli_exit_of(err.status);
     return NULL;
 }
 

@@ -33,6 +33,8 @@ static void hear_hup(struct cli_service *s, hocket_host *host, uint64_t id)
     if (!cli_signal_reload())
         return;
     if (s->on_hup)
+        cli_host_policy_again(host);
+    if (s->on_hup)
         hocket_run_answer(host, id, s->on_hup, "", 0, NULL);
     else
         s->reload = true;

@@ -57,6 +57,10 @@ bool hocket__run_is_durable(const struct hocket__run *r);
 bool hocket__run_is_replayed(const struct hocket__run *r);
 /* Whether its log ended with an error: what it did since is not in it. */
 bool hocket__run_log_failed(const struct hocket__run *r);
+/* Runs that are kept and at work hear what the host says of approvals now (HOCKET_APPROVE, policies): it binds them beside what was said
+ * when they began. */
+void hocket__runs_say_operator(struct hocket_host *h);
+
 /* What hocket_run_answer and its like do, for a run that goes on. */
 int hocket__run_say(struct hocket__run *r, const char *wish, const char *a, struct hocket__str b,
     struct hocket_error *err);

@@ -1,5 +1,6 @@
 /* A run starts: a journal, a fiber, a row in the host's store with its options and where it works, where the host has one. And its fiber
  * ends. */
+#include "host/policy.h"
 #include "host/run/stored.h"
 #include "host/sized.h"
 
@@ -375,20 +376,21 @@ int hocket_run_start(hocket_host *h, const struct hocket_run_spec *theirs, uint6
     struct hocket__str options = hocket__cstr(rc == 0 && spec.options ? spec.options : "{}");
     if (rc < 0 || (rc = hocket__run_check_options(options, err)) < 0)
         return rc;
-    struct hocket__buf b;
+    struct hocket__buf b, left;
     hocket__buf_init(&b, &h->alloc, 0);
+    hocket__buf_init(&left, &h->alloc, 0);
+    rc = hocket__host_narrow(h, &options, &left, err);
     write_args(&b, &spec, options);
-    if (b.status < 0)
+    if (rc == 0 && b.status < 0)
         hocket__error_nomem(err);
-    else
+    else if (rc == 0)
         r = start(h, "run", hocket__buf_str(&b), on_event, on_done, ud, err);
     hocket__buf_deinit(&b);
-    if (!r)
-        return err->status;
-    rc = put_in_store(r, &spec, options, err);
-    if (rc < 0)
+    rc = r ? put_in_store(r, &spec, options, err) : err->status;
+    hocket__buf_deinit(&left);
+    if (r && rc < 0)
         give_up(r);
-    else if (id)
+    else if (r && id)
         *id = r->id;
     return rc;
 }

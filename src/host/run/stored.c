@@ -424,6 +424,15 @@ static void say_operator(struct hocket__run *r)
         hocket__kept_fail(r->kept, &err);
 }
 
+void hocket__runs_say_operator(struct hocket_host *h)
+{
+    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
+        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
+        if (r->stored && hocket__run_phase_is_live(r->stored->phase))
+            say_operator(r);
+    }
+}
+
 /* It must not go on with another's leave because this could not be said. */
 static bool say_consent(struct hocket__run *r)
 {

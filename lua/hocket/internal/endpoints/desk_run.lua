@@ -2,7 +2,7 @@
 local core = require "hocket.internal.core.runs"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
-local limits = require "hocket.internal.run.limits"
+local limits = require "hocket.internal.models.limits"
 local readers = require "hocket.internal.endpoints.reader"
 local system = require "hocket.internal.core.system"
 

@@ -6,6 +6,7 @@
 local desks = require "hocket.internal.endpoints.desk"
 local fiber = require "hocket.internal.core.fiber"
 local firing = require "hocket.internal.base.lazy" "hocket.internal.schedule.firing"
+local machine_policy = require "hocket.internal.models.machine_policy"
 local offered = require "hocket.internal.serve.offered"
 local rule_check = require "hocket.internal.session.rule_check"
 local runs = require "hocket.internal.run.run"
@@ -53,6 +54,8 @@ end
 ---@param args {targets: string[], options?: table, all?: boolean, address?: string, port?: integer, fd?: integer, tls_cert?: string, tls_key?: string, behind_proxy?: boolean, token_file?: string, no_token?: boolean, hosts?: string[], origins?: string[], max_runs?: integer, max_queue?: integer, kept?: boolean, access_log?: boolean, all_runs?: boolean, webhooks?: string[], page?: table, store_needed?: boolean}
 ---@param journal userdata
 return function(args, journal, id)
+  local may, refused = machine_policy.serves(args)
+  if not may then return nil, refused end
   local token, file
   if not args.no_token then
     token, file = tokens.get(args.token_file)

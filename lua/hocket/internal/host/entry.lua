@@ -45,6 +45,7 @@ local operations = {
   acp = "hocket.internal.commands.acp",
   mcp_serve = "hocket.internal.commands.mcp_serve",
   serve = "hocket.internal.endpoints.serve",
+  policy = "hocket.internal.commands.policy",
   serve_token = "hocket.internal.commands.serve_token",
   telemetry = "hocket.internal.telemetry.service",
   runs = "hocket.internal.commands.runs",

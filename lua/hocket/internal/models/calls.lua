@@ -12,6 +12,7 @@ local explain = require "hocket.internal.base.lazy" "hocket.internal.models.expl
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local kept_call = require "hocket.internal.base.lazy" "hocket.internal.models.kept_call"
+local machine_policy = require "hocket.internal.models.machine_policy"
 local prices = require "hocket.internal.base.lazy" "hocket.prices"
 local refusal = require "hocket.internal.base.lazy" "hocket.internal.models.refusal"
 local server_tools = require "hocket.internal.base.lazy" "hocket.internal.models.server_tools"
@@ -72,6 +73,8 @@ local function attempt(asker, one, history, again, made)
   end
   local timeout = asker.deadline and math.max(left(asker), 0.001)
   local guess = asker.hold and account.tokens_of(history, request.spec) or nil
+  local may, why_not = machine_policy.model(one.id, run)
+  if not may then return nil, why_not end
   if one.lacks then return nil, one.lacks end
   if one.keys then
     local ready, wrong = one.keys:ready(one.handle)

@@ -8,6 +8,7 @@ local fiber = require "hocket.internal.core.fiber"
 local http = require "hocket.http"
 local json = require "hocket.json"
 local kept = require "hocket.internal.core.kept"
+local machine_policy = require "hocket.internal.models.machine_policy"
 local models = require "hocket.model"
 local pack = require "hocket.internal.base.pack"
 local offer = require "hocket.internal.models.offer"
@@ -147,6 +148,8 @@ end
 local function place_of(id)
   local one, err = models.resolve(id)
   if not one then return nil, err end
+  local may, refused = machine_policy.model(one.id)
+  if not may then return nil, refused end
   local form = forms[one.protocol]
   if not form then return nil, failed { code = "unsupported", message = ("%s: %s has no vectors for texts: take openai/text-embedding-3-small, gemini or ollama"):format(one.id, one.provider_name) } end
   local def = one.provider or { protocol = one.protocol }

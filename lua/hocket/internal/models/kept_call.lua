@@ -10,6 +10,7 @@ local day_budget = require "hocket.internal.base.lazy" "hocket.internal.models.d
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local kept = require "hocket.internal.core.kept"
+local machine_policy = require "hocket.internal.models.machine_policy"
 local pack = require "hocket.internal.base.pack"
 local prices = require "hocket.internal.base.lazy" "hocket.prices"
 local system = require "hocket.internal.core.system"
@@ -85,6 +86,8 @@ end
 local function make(one, history, asker, how)
   local request = how.request
   local timeout = how.left and math.max(how.left, 0.001)
+  local may, refused = machine_policy.model(one.id, asker.run)
+  if not may then return { err = pack.data(refused), begun = false } end
   if one.lacks then return lack(one, one.lacks) end
   if one.keys then
     local ready, wrong = one.keys:ready(one.handle)

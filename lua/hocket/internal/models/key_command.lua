@@ -8,6 +8,7 @@ local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
 local isotime = require "hocket.internal.base.isotime"
 local json = require "hocket.json"
+local machine_policy = require "hocket.internal.models.machine_policy"
 local system = require "hocket.internal.core.system"
 local script_env = require "hocket.internal.base.lazy" "hocket.internal.base.script.env"
 local failed = system.error
@@ -114,6 +115,8 @@ local function ended(result)
 end
 
 local function ask(self)
+  local may, why_not = machine_policy.key_command(self.def.key_command[1])
+  if not may then return nil, why_not end
   local result, err = script_env.run_program { argv = self.def.key_command, env = environment(self.def.key_command_env), cwd = fs.real "." or "/",
     sandbox = "limits", network = true, sockets = true, timeout = key_command.TIMEOUT, grace = 1, head = MOST, tail = 1 }
   if not result then return refused(self, "could not be started: " .. err.message) end

@@ -12,7 +12,8 @@ local account = require "hocket.internal.models.account"
 local broker = require "hocket.broker"
 local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
-local limits = require "hocket.internal.run.limits"
+local limits = require "hocket.internal.models.limits"
+local machine_policy = require "hocket.internal.models.machine_policy"
 local policy = require "hocket.internal.run.policy"
 local proof = require "hocket.internal.run.proof"
 local system = require "hocket.internal.core.system"
@@ -198,7 +199,7 @@ end
 ---@return string instead What is to stand in their place.
 ---@return string? wish To be said to it when it is live.
 function consent.decide(row, given_text, fresh, ours)
-  local given, rest = split(read(given_text))
+  local given, rest = split(machine_policy.given(read(given_text)))
   if ours == nil then ours = proof.is_ours(row) end
   local options = read(row.options)
   local counts = given.consent == true and is_given(options, ours)
@@ -247,7 +248,7 @@ end
 ---@return true
 function consent.operator(run, text)
   if policy.bind(text) then
-    run:emit("warning", { message = ("HOCKET_APPROVE is %s here, which it was not when the run began: both bind what it does from here on"):format(text) })
+    run:emit("warning", { message = ("HOCKET_APPROVE is %s here, which it was not when the run began: both bind what it does from here on"):format(policy.shown(text)) })
   end
   return true
 end

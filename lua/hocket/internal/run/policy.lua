@@ -1,6 +1,6 @@
 --- Who says what about tool calls: the layers of rules that permissions are decided by.
 ---
----     operator   HOCKET_APPROVE, of whoever runs the host: words and rules, separated by commas
+---     operator   HOCKET_APPROVE, of whoever runs the host: words and rules, separated by commas; and the machine's policy
 ---     run        the option `approve` of the run (--approve); before it what binds a run that has submitted it (its option `rules`)
 ---     agent      `approve:` of each agent's file on the way to the one that calls
 ---
@@ -9,6 +9,8 @@
 ---
 --- A rule is a tool's name, or one with a glob for its main argument or for a named one:
 --- `move_file`, `execute_command(git *)`, `write_file(path=docs/*)`.
+local account = require "hocket.internal.models.account"
+local machine_policy = require "hocket.internal.models.machine_policy"
 local rules = require "hocket.internal.agents.approval_rules"
 local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
@@ -75,6 +77,22 @@ local function split(text)
   return list
 end
 
+local POLICY = "the machine's policy"
+
+-- Of what the host says of HOCKET_APPROVE: the variable, and below it a line for each layer of the machine's policy.
+local function operator_layers(text)
+  local list, name = {}, "HOCKET_APPROVE"
+  for line in (text .. "\n"):gmatch "([^\n]*)\n" do
+    if line ~= "" then
+      local layer, err = layer_of("operator", name, split(line))
+      if not layer then return nil, err end
+      list[#list + 1] = layer
+    end
+    name = POLICY
+  end
+  return list
+end
+
 -- What a run that is kept has of its operators: `operator`, the word that it began with; `said`, all words; `bound`, layers
 -- of the later ones. All of it is data: a checkpoint has it, too, or who goes on from there would be bound by less.
 local function own_of(here)
@@ -92,12 +110,65 @@ function policy.operator()
   return own.operator or nil
 end
 
+--- Reads a policy of the machine, with the words of its `approve`.
+---@param text string
+---@param file string
+---@return hocket.MachinePolicy?
+---@return string? wrong
+function policy.read_machine(text, file)
+  local made, wrong = machine_policy.read(text, file)
+  for _, words in ipairs(made and made.approve or {}) do
+    local layer, err = layer_of("operator", "approve", words)
+    if not layer then return nil, ("%s:%d: %s"):format(file, made.lines.approve, err.message) end
+  end
+  return made, wrong
+end
+
+--- As machine_policy.set, with these words read: a rule that nobody understands would bind nothing.
+---@param list {name: string, text: string}[]
+---@param again? boolean
+---@return true?
+---@return string? wrong
+function policy.set_machine(list, again)
+  return machine_policy.set(list, again, policy.read_machine)
+end
+
+local later = setmetatable({}, { __mode = "k" }) -- by the words of a policy: its layers, always the same list
+
+-- What the machine's policies said when a run began that is not kept, and say since. One that is kept is told (bind).
+local function since_it_began()
+  if not machine_policy.was_replaced() then return nil end
+  local words = machine_policy.since((account.here()))
+  if not words then return nil end
+  local layers = later[words]
+  if not layers then
+    layers = {}
+    for i, list in ipairs(words) do
+      local layer, err = layer_of("operator", POLICY, list)
+      layers[i] = layer or { kind = "operator", name = err.message, mode = "deny", rules = {} }
+    end
+    later[words] = layers
+  end
+  return layers
+end
+
 --- Layers that bind a run that went on under another operator's word: a list that is never changed; nil: none do.
 ---@param here? table The run (effects.here), for who is outside of it.
 ---@return table[]?
 function policy.bound(here)
   here = here or effects.around()
-  return here and here.policy and here.policy.bound
+  if not here then return since_it_began() end
+  return here.policy and here.policy.bound
+end
+
+--- The same text for people.
+---@param text string
+---@return string
+function policy.shown(text)
+  local own, more = text:match "^([^\n]*)\n(.*)$"
+  if not own then return text end
+  more = ("%s %s"):format(POLICY, more:gsub("\n", " and "))
+  return own == "" and more or own .. " and " .. more
 end
 
 --- The run goes on where the operator says this. Returns whether that is something that nobody has said before.
@@ -108,10 +179,10 @@ function policy.bind(text)
   own.said = own.said or { [policy.operator() or ""] = true }
   if own.said[text] then return false end
   own.said[text] = true
-  local layer, err = layer_of("operator", "HOCKET_APPROVE", split(text))
-  layer = layer or { kind = "operator", name = err.message, mode = "deny", rules = {} }
+  local layers, err = operator_layers(text)
+  layers = layers or { { kind = "operator", name = err.message, mode = "deny", rules = {} } }
   own.bound = table.move(own.bound or {}, 1, #(own.bound or {}), 1, {})
-  table.insert(own.bound, layer)
+  table.move(layers, 1, #layers, #own.bound + 1, own.bound)
   return true
 end
 
@@ -232,9 +303,9 @@ function policy.of_run(options)
   local layers = {}
   local operator = policy.operator()
   if operator then
-    local layer, err = layer_of("operator", "HOCKET_APPROVE", split(operator))
-    if not layer then return nil, err end
-    layers[1] = layer
+    local own, err = operator_layers(operator)
+    if not own then return nil, err end
+    layers = own
   end
   for _, layer in ipairs(options.rules or {}) do layers[#layers + 1] = layer end
   local words = options.approve

@@ -12,6 +12,7 @@ local board_checkpoint = require "hocket.internal.base.lazy" "hocket.internal.ru
 local journal = require "hocket.internal.core.journal"
 local json = require "hocket.json"
 local kept = require "hocket.internal.core.kept"
+local machine_policy = require "hocket.internal.models.machine_policy"
 local media = require "hocket.internal.base.lazy" "hocket.internal.base.media"
 local messages = require "hocket.internal.base.lazy" "hocket.internal.run.messages"
 local partial_result = require "hocket.internal.base.lazy" "hocket.internal.run.partial_result"
@@ -66,7 +67,7 @@ function run.new(spec)
     alike = setmetatable({}, { __mode = "k" }), -- by agent: what its sessions send alike, and with which toolset
     questions = {}, asked = 0, always = {},
     answered = {}, -- by id: whether the model that answered is a simulated one
-    here = kept.here() or false, durable = kept.here() ~= nil,
+    machine_policy = machine_policy.current(), here = kept.here() or false, durable = kept.here() ~= nil,
     inputs = 0,
     accounts = accounts.new(), waiting = {}, -- who waits for a model call to end
     at_work = {}, -- by operation: agents at work

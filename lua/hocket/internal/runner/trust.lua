@@ -10,6 +10,7 @@
 local effects = require "hocket.internal.base.effects"
 local ask = require "hocket.internal.base.lazy" "hocket.ask"
 local fs = require "hocket.internal.core.fs"
+local machine_policy = require "hocket.internal.models.machine_policy"
 local script = require "hocket.internal.base.script"
 local sanitize = require "hocket.internal.base.lazy" "hocket.internal.base.sanitize"
 local sources = require "hocket.internal.base.sources"
@@ -118,7 +119,7 @@ local everything = { ["1"] = true, yes = true, all = true, ["true"] = true }
 
 -- HOCKET_TRUST: `1`, or folders, separated by colons, with all below them.
 local function is_in_variable(path)
-  local said = system.getenv "HOCKET_TRUST" or ""
+  local said = not machine_policy.trust(path) and system.getenv "HOCKET_TRUST" or ""
   if everything[said] then return true end
   for dir in said:gmatch "[^:]+" do
     local real = dir:sub(1, 1) == "/" and fs.real(dir)
@@ -130,7 +131,7 @@ end
 --- Whether HOCKET_TRUST says so of everything.
 ---@return boolean
 function trust.is_everything()
-  return everything[system.getenv "HOCKET_TRUST" or ""] == true
+  return not machine_policy.bounds_trust() and everything[system.getenv "HOCKET_TRUST" or ""] == true
 end
 
 local function is_trusted(code, watched)
@@ -272,6 +273,12 @@ local function check(run, what, find, may_ask)
   return true
 end
 
+-- Code outside of the folders that the machine's policy names does not run, whoever says so.
+local function within_policy(path)
+  local _, err = machine_policy.trust(fs.real(path) or path)
+  return err == nil, err
+end
+
 --- Says whether a target's Lua may run. May wait for a person.
 ---@async
 ---@param run hocket.Run Its option `trust`: "ask" or false where the target is a person's word, which may name a stranger's folder; otherwise it is the program's own.
@@ -285,6 +292,9 @@ function trust.admit(run, found, may_ask, stands_in)
   if stands_in or trust.chose_sim(run.options) then sim, is_beside = trust.script_beside(found) end
   local admitted = { sim = sim, runs = found.kind == "script" or sim ~= nil }
   local option = run.options.trust
+  local within, out = true, nil
+  if admitted.runs then within, out = within_policy(run.carried and "what a run brings along" or found.dir) end
+  if not within then return nil, out end
   if option == nil or option == true or run.carried then return admitted end
   local named = found.named and not run.options.code -- of another's run nobody here has named anything
   local ok, wrong = check(run, found.path, function() return would_run(found, sim, is_beside, named) end, may_ask and option == "ask")
@@ -317,6 +327,9 @@ end
 ---@return hocket.Error?
 function trust.admit_server(run, def, quietly)
   local option = run and run.options.trust
+  local within, out = true, nil
+  if def.file then within, out = within_policy(def.file) end
+  if not within then return nil, out end
   if option == nil or option == true or not def.file then return true end
   local line, digest = describe_server(def)
   return check(run, def.name, function()
@@ -373,6 +386,8 @@ end
 ---@return hocket.Error?
 function trust.admit_providers(run, path, lines, digest)
   local option = run.options.trust
+  local within, out = within_policy(path)
+  if not within then return nil, out end
   if option == nil or option == true or run.carried then return true end
   return check(run, path, function() return { file_of(path, lines, digest) } end, option == "ask")
 end

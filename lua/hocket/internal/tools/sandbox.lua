@@ -10,6 +10,7 @@
 --- error, never less.
 local fence = require "hocket.fence"
 local cassette = require "hocket.cassette"
+local machine_policy = require "hocket.internal.models.machine_policy"
 local network = require "hocket.internal.tools.network"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
@@ -193,7 +194,7 @@ end
 ---@return string? level
 ---@return hocket.Error?
 function sandbox.level_for(run, agent)
-  return sandbox.level(strictest(system.getenv "HOCKET_SANDBOX" or nil, run and run.options.sandbox, agent and agent.sandbox))
+  return sandbox.level(strictest(system.getenv "HOCKET_SANDBOX" or nil, run and run.options.sandbox, agent and agent.sandbox, machine_policy.sandbox(run)))
 end
 
 --- Runs a program to its end.
@@ -206,7 +207,7 @@ function sandbox.run(spec)
   local level, err = sandbox.level_for(spec.run, spec.agent)
   if not level then return nil, err end
   local own, given, from = own_programs(), split(system.getenv "HOCKET_SANDBOX_WRITE"), fiber.now()
-  local reach, wrong = network.read(not spec.offline and options.network)
+  local reach, wrong = network.read(not spec.offline and machine_policy.network(options.network, spec.run))
   if not reach then return nil, wrong end
   local way <close>, failed = open_way(reach, spec)
   if failed then return nil, failed end

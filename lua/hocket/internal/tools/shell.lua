@@ -1,6 +1,7 @@
 --- execute_command: a command line for /bin/sh in the run's folder. Nothing of the host is inherited;
 --- everything that the command starts ends with it.
 local file_labels = require "hocket.internal.run.file_labels"
+local machine_policy = require "hocket.internal.models.machine_policy"
 local network = require "hocket.internal.tools.network"
 local sandbox = require "hocket.internal.tools.sandbox"
 local tool = require "hocket.tool"
@@ -67,7 +68,7 @@ end
 ---@return {words: string, effects: string[], sends_to?: function}?
 ---@return hocket.Error?
 function shell.reach(env)
-  local reach, wrong = network.read(env.run.options.network)
+  local reach, wrong = network.read(machine_policy.network(env.run.options.network, env.run))
   if not reach then return nil, wrong end
   local words, effects, sends_to = of_network(reach)
   return { words = words, effects = effects, sends_to = sends_to }

@@ -2,8 +2,10 @@
 --- addresses are connected to, whatever a name resolves to and wherever a redirect leads.
 local address_check = require "hocket.internal.base.address_check"
 local fence = require "hocket.fence"
+local account = require "hocket.internal.models.account"
 local engines = require "hocket.internal.tools.search_engines"
 local json = require "hocket.json"
+local machine_policy = require "hocket.internal.models.machine_policy"
 local system = require "hocket.internal.core.system"
 local tool = require "hocket.tool"
 local web = require "hocket.internal.core.web"
@@ -25,9 +27,18 @@ local function elsewhere(address)
   return ("it leads to another place, which was not asked. Fetch that if you need it:\n%s"):format(fence.wrap("location", "the page", address.url))
 end
 
+-- An address that may be fetched from here.
+local function allowed(reference, base)
+  local address, wrong = checked(reference, base)
+  if not address then return nil, wrong end
+  local may, refused = machine_policy.host(address.host, (account.here()))
+  if not may then return nil, refused.message end
+  return address
+end
+
 -- What rules deny they deny behind a redirect as well.
 local function follow(location, from, ctx)
-  local address, wrong = checked(location, from.url)
+  local address, wrong = allowed(location, from.url)
   if not address then return nil, wrong end
   if not address_check.is_same_place(from, address) then return nil, elsewhere(address) end
   local ok, reason = true, nil
@@ -38,7 +49,7 @@ end
 
 -- Every hop is looked at as the first one is.
 local function get(reference, ctx)
-  local address, wrong = checked(reference)
+  local address, wrong = allowed(reference)
   for _ = 0, MAX_REDIRECTS do
     if not address then return nil, wrong end
     local answer, err = address_check.send(address, {
