@@ -2,6 +2,7 @@
 local t = require "harness"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
+local fs_core = require "hocket.internal.core.fs"
 local hocket = require "hocket"
 local journal = require "hocket.internal.core.journal"
 local json = require "hocket.json"
@@ -149,6 +150,20 @@ t.test("what is no answer, and errors of all forms, say what they are", function
     t.has(r.err, part)
     t.ok(not r.err.message:find("hocket/", 1, true), r.err.message)
   end
+end)
+
+t.test("what is wrong before a run has begun is told between its first event and its last", function()
+  local dir <close> = t.dir()
+  local path, list = dir:write("x.lua", "return 1"), fs_core.info
+  for _, r in ipairs { command(path, "x", { prices = { x = 3 } }), command(path, "x", { jobs = -1 }) } do
+    t.equal(r.result, nil)
+    t.same(types(r.events), { "workflow_started", "error", "workflow_finished" })
+  end
+  local closing <close> = setmetatable({}, { __close = function() fs_core.info = list end })
+  fs_core.info = function() error({ code = "io", message = "no descriptor is left", retryable = true }, 0) end
+  local r = command(path, "x")
+  t.equal(r.err.message, "no descriptor is left")
+  t.same(types(r.events), { "workflow_started", "error", "workflow_finished" })
 end)
 
 t.test("targets that are none", function()

@@ -371,6 +371,13 @@ local function find(path, options)
   return target, err, target and target.generation
 end
 
+-- What keeps a target from being looked for (no descriptor is left, a cancel) is told with the run's events, as all that is wrong.
+local function find_or_say(path, options)
+  local ok, target, err, state = pcall(find, path, options)
+  if ok then return target, err, state end
+  return nil, caught.error(target)
+end
+
 ---@async
 ---@param args {target: string, input?: string, options?: table, priority?: integer, deltas?: boolean, tell_delta?: function} Of the options `labels` are those of its input, where that is not the user's own words.
 ---@param journal userdata
@@ -387,7 +394,7 @@ return function(args, journal, id)
     script_env.prepare()
     policy.operator() -- what it is now, whenever that is asked for first
   end
-  local target, err, state = find(args.target, options)
+  local target, err, state = find_or_say(args.target, options)
   local run = runs.new { journal = journal, id = id or system.run_id(), options = options, edition = made }
   if options.code then stored_code.note(run) end
   run.owns_scope, run.tell_delta, run.began_with = true, args.tell_delta or run.tell_delta, state
@@ -395,11 +402,11 @@ return function(args, journal, id)
   if options.call and target then worker.begin(run, options.call) end
   run.target, run.generation, run.carried = target, target and target.generation, bundle_files.here()
   run.buffers = targets.texts()
-  set_prices(run.options.prices)
-  if run.options.jobs then broker.shared():limit("all", nil, run.options.jobs) end
   limit_later(run)
   -- A cancel comes out of the workflow as an error, with its last events written.
   local went, reply, failed = pcall(runner.workflow, run, args.input, function()
+    set_prices(run.options.prices)
+    if run.options.jobs then broker.shared():limit("all", nil, run.options.jobs) end
     consent.begin(run)
     if not target then return nil, err end
     label(run, args.labels or run.options.labels)
