@@ -1,12 +1,12 @@
--- Writes docs/lua-reference.md from the LuaCATS annotations in lua/hocket and docs/stubs.
+-- Writes docs/lua-reference.md, and the stubs for editors, from the LuaCATS annotations in lua/hocket and docs/stubs.
 --
---   hocket run docs/tools/reference.lua          writes the file
---   hocket run docs/tools/reference.lua check    fails when the file is not up to date
+--   hocket run docs/tools/reference.lua          writes the files
+--   hocket run docs/tools/reference.lua check    fails when one is not up to date
 local annotations = require "annotations"
 local fs = require "hocket.fs"
+local stubs = require "stubs"
 
 local pages, blocks_of, root = annotations.pages, annotations.blocks_of, annotations.root
-local output = root .. "docs/lua-reference.md"
 
 -- ---- Writing Markdown ---------------------------------------------------------------------
 
@@ -313,13 +313,13 @@ local missing = missing_pages()
 if #missing > 0 then
   return nil, { code = "state", message = "docs/tools/reference.lua has no page for " .. table.concat(missing, ", ") }
 end
-local text = generate()
-if (...) == "check" then
-  if fs.read(output) ~= text then
-    return nil, { code = "state", message = "docs/lua-reference.md is not up to date: run ./dev docs" }
+local made = { { path = "docs/lua-reference.md", text = generate() }, { path = stubs.path, text = stubs.generate() } }
+for _, file in ipairs(made) do
+  if (...) ~= "check" then
+    local ok, err = fs.write(root .. file.path, file.text)
+    if not ok then return nil, err end
+  elseif fs.read(root .. file.path) ~= file.text then
+    return nil, { code = "state", message = file.path .. " is not up to date: run ./dev docs" }
   end
-  return "docs/lua-reference.md is up to date"
 end
-local ok, err = fs.write(output, text)
-if not ok then return nil, err end
-return "docs/lua-reference.md is written"
+return ("%s and %s are %s"):format(made[1].path, made[2].path, (...) == "check" and "up to date" or "written")

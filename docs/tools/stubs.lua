@@ -1,11 +1,7 @@
--- Writes lua/hocket/templates/stubs.lua.tmpl: a stub for each module that a script may require, which `hocket new` gives to editors.
---
---   hocket run docs/tools/stubs.lua          writes the file
---   hocket run docs/tools/stubs.lua check    fails when the file is not up to date
+-- A stub for each module that a script may require, which `hocket new` gives to editors: lua/hocket/templates/stubs.lua.tmpl.
+-- reference.lua writes it.
 local annotations = require "annotations"
 local fs = require "hocket.fs"
-
-local output = annotations.root .. "lua/hocket/templates/stubs.lua.tmpl"
 
 local Stub = {}
 Stub.__index = Stub
@@ -104,10 +100,4 @@ local function generate()
   return table.concat(out)
 end
 
-local text = generate()
-if ... == "check" then
-  if text == fs.read(output) then return "the stubs are up to date" end
-  return nil, { code = "state", message = "lua/hocket/templates/stubs.lua.tmpl is not up to date: run ./dev docs" }
-end
-assert(fs.write(output, text))
-return "lua/hocket/templates/stubs.lua.tmpl is written"
+return { path = "lua/hocket/templates/stubs.lua.tmpl", generate = generate }
