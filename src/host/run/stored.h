@@ -12,34 +12,34 @@
 #include "host/run/run.h"
 #include "store/store.h"
 
-/* What a run has asked and nobody has answered yet. */
+/* A question, approval, input or signal that the run waits for. */
 struct hocket__open {
     struct hocket__list link;
-    bool person;                 /* a question or an approval, as against an input or a signal */
+    bool person;                 /* a person has to answer (a question, an approval) */
     struct hocket__buf id, json; /* a member of waiting_for */
 };
 
-/* What a run told in its earlier lives, which its replay has to tell again (stored.c). */
+/* The records of a run's earlier processes, which `hocket replay` has to report again (stored.c). */
 struct hocket__retold {
     struct hocket__buf texts; /* each behind the other */
     struct hocket__retold_event {
-        uint64_t seq; /* there may be gaps: events that were never kept */
+        uint64_t seq; /* there may be gaps: some events are never stored */
         size_t end;
     } * list;
-    size_t count, cap, next; /* next: what is compared next */
+    size_t count, cap, next; /* next: the index that is compared next */
 };
 
 enum hocket__origin {
     HOCKET__ORIGIN_STARTED, /* here */
-    HOCKET__ORIGIN_RESUMED, /* with what an earlier process has left */
-    HOCKET__ORIGIN_BY_HAND, /* the same, of a pool's run that no worker has taken */
+    HOCKET__ORIGIN_RESUMED, /* from the store */
+    HOCKET__ORIGIN_BY_HAND, /* from the store by hand, although it waits in a pool for a worker */
 };
 
 /* Whether a run parks by itself. */
 enum hocket__parks {
     HOCKET__STAYS,
-    HOCKET__PARKS,           /* where it waits for a person, or long for a time */
-    HOCKET__PARKS_FOR_INPUT, /* also where a conversation waits for its next input */
+    HOCKET__PARKS,           /* when it waits for a person, or for a time that is far away */
+    HOCKET__PARKS_FOR_INPUT, /* also when a conversation waits for its next input */
 };
 
 struct hocket__stored {
@@ -51,28 +51,29 @@ struct hocket__stored {
     enum hocket__run_inbox inbox;
     enum hocket__run_room room;
     enum hocket__origin origin;
-    enum hocket__store_state state, was; /* of its row; and as it was taken */
+    enum hocket__store_state state, was; /* of its row now; and when it was taken */
     struct hocket__retold retold;
-    struct hocket__buf fork; /* of a fork that goes on for the first time: its changes, as JSON */
-    struct hocket__buf pool; /* whose workers may take it; empty: it is in none */
-    struct hocket__buf consent;   /* what it hears when it is live (say_consent); empty: nothing */
-    struct hocket__buf waits_for; /* of its row: for one that sleeps (inbox.c), or is put back */
+    struct hocket__buf fork;    /* the changes of a fork that has not continued yet, as JSON */
+    struct hocket__buf pool;    /* the pool whose workers may take it; empty: none */
+    struct hocket__buf consent; /* what say_consent says to it when it is live; empty: nothing */
+    struct hocket__buf
+        waits_for; /* waiting_for of its row, while it is suspended (inbox.c) or if it is put back */
     struct hocket__list opens;
     struct hocket__list idle;        /* host.idle, while waiting.c is to look at it */
-    struct hocket__store_call *call; /* under way: loading, or reading messages */
+    struct hocket__store_call *call; /* in flight: loading, or reading messages */
     struct hocket__store_wait opening;
     struct hocket__deadline later; /* when messages that could not be read are read again */
-    uint64_t recorded;             /* its last record that was handed over */
-    uint64_t recorded_before;      /* the last one that the store had of an earlier process */
-    uint64_t put;      /* the place of its row in what was handed over; 0: it was there */
+    uint64_t recorded;             /* the last record that was handed to the store */
+    uint64_t recorded_before;      /* the last record that an earlier process stored */
+    uint64_t put;      /* the place of its row in what was handed over; 0: the row existed */
     uint64_t ending;   /* the fiber that cancels what it has called (end.c); 0: none */
     int64_t due;       /* the time of day in its row; 0: none */
-    unsigned attempts; /* of workers to go on with it, in a row, that came no further */
+    unsigned attempts; /* how many workers in a row failed to get further with it */
     enum hocket__parks parks;
-    bool draining;             /* it begins no more effects, and parks when none is under way */
-    bool changed;              /* it does not wait for what its row says */
+    bool draining;             /* it begins no new effect, and parks when none is in flight */
+    bool changed;              /* waiting_for of its row is out of date */
     bool watches_inbox;        /* the store is watched for messages */
-    bool message_waits;        /* a message came before the run could take it */
+    bool message_waits;        /* a message came too early to be taken */
     bool cancelled_by_message; /* a message cancels it */
 };
 
@@ -126,62 +127,63 @@ static inline bool hocket__stored_is_held(const struct hocket__stored *s)
 
 /* ---- stored.c ------------------------------------------------------------------------------ */
 
-/* New, of no row yet. NULL: out of memory. */
+/* Makes the state of a run that has no row yet. NULL: out of memory. */
 struct hocket__stored *hocket__stored_new(struct hocket__run *r, struct hocket__store *store);
-/* Its log, from here on in the store. */
+/* Makes its log go to the store from now on. */
 int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct hocket_error *err);
 struct hocket__kept *hocket__stored_kept(
     struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED]);
 /* Of what was handed over: 0, or why the run must not go on. A store that broke may be done without (end.c). */
 int hocket__stored_taken(const struct hocket__stored *s, int status, struct hocket_error *err);
-void hocket__stored_record(struct hocket__stored *s);    /* its journal has grown */
-void hocket__stored_abandon(struct hocket__stored *s);   /* the store is another process's */
-void hocket__stored_give_back(struct hocket__stored *s); /* its claim, where it has one */
-/* A file of its own generation. */
+void hocket__stored_record(struct hocket__stored *s); /* hands new records of its journal over */
+void hocket__stored_abandon(
+    struct hocket__stored *s); /* the store belongs to another process now (fork) */
+void hocket__stored_give_back(struct hocket__stored *s); /* releases its claim, if it has one */
+/* Stores a file of its own generation. */
 void hocket__stored_file(
     struct hocket__stored *s, struct hocket__str name, struct hocket__str text);
-/* Somebody has gone on with it by hand, and has not come to where its log ends: its row says what it said. */
+/* For a run that was continued by hand and whose replay did not finish: sets the row back to what it said before. */
 void hocket__pooled_restore(
     const struct hocket__stored *s, struct hocket__store_run *row, unsigned *set);
-/* It cannot go on here, for a reason that is no part of it: what its row is to say, so that another worker may try. */
+/* For a run that cannot continue here for a reason outside of it: fills the row so that another worker tries later. */
 void hocket__pooled_put_off(struct hocket__stored *s, const struct hocket_error *why,
     struct hocket__buf *waiting, struct hocket__store_run *row, unsigned *set);
 
-/* Its fiber has ended: what ended its log comes before what Lua said. */
+/* Its fiber has ended: an error of its log replaces the result of Lua. */
 void hocket__run_kept_ended(struct hocket__run *r);
-/* It was done, and cannot be kept: its result says so, and has what the run came to all the same. */
+/* It finished and cannot be stored: its result gets the error and keeps the text. */
 void hocket__run_fail_late(struct hocket__run *r, const struct hocket_error *why);
 void hocket__run_unkeep(struct hocket__run *r);
 
 /* 0 or ENOMEM. */
 int hocket__retold_add(
     struct hocket__retold *t, uint64_t seq, struct hocket__str json, const char *name);
-/* The log of a run that is run from it alone. NULL: out of memory. */
+/* Makes the log of a run for `hocket replay`. NULL: out of memory. */
 struct hocket__kept *hocket__stored_retell(
     struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED]);
-/* Its fiber has ended: so has all that was told. */
+/* Its fiber has ended: fails if it reported fewer records than before. */
 void hocket__retold_end(struct hocket__stored *s);
 void hocket__retold_free(struct hocket__stored *s);
 
 /* ---- end.c --------------------------------------------------------------------------------- */
 
-/* Its fibers have ended. One that a message has cancelled is held until what it has called has been told to end. */
+/* Its fibers have ended. If a message has cancelled it, its end waits until the runs that it has called are cancelled. */
 void hocket__stored_end(struct hocket__stored *s);
-/* It drains, and its fibers rest: whether it was put away. */
+/* Parks a draining run whose fibers rest. Returns whether it was parked. */
 bool hocket__pooled_park_drained(struct hocket__stored *s);
 void hocket__stored_free(struct hocket__stored *s); /* NULL is fine */
 
 /* ---- waiting.c ----------------------------------------------------------------------------- */
 
 void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state state);
-/* A record may open what somebody has to answer, or close it. */
+/* Notes a record that opens or closes a question, approval, input or signal. */
 void hocket__waiting_note(struct hocket__stored *s, const struct hocket__line *line);
 /* Its fibers rest: if they do so for somebody outside, that is said in its row, and what was said to it is
  * taken; a run that may park does so. Called when no Lua runs. */
 void hocket__waiting_look(struct hocket__stored *s);
-/* The same, as soon as no Lua runs. */
+/* Does the same as soon as no Lua runs. */
 void hocket__waiting_look_soon(struct hocket__stored *s);
-/* Its state, where it waits for somebody outside and for nothing else. False: it does not. */
+/* Writes its state to the row if all that it waits for is outside. False: it waits for something else. */
 bool hocket__waiting_state(struct hocket__stored *s);
 /* The time of day that is all that it waits for, and with which its budget begins anew; 0: there is other. */
 int64_t hocket__waiting_until(const struct hocket__stored *s);
@@ -192,37 +194,37 @@ void hocket__waiting_free(struct hocket__stored *s);
 /* The text of a member that is a string, or the JSON of any, in *out. False: there is none. */
 bool hocket__inbox_member(
     struct hocket__str json, const char *name, bool as_json, struct hocket__buf *out);
-/* It is ours, and goes on: from here on it hears that it is to be cancelled. */
+/* It is ours and continues: from now on a message can cancel it. */
 void hocket__inbox_listen(struct hocket__stored *s);
-/* Its log is used up: from here on it hears all that others say, also while it works. */
+/* Its replay is over: from now on it takes all messages, also while it works. */
 void hocket__inbox_live(struct hocket__stored *s);
-/* Reads its messages, and then looks at it (waiting.c). */
+/* Reads its messages, then calls hocket__waiting_look. */
 void hocket__inbox_read(struct hocket__stored *s);
-/* Whether there is room now for some of what waits in the store until there is. */
+/* Whether the run has room again for messages that it refused. */
 bool hocket__inbox_has_room(struct hocket__stored *s);
-/* Its journal has grown: what could not be heard before may be heard now. */
+/* Its journal has grown: reads messages again that came too early. */
 void hocket__inbox_again(struct hocket__stored *s);
 void hocket__inbox_end(struct hocket__stored *s);
-/* Others have written: asks to whom, and those look, suspended or awake. */
+/* The store has changed: asks which runs have messages, and lets those read them. */
 void hocket__inbox_ask(struct hocket_host *h);
 
 /* Whether a run of this row, gone on with under these options, may sleep until somebody says something to it. */
 bool hocket__suspend_may(struct hocket__str options, const struct hocket__store_run *row);
 /* It is claimed, or the store has changed: asks for messages; where there are none it sleeps. 0, or a status. */
 int hocket__suspend_check(struct hocket__stored *s);
-/* Its one event, once. */
+/* Gives the event run_asleep, once. */
 bool hocket__suspended_event(struct hocket__run *r, struct hocket_event *e);
 void hocket__suspended_free(struct hocket__stored *s);
 
 /* ---- resume.c ----------------------------------------------------------------------------------- */
 
-/* Ends a run that is still being read. False: it is not. */
+/* Cancels a run that is still being read. False: it is not being read. */
 bool hocket__resume_cancel(struct hocket__run *r);
 /* Ends one that is still being read, and that was not to be replayed alone, as parked. False: it is none. */
 bool hocket__resume_park(struct hocket__run *r);
 /* The same with a status and why; NULL: in its own words. */
 void hocket__resume_end(struct hocket__run *r, int status, const struct hocket_error *err);
-/* Reads what a run that is claimed needs to go on. What goes wrong is its end. */
+/* Reads what a claimed run needs to continue. An error ends the run. */
 void hocket__resume_read(struct hocket__run *r);
 void hocket__resume_free(struct hocket__resuming *g); /* NULL is fine */
 /* A run that is to go on with what the store has, by its whole id; `told` is how many events it has told at least. NULL:
