@@ -24,7 +24,7 @@ for type in workflow_started tasks_created agent_started tool_call document_upda
 done
 rm ev
 run hocket run -q --events ev absent.lua
-expect 3; same "$(order <ev)" "3	workflow_finished"; has ev '"type":"error"'
+expect 2; same "$(order <ev)" "3	workflow_finished"; has ev '"type":"error"'
 
 run hocket run -q --events - t hello
 expect 0; same "$(order <out)" "many	workflow_finished"

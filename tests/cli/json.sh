@@ -57,7 +57,7 @@ echo 'print("to stderr") io.stderr:write("") return "answer"' >prints.lua
 run hocket run --json prints.lua
 expect 0; same "$(wc -l <out)" 1; has err "to stderr"; same "$(fields)" "true	none	0	none"
 run hocket run --json absent.lua
-expect 3; same "$(fields)" "false	agent	0	none"
+expect 2; same "$(fields)" "false	invalid	0	none"
 run hocket run --json --model openai/x t hello
 expect 4; same "$(fields)" "false	auth	0	0"
 echo 'require("hocket").flow.sleep(30)' >slow.lua

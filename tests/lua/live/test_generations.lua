@@ -258,7 +258,7 @@ t.test("a target below a directory that is watched belongs to its generation", f
   local target = alive:target(dir.path .. "/agents/critic.md")
   t.equal(target.agent.prompt, "Doubt one.")
   t.equal(target.generation.number, 2)
-  t.fails("agent", "there is no such file", alive:target(dir.path .. "/agents/nobody.md"))
+  t.fails("invalid", "there is no file, folder or agent", alive:target(dir.path .. "/agents/nobody.md"))
 end)
 
 t.test("agents of which none begins are watched as well: each is a target of its own", function()
