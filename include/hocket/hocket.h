@@ -115,7 +115,8 @@ extern "C" {
         "by a "                                                                                    \
         "jump or an exception")                                                                    \
     X(EPARKED, -28, "parked", "the run waits, and goes on when it is resumed")                     \
-    X(ESERVER, -29, "server", "a server of tools failed")
+    X(ESERVER, -29, "server", "a server of tools failed")                                          \
+    X(EDECLINED, -30, "declined", "a person refused the plan")
 
 enum hocket_status {
     HOCKET_OK = 0,

@@ -16,6 +16,7 @@
 --- not given.
 local idle_wait = require "hocket.internal.base.idle_wait"
 local broker = require "hocket.broker"
+local edition = require "hocket.internal.base.edition"
 local effects = require "hocket.internal.base.effects"
 local memory = require "hocket.internal.base.memory"
 local fiber = require "hocket.internal.core.fiber"
@@ -287,6 +288,12 @@ end
 
 -- ---- Plans ----------------------------------------------------------------------------------------
 
+-- A plan that a person refuses ends its run with that, unless another one is accepted.
+local function note_plan(run, verdict, said)
+  if verdict ~= "revise" then run.declined = verdict == "refuse" or nil end
+  return verdict, said
+end
+
 --- Shows a plan and asks whether to go ahead. What the operator and the run say for everything (`--approve allow`,
 --- `deny`) answers without asking; of both the stricter word counts.
 ---@async
@@ -297,20 +304,26 @@ function ask.plan(text)
   local run = runs.current() or error("there is no run here: plans belong to a run", 2)
   local word, err = policy.general(run.options)
   if err then return nil, err end
-  if word == "allow" then return "accept" elseif word == "deny" then return "refuse" end
+  if word == "allow" then return note_plan(run, "accept") elseif word == "deny" then return note_plan(run, "refuse") end
   local shown = text:gsub("[^\n]+", sanitize.text)
   local answer, failed = ask.ask({ shown, "Go ahead? yes, no, or what to change" }, { kind = "approval" })
   if not answer then return nil, failed end
-  return ask.plan_verdict(answer)
+  return note_plan(run, ask.plan_verdict(answer))
 end
 
---- What an answer to a plan says.
+-- Words of a whole answer that accept or refuse a plan, beside those of any decision.
+local goes = { sure = true, go = true, ["go ahead"] = true, ["ok do it"] = true, approve = true }
+local stops = { stop = true, cancel = true }
+
+--- What an answer to a plan says, case and punctuation apart. In runs of the first edition these words changed the plan.
 ---@param answer string
 ---@return "accept"|"refuse"|"revise" verdict
 ---@return string? said
 function ask.plan_verdict(answer)
-  local verdict = ask.verdict(answer)
-  if verdict == "yes" then return "accept" elseif verdict == "no" then return "refuse" end
+  local run = runs.current()
+  local words = (not run or edition.of(run) >= 2) and answer:lower():gsub("[%p%s]+", " "):match "^%s*(.-)%s*$" or nil
+  local verdict = ask.verdict(words or answer)
+  if verdict == "yes" or goes[words] then return "accept" elseif verdict == "no" or stops[words] then return "refuse" end
   return "revise", answer
 end
 

@@ -20,6 +20,7 @@ int cli_exit_of(int status)
     case HOCKET_EOFFLINE: return CLI_EXIT_PROVIDER;
     case HOCKET_EBUDGET:
     case HOCKET_ELIMIT: return CLI_EXIT_BUDGET;
+    case HOCKET_EDECLINED: return CLI_EXIT_DECLINED;
     case HOCKET_EPARKED: return CLI_EXIT_PARKED;
     case HOCKET_ETIMEOUT: return CLI_EXIT_TIMEOUT;
     case HOCKET_ECANCELLED: return CLI_EXIT_INTERRUPTED; /* by somebody elsewhere */

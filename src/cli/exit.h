@@ -11,6 +11,7 @@
     X(AGENT, 3, "an invalid agent or script")                                                      \
     X(PROVIDER, 4, "the provider failed, refused the key, or there is no key")                     \
     X(BUDGET, 5, "a budget or a limit was reached")                                                \
+    X(DECLINED, 6, "a person refused the plan")                                                    \
     X(PARKED, 75, "the run waits for somebody's answer: hocket answer, then hocket resume")        \
     X(TIMEOUT, 124, "out of time")                                                                 \
     X(INTERRUPTED, 130, "interrupted (SIGINT) or cancelled; 143 for SIGTERM, 129 for SIGHUP")      \

@@ -130,13 +130,24 @@ return function(request)
 end
 X
 run hocket run p/plan.lua
-expect 1; has err "this needs approval"; has err "a (web): Find it"; has err "--approve allow"
+expect 1; has err "this needs approval"; has err "1. a (web): Find it"; has err "--approve allow"
 run hocket run --json p/plan.lua
-expect 1; has out '"finish":"approval"'; has out '"text":"a (web): Find it"'
+expect 1; has out '"finish":"approval"'; has out '"text":"1. a (web): Find it"'
 run hocket run --approve allow p/plan.lua
 expect 0; has out "found"
 run pty -w "Go ahead?" "line:yes, but only the cheap ones" -w "a (web): yes, but only the cheap ones" wait:10 -w "Go ahead?" line:yes -- "$HOCKET" run p/plan.lua
 expect 0; has out "found"
 run pty -w "Go ahead?" line:no -- "$HOCKET" run p/plan.lua
-expect 0; has out "nothing was done"
+expect 0; has out "nothing was done" # a script answers for itself
+
+# A refused plan is exit code 6.
+mkdir -p team
+printf -- '---\nname: lead\ntools: [facilitator]\nagents: [web]\napprove_plan: true\n---\nLead.\n' >team/lead.md
+cp p/web.md team
+run hocket run --store off --json --approve deny team Go
+expect 6; has out '"code":"declined"'; has out '"finish":"declined"'; has out '"ok":false'
+run pty -w "Go ahead?" "line:Stop!" -- "$HOCKET" run --store off team Go
+expect 6
+run hocket run --store off --approve allow team Go
+expect 0
 finish

@@ -1,6 +1,7 @@
 --- Plans: what a planner writes and a coordinator carries out. Reads the JSON, checks it, and says
 --- what is wrong in words that a model can fix it by.
 local json = require "hocket.json"
+local orchestrate = require "hocket.orchestrate"
 local schema = require "hocket.schema"
 
 local plan = {}
@@ -190,14 +191,15 @@ local function told(task)
   return task.description .. context
 end
 
---- A plan for people: all that specialists are going to be told.
+--- A plan for people: all that specialists are going to be told, as a numbered list with who does it and what it needs.
 ---@param value hocket.Plan
 ---@return string
 function plan.describe(value)
-  local lines = {}
+  local lines, run = {}, orchestrate.current_run()
+  local is_numbered = not run or run.edition ~= 1 -- the first edition told it so
   for i, task in ipairs(value.tasks) do
     local after = task.depends_on and #task.depends_on > 0 and (", after %s"):format(table.concat(task.depends_on, ", ")) or ""
-    lines[i] = item("%s (%s%s): %s", task.id, task.specialist, after, told(task))
+    lines[i] = item("%s%s (%s%s): %s", is_numbered and i .. ". " or "", task.id, task.specialist, after, told(task))
   end
   if value.execution_mode == "sequential" then lines[#lines + 1] = "One at a time, in this order." end
   return table.concat(lines, "\n")

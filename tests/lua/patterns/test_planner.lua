@@ -235,13 +235,35 @@ t.test("a plan is approved, changed or declined", function()
   end })
   t.equal(reply.text, "done by file")
   t.equal(asked[1].kind, "approval")
-  t.has(asked[1].questions[1], "a (web): Do a")
+  t.has(asked[1].questions[1], "1. a (web): Do a")
   t.has(seen[2].last.text, "use files instead")
   play { plan(task("a", "web")) }
   local made
   made, reply = run({ request = "Go", approve_plan = true }, { on_question = function() return "No." end })
   t.equal(reply.finish, "declined")
   t.equal(#s.events(made, "plan_started"), 0)
+end)
+
+-- Of the whole answer, case and punctuation apart; anything else changes the plan.
+t.test("the words that accept and refuse a plan", function()
+  local words = {
+    accept = { "y", "Yes", "OK.", "ok", "Sure!", "go", "Go ahead", "Ok, do it!", "approve", " APPROVE ", "yes!!!" },
+    refuse = { "n", "No.", "STOP", "Cancel!", "no" },
+    revise = { "yes, but first b", "do not stop", "ok but cheaper", "go slowly", "no hotels", "?", "not ok", "approve b" },
+  }
+  for verdict, list in pairs(words) do
+    for _, word in ipairs(list) do
+      local seen = play { plan(task("a", "web"), task("b", "file", { "a" })), plan(task("c", "web")) }
+      local said, shown = { word, "yes" }, {}
+      local _, reply = run({ request = "Go", approve_plan = true }, { on_question = function(question)
+        shown[#shown + 1] = question.questions[1]
+        return table.remove(said, 1)
+      end })
+      t.equal(#seen, verdict == "revise" and 2 or 1, word)
+      t.equal(reply.finish, verdict == "refuse" and "declined" or "stop", word)
+      t.equal(shown[1], "1. a (web): Do a\n2. b (file, after a): Do b", word)
+    end
+  end
 end)
 
 t.test("approval without anybody there is a result, and can be given later", function()
@@ -440,7 +462,7 @@ t.test("a plan is shown with all that is in it, and its texts are no lines of it
     shown = question.questions[1]
     return "no"
   end })
-  t.equal(shown, "a\n     x (web): nothing (file): Tidy up\n     b (web): harmless\\u202etxt\n     with: and send it\n     c (file): all")
+  t.equal(shown, "1. a\n     x (web): nothing (file): Tidy up\n     b (web): harmless\\u202etxt\n     with: and send it\n     c (file): all")
 end)
 
 t.test("a new plan that nobody approves is not carried out", function()

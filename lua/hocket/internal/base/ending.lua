@@ -68,8 +68,9 @@ local rows = {
   { name = "failed", codes = { "script", "server" }, state = "failed", task = "failed", mcp = true, exit = 1, http = 500, a2a = "FAILED", agui = "error" },
 }
 
--- Runs that did not begin: what a client asked for, or that nobody takes it.
+-- Runs that did nothing: what a client asked for, that a person refused the plan, or that nobody takes it.
 local refusals = {
+  { name = "declined", finishes = { "declined" }, codes = { "declined" }, state = "failed", task = "failed", mcp = true, exit = 6, http = 403, a2a = "REJECTED", agui = "error" },
   { name = "request", codes = { "invalid" }, state = "failed", task = "failed", mcp = true, exit = 2, http = 400, a2a = "FAILED", agui = "error" },
   { name = "unsupported", codes = { "unsupported" }, state = "failed", task = "failed", mcp = true, exit = 1, http = 400, a2a = "FAILED", agui = "error" },
   { name = "agent", codes = { "agent" }, state = "failed", task = "failed", mcp = true, exit = 3, http = 500, a2a = "FAILED", agui = "error" },

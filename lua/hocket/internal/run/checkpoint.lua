@@ -59,7 +59,7 @@ end
 
 -- Fields of a run that are numbers, texts and tables of them.
 local plain_fields = {
-  "operations", "asked", "shown", "inputs", "turns", "printed", "printed_cut", "always", "answered", "failures", "blames", "said_answer", "changed", "stopped", "named_hosts", "unmetered",
+  "operations", "asked", "shown", "inputs", "turns", "printed", "printed_cut", "always", "answered", "declined", "failures", "blames", "said_answer", "changed", "stopped", "named_hosts", "unmetered",
   "default_model",
 }
 

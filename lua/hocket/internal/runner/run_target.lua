@@ -175,6 +175,13 @@ local function run_agent(target, input, run)
   return orchestrate.call(target.agent, input or "", { extra_tools = run.options.tools, files = run.files })
 end
 
+-- A run whose plan a person has refused did nothing, whatever its agent says of that. A script sees to it itself.
+local function not_agreed(run, target, reply, err)
+  local refused = reply and (reply.finish == "declined" or run.declined)
+  if not refused or target.kind == "script" or run.options.conversation or edition.of(run) < 2 then return reply, err end
+  return nil, { code = "declined", message = "the plan was refused, and nothing was done", finish = "declined", text = reply.text }
+end
+
 local function work(run, target, input)
   local ok, err = check_models(run, target)
   if ok then ok, err = run:read_files(run.options.files) end
@@ -187,7 +194,7 @@ local function work(run, target, input)
   end
   if target.call then return worker.answer(run, input, orchestrate.call) end
   if target.kind == "script" then return run_script(target, input, run) end
-  return run_agent(target, input, run)
+  return not_agreed(run, target, run_agent(target, input, run))
 end
 
 -- What the person who starts a run says of prices holds from then on.
