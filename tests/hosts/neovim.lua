@@ -22,7 +22,7 @@ local function check()
   local ticks, ended = 0, nil
   ask.setup { team = "/nowhere" }
   ask.ask("Is there a room?", 0, function(result, err) ended = err and err.code or result end)
-  assert(vim.wait(20000, function() return ended ~= nil end, 10) and ended == "agent", ended)
+  assert(vim.wait(20000, function() return ended ~= nil end, 10) and ended == "invalid", ended)
   check_idle "after a run that has opened nothing"
   ended = nil
   ask.setup { team = vim.env.TEAM }
