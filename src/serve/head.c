@@ -221,7 +221,8 @@ static int parse_length(struct hocket__head *h, struct hocket__str v)
 }
 
 struct seen {
-    int host, length, encoding;
+    int host, length, encoding, authorization;
+    struct hocket__str named; /* by the Host header */
 };
 
 /* Two lengths, even if they are equal, are refused: they are how one request is smuggled inside
@@ -229,8 +230,12 @@ struct seen {
 static int interpret(
     struct hocket__head *h, struct hocket__str name, struct hocket__str v, struct seen *seen)
 {
-    if (hocket__head_same(name, "host"))
+    if (hocket__head_same(name, "host")) {
         seen->host++;
+        seen->named = v;
+    } else if (hocket__head_same(name, "authorization"))
+        return seen->authorization++ > 0 ? STATUS_BAD
+                                         : 0; /* two readers would take different ones */
     else if (hocket__head_same(name, "content-length"))
         return seen->length++ > 0 ? STATUS_BAD : parse_length(h, v);
     else if (hocket__head_same(name, "transfer-encoding")) {
@@ -248,6 +253,15 @@ static int interpret(
     return 0;
 }
 
+/* Names of hosts, whatever their letters' case. */
+static bool is_same_host(struct hocket__str a, struct hocket__str b)
+{
+    for (size_t i = 0; i < a.n && i < b.n; i++)
+        if (lower(a.p[i]) != lower(b.p[i]))
+            return false;
+    return a.n == b.n;
+}
+
 /* Decides on body and connection, from all fields together. */
 static int interpret_all(struct hocket__head *h)
 {
@@ -259,6 +273,9 @@ static int interpret_all(struct hocket__head *h)
             return rc;
     }
     if (seen.host > 1 || (seen.host == 0 && h->minor > 0))
+        return STATUS_BAD;
+    bool absolute = h->authority.n && !hocket__str_is(h->method, "CONNECT");
+    if (absolute && seen.host && !is_same_host(h->authority, seen.named))
         return STATUS_BAD;
     if (seen.encoding && (seen.length || h->minor == 0))
         return STATUS_BAD;

@@ -30,6 +30,17 @@ local function is_named(hosts, host)
   return hosts ~= nil and hosts[without_port(host)] == true
 end
 
+--- Whether pages of this host could have come from here over that scheme: a server that speaks TLS has none over http, and one that
+--- does not none over https, unless a proxy in front of it speaks TLS under another name than this machine's own.
+---@param scheme string
+---@param host string
+---@param tls? boolean
+---@return boolean
+function admission.speaks(scheme, host, tls)
+  if tls then return scheme == "https" end
+  return scheme == "http" or not admission.is_own(host)
+end
+
 --- Whether a request names this server.
 ---@param headers table<string, string>
 ---@param hosts? table<string, true> Names beside those of this machine, in lower case.
@@ -47,8 +58,8 @@ end
 function admission.origin(headers, hosts, origins)
   local origin = headers.origin
   if not origin or origins and origins[origin:lower()] then return true end
-  local host = origin:match "^https?://(.+)$"
-  return host ~= nil and (admission.is_own(host) or is_named(hosts, host))
+  local scheme, host = origin:lower():match "^(https?)://(.+)$"
+  return host ~= nil and (admission.is_own(host) or is_named(hosts, host)) and admission.speaks(scheme, host)
 end
 
 --- The token that a request brings: `Authorization: Bearer …`, or `X-Api-Key`.

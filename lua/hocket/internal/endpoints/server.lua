@@ -80,8 +80,8 @@ local function from_own_page(self, request)
   local origin = request.headers.origin
   if not origin then return true end
   if self.origins and self.origins[origin:lower()] then return true end
-  local host = origin:match "^https?://(.+)$"
-  return host ~= nil and host:lower() == (request.headers.host or ""):lower()
+  local scheme, host = origin:lower():match "^(https?)://(.+)$"
+  return host ~= nil and host == (request.headers.host or ""):lower() and admission.speaks(scheme, host, self.tls)
 end
 
 -- nil, or why not. Sets the request's caller, and the server as that one has it.
@@ -265,6 +265,7 @@ function Server:listen(options)
   local listener, err = require("hocket.internal.core.server").new(options)
   if not listener then return nil, err end
   self.listener = listener
+  self.tls = options.tls_cert ~= nil
   if options.tls_cert then self.hosts = certified(self.hosts or {}, listener) end
   return listener:port()
 end
