@@ -110,6 +110,14 @@ void cli_out_line(const char *p, size_t n)
     cli_buf_free(&line);
 }
 
+void cli_out_json(const char *p, size_t n)
+{
+    struct cli_buf line = { 0 };
+    cli_text_json(&line, p, n);
+    cli_out_line(line.p, line.n);
+    cli_buf_free(&line);
+}
+
 int cli_out_end(void)
 {
     if (failure == 0)

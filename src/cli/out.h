@@ -12,6 +12,8 @@ void cli_out_text(const char *p, size_t n);
 /* Text that is ours, escapes and all. */
 void cli_out_styled(const char *p, size_t n);
 void cli_out_line(const char *p, size_t n); /* with a line end, unless the text has one */
+/* A line of JSON: what a terminal would obey stands in it as escapes, also in a pipe, whose end may be a terminal. */
+void cli_out_json(const char *p, size_t n);
 bool cli_out_is_terminal(void);
 
 /* From now on only these functions reach stdout: what scripts, modules in C and programs write to it goes to stderr. For commands

@@ -108,4 +108,9 @@ printf 'return "a\\194\\155 31m\\226\\128\\174b\\194\\133\\226\\129\\169c"\n' >h
 run hocket run -q --events ev hostile.lua
 expect 0; has ev '\u009b 31m\u202eb\u0085\u2069c'
 [ -z "$(LC_ALL=C grep -P '\xC2[\x80-\x9F]|\xE2\x80[\xAA-\xAE\xA8\xA9\x8E\x8F]|\xE2\x81[\xA6-\xA9]' ev)" ] || fail "raw controls in the event file"
+run hocket runs --json; id=$(grep -o '"id":"[0-9A-Z]*"' out | head -1 | cut -d '"' -f 4)
+for words in "replay --events $id" "watch --json $id" "show --json $id" "wait --json $id"; do
+  run hocket $words; expect 0
+  [ -z "$(LC_ALL=C grep -P '\xC2[\x80-\x9F]|\xE2\x80[\xAA-\xAE\xA8\xA9\x8E\x8F]|\xE2\x81[\xA6-\xA9]' out err)" ] || fail "raw controls: $words"
+done
 finish

@@ -102,7 +102,7 @@ static int call(const struct budget *b, const struct cli_args *args)
     if (rc != 0)
         return rc;
     if (b->json) {
-        cli_out_line(result.json.p, result.json.n);
+        cli_out_json(result.json.p, result.json.n);
     } else if (result.text.n > 0) {
         cli_text_show(&shown, result.text.p, result.text.n, true);
         cli_out_line(cli_buf_text(&shown), shown.n);

@@ -41,9 +41,12 @@ static void print_problem(const hocket_json *problem, bool beside)
         (long long) hocket_json_int(hocket_json_get(problem, "line"), 1),
         (long long) hocket_json_int(hocket_json_get(problem, "column"), 1),
         is_error(problem) ? "" : "warning: ", cli_member(problem, "message"));
-    if (beside)
-        fprintf(stderr, "%s\n", cli_buf_text(&line));
-    else
+    if (beside) {
+        struct cli_buf shown = { 0 };
+        cli_text_show(&shown, cli_buf_text(&line), line.n, true);
+        fprintf(stderr, "%s\n", cli_buf_text(&shown));
+        cli_buf_free(&shown);
+    } else
         cli_out_line(line.p, line.n);
     cli_buf_free(&line);
 }
@@ -84,7 +87,7 @@ static int check(char **paths, int count, const struct wish *wish)
         wish->json ? "true" : "false");
     int code = cli_exit_of(cli_host_call("check", args.p, &result));
     if (wish->json)
-        cli_out_line(cli_buf_text(&result.json), result.json.n);
+        cli_out_json(cli_buf_text(&result.json), result.json.n);
     else
         print(&result, wish->graph);
     cli_buf_free(&args);

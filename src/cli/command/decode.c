@@ -58,7 +58,7 @@ static int decode(const char *args)
     struct cli_result result;
     int code = exit_of(cli_host_call("decode", args, &result));
     if (result.json.n > 2)
-        cli_out_line(result.json.p, result.json.n);
+        cli_out_json(result.json.p, result.json.n);
     if (code)
         cli_result_complain(&result, "decode");
     cli_result_free(&result);

@@ -39,7 +39,7 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
         return;
     w->count++;
     if (w->events)
-        cli_out_line(e->json, e->json_len);
+        cli_out_json(e->json, e->json_len);
 }
 
 static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)

@@ -229,7 +229,7 @@ static int list(const struct runs *r)
     if (rc != CLI_EXIT_DONE)
         return rc;
     if (r->json) {
-        cli_out_line(result.json.p, result.json.n);
+        cli_out_json(result.json.p, result.json.n);
     } else if (r->summary || r->stats) {
         cli_out_line(cli_buf_text(&result.text), result.text.n);
     } else {

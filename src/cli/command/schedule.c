@@ -121,7 +121,7 @@ static void print(const struct schedule *s, const struct cli_result *result)
 {
     struct cli_buf shown = { 0 };
     if (s->json) {
-        cli_out_line(result->json.p, result->json.n);
+        cli_out_json(result->json.p, result->json.n);
     } else if (result->text.n > 0) {
         cli_text_show(&shown, result->text.p, result->text.n, true);
         cli_out_line(cli_buf_text(&shown), shown.n);

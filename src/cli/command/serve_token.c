@@ -84,7 +84,7 @@ static int answer(const struct token *t, const char *args_json)
     if (status < 0) {
         cli_result_complain(&result, "serve token");
     } else if (t->json) {
-        cli_out_line(result.json.p, result.json.n);
+        cli_out_json(result.json.p, result.json.n);
     } else if (result.text.n > 0) {
         cli_text_show(&shown, result.text.p, result.text.n, true);
         cli_out_line(cli_buf_text(&shown), shown.n);

@@ -48,7 +48,7 @@ static void print(const struct care *c, const struct cli_result *result)
     struct cli_buf shown = { 0 };
     cli_text_show(&shown, cli_buf_text(&result->text), result->text.n, true);
     if (c->json)
-        cli_out_line(result->json.p, result->json.n);
+        cli_out_json(result->json.p, result->json.n);
     else
         cli_out_line(cli_buf_text(&shown), shown.n);
     cli_buf_free(&shown);

@@ -54,7 +54,7 @@ int cli_stored_show(const char *name, const char *args_json, const char *store, 
     if (rc != CLI_EXIT_DONE)
         return rc;
     if (json)
-        cli_out_line(result.json.p, result.json.n);
+        cli_out_json(result.json.p, result.json.n);
     else
         print(&result, ud);
     cli_result_free(&result);

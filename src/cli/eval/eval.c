@@ -204,7 +204,7 @@ static void print(const struct eval *v)
     const struct cli_buf *text = &v->result.text, *json = &v->result.json;
     bool as_json = v->json && strcmp(v->json, "-") == 0;
     if (as_json)
-        cli_out_line(cli_buf_text(json), json->n);
+        cli_out_json(cli_buf_text(json), json->n);
     else
         cli_out_line(cli_buf_text(text), text->n);
 }

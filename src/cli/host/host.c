@@ -439,7 +439,7 @@ int cli_host_answer(const char *name, const char *args_json, bool json)
     struct cli_result result;
     int status = cli_host_call(name, args_json, &result);
     if (json && result.json.n > 0)
-        cli_out_line(result.json.p, result.json.n);
+        cli_out_json(result.json.p, result.json.n);
     else if (status == 0)
         cli_out_line(cli_buf_text(&result.text), result.text.n);
     if (status < 0)

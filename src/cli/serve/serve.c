@@ -200,8 +200,10 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
     (void) host;
     (void) run;
     if (strcmp(e->type, "request") == 0 && s->log) {
-        fwrite(e->json, 1, e->json_len, s->log);
-        fputc('\n', s->log);
+        struct cli_buf line = { 0 };
+        cli_text_json(&line, e->json, e->json_len);
+        fprintf(s->log, "%s\n", cli_buf_text(&line));
+        cli_buf_free(&line);
         fflush(s->log);
     } else if (strcmp(e->type, "serving") == 0) {
         hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);

@@ -203,7 +203,7 @@ static void take(struct watch *w, const hocket_json *record)
     bool again = w->after < w->from;
     w->broken += len == 0;
     if (len > 0 && w->json && !again)
-        cli_out_line(text, n);
+        cli_out_json(text, n);
     if (len > 0)
         note_end(w, type, event);
     if (len > 0 && !w->json) {

@@ -50,7 +50,7 @@ static void print_json(const hocket_json *found)
 {
     size_t n = 0;
     const char *text = hocket_json_text(hocket_json_get(found, "json"), "", &n);
-    cli_out_line(text, n);
+    cli_out_json(text, n);
 }
 
 static void add_shown(struct cli_buf *line, const char *text, size_t columns)

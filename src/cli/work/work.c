@@ -175,7 +175,7 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
     (void) host;
     (void) run;
     if (w->json)
-        cli_out_line(e->json, e->json_len);
+        cli_out_json(e->json, e->json_len);
     hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
     if (!w->json)
         say(w, e->type, event);

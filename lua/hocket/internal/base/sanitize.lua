@@ -104,6 +104,17 @@ function sanitize.text(text)
   return sanitize.json((text:gsub("%c", function(c) return ("\\u%04x"):format(c:byte()) end)))
 end
 
+-- What nobody sees, or what turns the rest: C1 controls, marks of direction, letters of no width, tags.
+local bare = { "[%z\1-\8\11-\31\127]", "\194[\128-\159]", "\u{061C}", "\226\128[\139-\143\168-\174]", "\226\129[\160-\175]", "\u{FEFF}", "\243\160[\128-\191][\128-\191]" }
+
+--- A stranger's text without them, for a model: line ends and tabs stay.
+---@param text string
+---@return string
+function sanitize.bare(text)
+  for _, pattern in ipairs(bare) do text = text:gsub(pattern, "") end
+  return text
+end
+
 --- A value as such a text: members sorted, each once, as the tool is going to see them.
 ---@param value any What JSON can hold.
 ---@return string

@@ -2,6 +2,7 @@
 --- `NAME__prompts` (where an agent's file asks for it) its prompts. Both only read.
 local content = require "hocket.internal.mcp.content"
 local json = require "hocket.json"
+local sanitize = require "hocket.internal.base.sanitize"
 local tool = require "hocket.tool"
 local truncate = require "hocket.internal.base.truncate"
 
@@ -12,7 +13,8 @@ local LISTED, SHOWN = 200, 200
 
 local function line(first, one)
   local about = one.description or one.title or one.name
-  return ("- %s%s"):format(tostring(first), type(about) == "string" and about ~= "" and ": " .. truncate(about:gsub("%s+", " "), SHOWN, " …") or "")
+  about = type(about) == "string" and sanitize.bare(about):gsub("%s+", " ") or ""
+  return ("- %s%s"):format(sanitize.bare(tostring(first)), about ~= "" and ": " .. truncate(about, SHOWN, " …") or "")
 end
 
 local function listed(list, field, lines)

@@ -2,6 +2,7 @@
 local content = require "hocket.internal.mcp.content"
 local fiber = require "hocket.internal.core.fiber"
 local runs = require "hocket.internal.run.run"
+local sanitize = require "hocket.internal.base.sanitize"
 local schema = require "hocket.schema"
 local servers = require "hocket.internal.mcp.servers"
 local system = require "hocket.internal.core.system"
@@ -23,11 +24,9 @@ local function name_of(def, name)
   return plain:sub(1, 55) .. "_" .. system.digest(name):sub(1, 8)
 end
 
--- What nobody can see has no business in a description.
 local function describe(one)
   local text = one.description ~= "" and one.description or one.title or one.name
-  text = text:gsub("[%z\1-\8\11-\31\127]", ""):gsub("\u{200B}", ""):gsub("\u{2060}", ""):gsub("\u{FEFF}", ""):gsub("\243\160[\128-\191][\128-\191]", "")
-  return truncate(text, MAX_DESCRIPTION, " …")
+  return truncate(sanitize.bare(text), MAX_DESCRIPTION, " …")
 end
 
 -- ---- Calls ---------------------------------------------------------------------------------
