@@ -263,6 +263,36 @@ test("names stand in .mcp.json, beside the agents or in the folder above", funct
   t.fails("agent", "did you mean 'demo'?", hocket.run(team.lost, "go", { approve = "allow" }))
 end)
 
+test("what a file of servers says to narrow one holds", function()
+  local dir <close> = t.dir()
+  local function offered(more)
+    local one = { command = process.launcher(), args = { "run", "-q", "--store", "off", server, "legacy " .. dir.path .. "/log" } }
+    for key, value in pairs(more) do one[key] = value end
+    write(dir, { [".mcp.json"] = json.encode { mcpServers = { demo = one } }, ["agents/clerk.md"] = "---\nmodel: own/m\nmcp: [demo]\n---\nYou are a clerk.\n" })
+    local names = {}
+    own(function(request)
+      for name in pairs(request.tools) do names[name] = true end
+      return { text = "done" }
+    end)
+    assert(hocket.run(hocket.agents(dir.path .. "/agents").clerk, "go", { approve = "allow" }))
+    return names
+  end
+  t.equal(next(offered { disabled = true }), nil)
+  t.equal(next(offered { enabled = false }), nil)
+  t.equal(fs.info(dir.path .. "/log"), nil, "it was not started")
+  t.ok(offered { disabled = false }.demo__echo)
+  t.same(offered { includeTools = { "echo" } }, { demo__echo = true })
+  local fewer = offered { disabledTools = { "echo" } }
+  t.ok(next(fewer) and not fewer.demo__echo)
+  t.equal(offered { includeTools = { "*" }, excludeTools = { "ec*" } }.demo__echo, nil)
+end)
+
+test("a description has nothing that nobody sees, or that turns the rest", function()
+  local server_tool = require "hocket.internal.mcp.server_tool"
+  local one = assert(server_tool.make({ name = "demo" }, { name = "x", description = "a\u{202E}b\u{9B}c\u{200B}d\u{2066}e\27f\u{E0041}g\u{200F}h\u{61C}i\nj", inputSchema = { type = "object" } }))
+  t.equal(one.description, "abcdefghi\nj")
+end)
+
 test("mistakes in a head are told with their place", function()
   local function problem(text, part)
     local dir <close> = t.dir()

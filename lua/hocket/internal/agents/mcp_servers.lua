@@ -18,6 +18,9 @@ local servers = {}
 ---@field headers table<string, string>
 ---@field oauth? {client_id?: string, client_secret?: string, port?: integer}
 ---@field tools? string[] Globs: those that the agent gets.
+---@field include? string[] Globs of its file (`includeTools`): no others are there.
+---@field exclude? string[] Globs of its file (`excludeTools`, `disabledTools`): these are not there.
+---@field disabled? boolean Its file switches it off: it is neither started nor asked.
 ---@field timeout? number Seconds without progress, for one call.
 ---@field optional? boolean The agent works without it, where it cannot be reached.
 ---@field defer? boolean Its tools are looked for; nil: where they are many.
@@ -117,6 +120,21 @@ servers.FILE = ".mcp.json"
 
 local known_keys = { command = true, args = true, env = true, cwd = true, url = true, headers = true, oauth = true, tools = true, timeout = true, optional = true, defer = true, roots = true, sampling = true, type = true }
 
+local function names_in(one, key, list)
+  for _, name in ipairs(type(one[key]) == "table" and one[key] or {}) do
+    if type(name) == "string" then list[#list + 1] = name end
+  end
+  return list
+end
+
+-- What other programs have there to narrow a server holds here, too: it is off, or has fewer tools.
+local function narrow(def, one)
+  def.disabled = (one.disabled == true or one.enabled == false) or nil
+  def.include = type(one.includeTools) == "table" and names_in(one, "includeTools", {}) or nil
+  local exclude = names_in(one, "disabledTools", names_in(one, "excludeTools", {}))
+  def.exclude = #exclude > 0 and exclude or nil
+end
+
 -- What other programs have there beside, is theirs.
 local function only_known(one)
   if type(one) ~= "table" then return one end
@@ -147,7 +165,12 @@ function servers.read_text(text, path)
       return {}
     end }
     local read = read_map({ [name] = only_known(one) }, ctx, "")
-    if #problems > 0 then odd[name] = table.concat(problems, "; ") else by_name[name] = read[1] end
+    if #problems > 0 then
+      odd[name] = table.concat(problems, "; ")
+    else
+      by_name[name] = read[1]
+      narrow(read[1], one)
+    end
   end
   return by_name, nil, odd
 end

@@ -91,6 +91,7 @@ end
 local function find_admitted(place, name)
   local def, err = find_server(place.dir, name)
   if not def then return nil, err end
+  if def.disabled then return failure("denied", "the MCP server '%s' is disabled in %s", def.name, def.file or place.dir) end
   return admit(place, def)
 end
 
@@ -128,7 +129,7 @@ function words.list(place)
   local rows, list = {}, {}
   for i, name in ipairs(order) do
     local one = by_name[name]
-    rows[i] = { name, sanitize.text(where(one)) .. (one.file and ("  (%s)"):format(one.file) or "") }
+    rows[i] = { name, sanitize.text(where(one)) .. (one.disabled and "  (disabled)" or "") .. (one.file and ("  (%s)"):format(one.file) or "") }
     list[i] = { name = name, command = one.command, args = one.command and json.array(one.args) or nil, url = one.url, file = one.file }
   end
   for _, name in ipairs(sorted_keys(left_out)) do
@@ -192,7 +193,8 @@ function words.doctor(place, name)
   end
   local rows, states = {}, {}
   for i, one in ipairs(list) do
-    local well, why = examine(place, one)
+    local well, why
+    if one.disabled then well = "disabled where it stands" else well, why = examine(place, one) end
     rows[i] = { (well and "ok     " or "FAILED ") .. one.name, well or sanitize.text(why) }
     states[i] = { name = one.name, ok = well ~= nil, details = well or why }
     wrong = wrong + (well and 0 or 1)

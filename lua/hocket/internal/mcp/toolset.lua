@@ -100,12 +100,16 @@ end
 
 -- ---- An agent's tools ----------------------------------------------------------------------
 
-local function is_wanted(def, name)
-  if not def.tools then return true end
-  for _, one in ipairs(def.tools) do
+local function is_one_of(list, name)
+  for _, one in ipairs(list) do
     if glob(one, name) then return true end
   end
   return false
+end
+
+-- What the agent's file and the file of servers say, both.
+local function is_wanted(def, name)
+  return (not def.tools or is_one_of(def.tools, name)) and (not def.include or is_one_of(def.include, name)) and not (def.exclude and is_one_of(def.exclude, name))
 end
 
 -- Whether callers grant it; by its name: then it is shown, although others are looked for.
@@ -159,6 +163,7 @@ local function find(self, agent, run, named, of_run)
   local def, err, odd = defs.find(named)
   if not def then return nil, at_name(agent, named, err) end
   for _, message in ipairs(self.again and {} or odd or {}) do self.warn(message) end
+  if def.disabled then return def end
   local ok
   ok, err = admit(run, def)
   if not ok then return nil, err end
@@ -171,6 +176,10 @@ end
 local function tools_of(self, agent, run, named, of_run)
   local def, err = find(self, agent, run, named, of_run)
   if not def then return nil, err end
+  if def.disabled then
+    if not self.again then self.warn(("MCP server '%s' is disabled where it stands: %s goes on without its tools"):format(def.name, agent.name)) end
+    return true
+  end
   local offer
   offer, err = offer_of(def)
   if not offer then return nil, err end
