@@ -67,7 +67,7 @@ int cli_run_detach(const struct cli_run_args *a)
         return failed(&result);
     cli_store_hint(&where, a->store);
     if (a->flags & CLI_JSON)
-        cli_out_line(result.json.p, result.json.n);
+        cli_out_json(result.json.p, result.json.n);
     else
         cli_out_line(result.text.p, result.text.n);
     if (!(a->flags & CLI_QUIET) && isatty(STDERR_FILENO))
