@@ -169,8 +169,13 @@ test("resources can be listed and read; prompts where they are asked for", funct
   t.matches(answer.text, "shop://list: What there is")
   t.matches(answer.text, "shop://part/{name}")
   t.equal(seen.shop__prompts, nil)
-  answer = assert(run((calling { "shop__resources", { uri = "shop://list" } }), dir))
-  t.matches(answer.text, '<result%-%w+ of="the MCP server shop">')
+  local told
+  local read = calling { "shop__resources", { uri = "shop://list" } }
+  answer = assert(run(function(q)
+    told = q.last.text
+    return read(q)
+  end, dir))
+  t.matches(told, '<result%-%w+ of="the MCP server shop">')
   t.matches(answer.text, "screws")
   answer = assert(run((calling { "shop__resources", { uri = "shop://nothing" } }), dir))
   t.matches(answer.text, "there is no resource")
