@@ -48,6 +48,10 @@ run "$HOCKET" run --detach --store off project x; expect 2
 run "$HOCKET" run --detach --store memory project x; expect 2; has err "a store in memory ends with this process"
 run "$HOCKET" run -q --store memory project one; expect 0; [ ! -e memory ] || fail "a file that is called memory"
 run "$HOCKET" work --store memory; expect 2
+# Who may write into the store may run Lua here: it says so.
+"$HOCKET" work --pool said 2>said & said=$!; workers="$workers $said"
+until_true grep -q "may run Lua on its workers" said
+kill -TERM $said; wait $said
 HOCKET_TRUST= run "$HOCKET" run --detach project x; expect 1; has err "is not trusted"
 run "$HOCKET" wait 01AAAAAAAA; expect 1; has err "there is no run"
 

@@ -155,6 +155,8 @@ static void say_working(const hocket_json *event)
             &line, "%s%s", i > 0 ? ", " : "", hocket_json_text(hocket_json_at(pools, i), "", NULL));
     fprintf(stderr, "working: pool %s, %lld runs at once\n", cli_buf_text(&line),
         (long long) hocket_json_int(hocket_json_get(event, "runs"), 0));
+    fprintf(stderr,
+        "Whoever may write into the store may run Lua on its workers, with their rights.\n");
     cli_buf_free(&line);
 }
 
