@@ -4,8 +4,8 @@
 #               have such frames; what no Lua error can pass through has no tables for it in a
 #               release, a tenth of the program: targets with the property HOCKET_NO_UNWINDING.
 # Compiler and linker make mistakes of ours harder to use: a canary above what a function keeps on its
-# stack, checked copies, addresses of the loader that cannot be written to once they are known, and
-# code that a shadow stack fits (tests/install/hardening.sh reads the binaries).
+# stack, checked copies, addresses of the loader that cannot be written to once they are known
+# (tests/install/hardening.sh reads the binaries).
 #
 # -z nodelete:  a lua_close that unloads us under a live thread would crash.
 add_library(hocket_flags INTERFACE)
@@ -22,15 +22,9 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 if(HOCKET_WERROR)
   target_compile_options(hocket_flags INTERFACE -Werror)
 endif()
-option(HOCKET_HARDEN "Stack canaries, RELRO, shadow stacks, in a release checked copies" ON)
+option(HOCKET_HARDEN "Stack canaries, RELRO, in a release checked copies" ON)
 if(HOCKET_HARDEN AND NOT HOCKET_SANITIZE AND NOT HOCKET_FUZZ)
-  include(CheckCCompilerFlag)
   target_compile_options(hocket_flags INTERFACE -fstack-protector-strong)
-  # Landing pads for jumps would cost 1 % of size, and Linux has no use for them in programs.
-  check_c_compiler_flag(-fcf-protection=return HOCKET_HAS_SHADOW_STACK)
-  if(HOCKET_HAS_SHADOW_STACK)
-    target_compile_options(hocket_flags INTERFACE -fcf-protection=return)
-  endif()
   # A distribution's build gives it already; without optimising there is none.
   if(CMAKE_BUILD_TYPE STREQUAL "Release"
       AND NOT "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_RELEASE}" MATCHES "_FORTIFY_SOURCE")

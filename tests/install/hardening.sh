@@ -26,8 +26,5 @@ for file in "$build/hocket" "$build/libhocket.so"; do
     want "$file" "stack canaries" --dyn-syms '__stack_chk_fail'
     [ "$type" != Release ] || want "$file" "checked copies" --dyn-syms '__(memcpy|snprintf)_chk'
 done
-if grep -q '^HOCKET_HAS_SHADOW_STACK:INTERNAL=1' "$build/CMakeCache.txt"; then
-    want "$build/libhocket.a" "code for shadow stacks" -n 'SHSTK'
-fi
 [ "$failed" -eq 0 ] && echo "the binaries are hardened ($type)"
 exit $failed
