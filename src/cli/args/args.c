@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/buf.h"
 #include "cli/exit.h"
@@ -187,6 +188,15 @@ static const struct cli_option *by_letter(const struct cli_command *c, char lett
     return o;
 }
 
+/* Whether what --help shows of a value has this word, in any case. */
+static bool shows(const char *value, const char *word)
+{
+    size_t n = strlen(word);
+    while (*value && strncasecmp(value, word, n) != 0)
+        value++;
+    return *value;
+}
+
 static int unknown(const struct cli_command *c, const char *name)
 {
     const char *best = "help";
@@ -202,7 +212,7 @@ static int unknown(const struct cli_command *c, const char *name)
         return cli_usage(c->name, "unknown option '--%s': did you mean '--%s'?", name, best);
     for (const struct cli_option *o = NULL; (o = cli_next_option(c, o));)
         if (o->value && strlen(name) > 2
-            && strcasestr(o->value, name)) /* --port, where there is ADDRESS:PORT */
+            && shows(o->value, name)) /* --port, where there is ADDRESS:PORT */
             return cli_usage(
                 c->name, "unknown option '--%s': did you mean '--%s %s'?", name, o->name, o->value);
     return cli_usage(
