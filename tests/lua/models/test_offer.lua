@@ -67,6 +67,17 @@ t.test("what is no name is left out; what is no list is said", function()
   end
 end)
 
+t.test("a server that loads its model is waited for; a path is a name, too", function()
+  local n = 0
+  local m <close> = model.raw(function(listener, request)
+    n = n + 1
+    if n == 1 then return listener:respond(request.id, 503, {}, [[{"error":{"message":"Loading model","type":"unavailable_error","code":503}}]]) end
+    listener:respond(request.id, 200, {}, json.encode { data = { { id = "/models/small.gguf", owned_by = "llamacpp" } } })
+  end, nil, true)
+  t.equal(offer.choose("llamacpp", { protocol = "openai_chat" }, m.base, nil, "LLAMACPP_BASE_URL"), "/models/small.gguf")
+  t.equal(n, 2)
+end)
+
 t.test("the provider's own default where the server has it; else the names are offered", function()
   local m <close> = serving("/v1/models", { data = { { id = "one" }, { id = "two" } } })
   local def = { protocol = "openai_chat", default = "two" }

@@ -1,9 +1,13 @@
 --- Which models a server offers: asked where a base URL was given and no model was.
+local fiber = require "hocket.internal.core.fiber"
 local http = require "hocket.http"
 local json = require "hocket.json"
 local providers = require "hocket.providers"
 
 local offer = {}
+
+--- Why there is no list yet; seconds that it is waited for, at most.
+local LOADING, PATIENCE = "it loads its model", 600
 
 --- Names that are told, at most, and bytes of one and of the whole answer.
 local SHOWN, NAME, BODY = 20, 120, 4 << 20
@@ -58,6 +62,7 @@ end
 local function ask(url, headers)
   local answer, err = http.request { url = url, headers = headers, connect_timeout = 2, timeout = 5, max_body = BODY }
   if not answer then return nil, err.message end
+  if answer.status == 503 and answer.body:find("Loading model", 1, true) then return nil, LOADING end
   if answer.status ~= 200 then return nil, ("HTTP status %d"):format(answer.status) end
   local value = json.decode(answer.body)
   if type(value) ~= "table" then return nil, "its answer is no JSON object" end
@@ -70,7 +75,7 @@ end
 ---@return string?
 function offer.name(entry, field)
   local name = type(entry) == "table" and entry[field]
-  if type(name) ~= "string" or #name > NAME or not name:find "^[%w][%w%._:/@+-]*$" then return nil end
+  if type(name) ~= "string" or #name > NAME or not name:find "^[%w/][%w%._:/@+-]*$" then return nil end
   return (name:gsub("^models/", ""))
 end
 
@@ -145,6 +150,11 @@ end
 ---@return hocket.Error?
 function offer.choose(name, def, base, key, variable)
   local names, why = offer.names(def, base, key)
+  local till = fiber.now() + PATIENCE
+  while why == LOADING and fiber.now() < till do
+    fiber.sleep(1)
+    names, why = offer.names(def, base, key)
+  end
   if not names and key and def.default then return def.default end -- a gateway that has no list: the call itself will tell
   for _, one in ipairs(names or {}) do
     if one == def.default then return one end
