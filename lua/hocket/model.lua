@@ -20,6 +20,7 @@ local offer = lazy "hocket.internal.models.offer"
 local shared_limits = lazy "hocket.internal.models.shared_limits"
 local store = require "hocket.internal.core.store"
 local suggest = lazy "hocket.internal.base.suggest"
+local fiber = require "hocket.internal.core.fiber"
 local providers = require "hocket.providers"
 local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
@@ -283,15 +284,27 @@ local function default_name(provider_name, def, key)
   return failure(found.code, found.message)
 end
 
+-- What this run has been told of servers, by provider; nil: it is not kept.
+local function servers_of_run()
+  local context = fiber.context()
+  local run = kept.here() and type(context) == "table" and context.run or nil
+  if run and not run.servers then run.servers = {} end
+  return run and run.servers
+end
+
 -- Which server is there, where it is none of the hosted ones; nil: nobody knows. A run that is kept has that in its log.
 local function find_server(provider_name, def, base, key)
-  local due
+  local known, due = servers_of_run() or {} -- asked once, also where models are resolved again each turn, as without a key
   if kept.is_replay() then
-    due = kept.comes("server", ("provider=%s\n"):format(provider_name))
+    due = known[provider_name] ~= nil or kept.comes("server", ("provider=%s\n"):format(provider_name))
   else
     due = known_servers.may_be(def, base)
   end
-  return due and effects.run("server", { provider = provider_name, what = "known" }, function() return known_servers.find(def, base, key) or false end, { reads = true }) or nil
+  if not due then return nil end
+  if known[provider_name] == nil then
+    known[provider_name] = effects.run("server", { provider = provider_name, what = "known" }, function() return known_servers.find(def, base, key) or false end, { reads = true })
+  end
+  return known[provider_name] or nil
 end
 
 local function server_of(provider_name, def, base, key)

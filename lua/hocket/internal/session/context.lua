@@ -7,6 +7,7 @@
 ---     the provider refuses all the same ──> its error says how large the window is: compaction, and once more
 local core = require "hocket.internal.core.llm"
 local effects = require "hocket.internal.base.effects"
+local kept = require "hocket.internal.core.kept"
 local failed = require("hocket.internal.core.system").error
 local lazy = require "hocket.internal.base.lazy"
 local windows = require "hocket.internal.models.windows"
@@ -45,14 +46,27 @@ local function look_up(id)
   return window or nil
 end
 
+local function model_of(self)
+  local model = self.model
+  return model.id or model[1] and (model[1].id or model[1]) or "?"
+end
+
+--- Whether the window is looked at before the first turn, however short the conversation is: its server has said it, and it may be
+--- smaller than any that we guess. In a replay as it was, whatever is known of the server here.
+---@param self hocket.Session
+---@return boolean
+function context.is_due(self)
+  if kept.is_replay() then return kept.is_next("window", effects.digest { model = model_of(self) }) == true end
+  return self.model.server ~= nil
+end
+
 --- The window of its model, as far as it is known.
 ---@param self hocket.Session
 ---@return integer?
 function context.window(self)
   local own = self.spec.context
   if own and own.window and not (self.window and self.window < own.window) then return own.window end
-  local model = self.model
-  local id = model.id or model[1] and (model[1].id or model[1]) or "?"
+  local id = model_of(self)
   if self.window_of ~= id then self.window_of, self.window = id, look_up(id) end
   return self.window
 end
