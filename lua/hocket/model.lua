@@ -204,10 +204,11 @@ local function may_call(provider_name, def, key)
   end)
 end
 
--- Whether the log of the run that goes on has a call of this model still to come: then nothing is needed until it is used up. A
--- worker that lacks something leaves the run to others before that.
+-- Whether the log of the run that goes on has a call of this model still to come, or the question which server it is at, which comes
+-- before it: then nothing is needed until that is used up. A worker that lacks something leaves the run to others before that.
 local function was_called(provider_name, name)
-  return name ~= nil and kept.is_replay() and not bundle_files.here() and kept.comes("model", ("model=%s/%s\n"):format(provider_name, name))
+  if name == nil or not kept.is_replay() or bundle_files.here() then return false end
+  return kept.comes("model", ("model=%s/%s\n"):format(provider_name, name)) or kept.comes("server", ("provider=%s\n"):format(provider_name))
 end
 
 -- Where the scripted model is; in a replay nowhere.
