@@ -355,7 +355,7 @@ expect 3
 printf -- '- {name: x, target: nobody.md}\n' >wrong.eval.yaml
 run hocket eval wrong.eval.yaml
 expect 3
-has err "wrong.eval.yaml:1:21: nobody.md"
+has err "wrong.eval.yaml:1:21: "; has err "'nobody.md'"
 run hocket eval base.eval.yaml --baseline wrong.eval.yaml
 expect 3
 empty_dir tmp
