@@ -122,7 +122,7 @@ fi
 what='wrong usage'
 run hocket mcp serve; expect 2; has err 'what is to be served'
 run hocket mcp serve --json agents; expect 2; has err 'json'
-run hocket mcp serve nowhere; expect 3; has err 'no such file'
+run hocket mcp serve nowhere; expect 2; has err "there is no file, folder or agent 'nowhere'"
 run hocket mcp serve --help; expect 0; has out '--max-cost'; has out 'hocket mcp serve [OPTION'
 run hocket mcp; expect 2; has err 'serve'
 

@@ -41,7 +41,7 @@ detach links/team x; links=$id; run "$HOCKET" export "$links" -; expect 0
 has out INSIDE; has out "name: more"; hasnt out OUTSIDE; hasnt out KEY; run "$HOCKET" cancel "$links"
 
 # What is wrong is said to whoever submits, and not on another machine.
-run "$HOCKET" run --detach nowhere "x"; expect 3; empty out
+run "$HOCKET" run --detach nowhere "x"; expect 2; empty out
 run "$HOCKET" run --detach --events e project x; expect 2; has err "--events is not for a run that a worker does"
 run "$HOCKET" run --pool x project x; expect 2
 run "$HOCKET" run --detach --store off project x; expect 2

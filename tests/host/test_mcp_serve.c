@@ -119,7 +119,7 @@ static void test_wrong(void **state)
     assert_int_equal(c.out.status, HOCKET_ENOTFOUND);
     serve(h, "{\"targets\":[\"buffer:nobody\"],\"transport\":\"events\"}", &other);
     wait_for(h, &other.out);
-    assert_int_equal(other.out.status, HOCKET_EAGENT);
+    assert_int_equal(other.out.status, HOCKET_EINVAL);
     hocket_close(h, NULL, NULL);
     test_alloc_check(&a);
 }

@@ -401,8 +401,8 @@ test_of("what cannot be served is told at once", function()
   t.matches(err, "two would be called 'poet'")
   t.equal(out, "")
   code, err = start "nowhere"
-  t.equal(code, 3)
-  t.matches(err, "no such file")
+  t.equal(code, 2)
+  t.matches(err, "there is no file, folder or agent 'nowhere'")
   t.equal(start(), 2)
 end)
 
