@@ -18,11 +18,11 @@ local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
 local broker = require "hocket.broker"
 local edition = require "hocket.internal.base.edition"
-local fence = require "hocket.fence"
 local permission = require "hocket.permission"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local lazy = require "hocket.internal.base.lazy"
+local fence = lazy "hocket.fence"
 local scope = require "hocket.internal.session.scope"
 local Step = require "hocket.internal.work.step"
 local system = require "hocket.internal.core.system"
@@ -182,7 +182,7 @@ local function perform(step, job)
     reply.usage_total = reply.usage
   end
   if reply then reply, err = cut_short(step, reply) end
-  if reply and answers_script(step) and not (def.output or opts.schema) and edition.of(step.run) >= 2 then reply.text = fence.without(reply.text) end
+  if reply and answers_script(step) and not (def.output or opts.schema) and edition.of(step.run) >= 2 and reply.text:find("<", 1, true) then reply.text = fence.without(reply.text) end
   note(step, reply, err)
   if not reply then
     if final[err.code] then err.no_retry = true end

@@ -375,8 +375,13 @@ local makers = {
   { "^mistral%-", "mistral" }, { "^codestral%-", "mistral" }, { "^magistral%-", "mistral" }, { "^deepseek%-", "deepseek" }, { "^grok%-", "xai" },
 }
 
+local hosts, n_hosts = {}, 0 -- by URL: each agent asks for those of the same few addresses
+
 local function host_of(url)
-  return (url:lower():match "^%a+://([^/?]+)" or ""):gsub("^.*@", ""):gsub(":%d+$", "")
+  if hosts[url] then return hosts[url] end
+  if n_hosts == 100 then hosts, n_hosts = {}, 0 end
+  hosts[url], n_hosts = (url:lower():match "^%a+://([^/?]+)" or ""):gsub("^.*@", ""):gsub(":%d+$", ""), n_hosts + 1
+  return hosts[url]
 end
 
 --- How a server at this base URL is spoken to: the declaration's own way, or, at another's than the provider's own

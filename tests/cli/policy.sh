@@ -6,6 +6,7 @@ export HOCKET_TEST_ETC="$WORK/etc"
 mkdir -p "$WORK/etc/hocket" "$HOME/.config/hocket"
 machine=$WORK/etc/hocket/policy.yaml user=$HOME/.config/hocket/policy.yaml
 : >"$machine"
+run hocket policy; expect 0; [ $failures = 0 ] || finish
 hocket policy | grep -q "^policy  *$machine" || { echo "skipped: this build takes /etc from nowhere else (HOCKET_TEST_ETC)"; exit 77; }
 machine() { printf '%s\n' "$@" >"$machine"; }
 user() { printf '%s\n' "$@" >"$user"; }

@@ -151,24 +151,62 @@ static void push_object(lua_State *L, struct reading *r)
     }
 }
 
+/* Names of an object that stand on the stack, behind it, until there are more or one comes out of turn. */
+#define FEW 8
+
+/* The names of an object so far, which are sorted: `few` on the stack, or the list of all there. */
+struct names {
+    int object;
+    int few; /* below 0: there is a list */
+};
+
+/* The list takes the place of the few. What is on top stays there. */
+static void list_names(lua_State *L, struct names *n)
+{
+    lua_createtable(L, n->few + 1, n->few + 1);
+    for (int i = 1; i <= n->few; i++)
+        add_name(L, lua_gettop(L), n->object + i);
+    lua_insert(L, n->object + 1);
+    for (; n->few > 0; n->few--)
+        lua_remove(L, n->object + 2);
+    n->few = -1;
+}
+
+/* The name on top comes next. False: it comes out of turn. */
+static bool note_name(lua_State *L, struct names *n)
+{
+    struct hocket__str now = { 0 }, last = { 0 };
+    if (n->few > 0) {
+        now.p = lua_tolstring(L, -1, &now.n);
+        last.p = lua_tolstring(L, n->object + n->few, &last.n);
+    }
+    if (n->few == FEW || (n->few > 0 && by_bytes(&last, &now) >= 0))
+        list_names(L, n);
+    if (n->few < 0)
+        return add_name(L, n->object + 1, lua_gettop(L));
+    lua_pushvalue(L, -1);
+    lua_insert(L, n->object + ++n->few);
+    return true;
+}
+
 /* One whose members are sorted needs no order: that is how every object is written. */
 static void push_ordered(lua_State *L, struct reading *r)
 {
-    lua_newtable(L);
-    lua_newtable(L);
-    int object = lua_gettop(L) - 1;
-    bool sorted = true;
-    while (hocket__json_key(&r->j)) {
+    bool sorted = true, any = hocket__json_key(&r->j);
+    hocket__need_stack(L, FEW + 8);
+    lua_createtable(L, 0, any ? 4 : 0);
+    struct names n = { lua_gettop(L), 0 };
+    for (; any; any = hocket__json_key(&r->j)) {
         push_string(L, r);
-        sorted &= add_name(L, object + 1, lua_gettop(L));
+        sorted &= note_name(L, &n);
         hocket__json_next(&r->j);
         push_value(L, r);
-        lua_rawset(L, object);
+        lua_rawset(L, n.object);
     }
     if (sorted)
-        lua_pop(L, 1);
+        lua_settop(L, n.object);
     else
-        set_order(L, object);
+        set_order(L, n.object);
 }
 
 /* The token that begins the value has been read. Depth is bounded by the reader. */

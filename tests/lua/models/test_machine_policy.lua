@@ -2,9 +2,10 @@
 local t = require "harness"
 local json = require "hocket.json"
 local machine_policy = require "hocket.internal.models.machine_policy"
+local policy_file = require "hocket.internal.models.policy_file"
 
 local function read(text)
-  local made, wrong = machine_policy.read(text, "p")
+  local made, wrong = policy_file.read(text, "p")
   if not made then error(wrong, 2) end
   return made
 end
@@ -19,7 +20,7 @@ t.test("what is wrong is said with its line", function()
     { "approve: ask\napprove: allow", "p:2:" }, { "a: &x 1", "p:1:" }, { "retention_days: 0.5", "p:1:" }, { "listen: [a]", "p:1: unknown key 'listen'" },
   }
   for _, case in ipairs(cases) do
-    local made, wrong = machine_policy.read(case[1], "p")
+    local made, wrong = policy_file.read(case[1], "p")
     t.equal(made, nil, case[1])
     t.has(wrong, case[2])
   end

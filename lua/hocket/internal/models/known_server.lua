@@ -6,6 +6,7 @@
 ---     GET /api/v0/models  LM Studio: the windows of its models
 ---
 --- Asked once by each process, before the first call. Hosted providers are never asked.
+local fiber = require "hocket.internal.core.fiber"
 local http = require "hocket.http"
 local json = require "hocket.json"
 local offer = require "hocket.internal.models.offer"
@@ -161,6 +162,10 @@ function known_server.may_be(def, base)
 end
 
 local seen = {} -- by base URL and key, of this process
+local absent = {} -- the same: until when it is not asked again
+
+--- Seconds before a server is asked again that did not answer, or knows no such list: each agent would ask it anew.
+local AGAIN = 10
 
 --- The same once by each process.
 ---@async
@@ -170,7 +175,10 @@ local seen = {} -- by base URL and key, of this process
 ---@return hocket.KnownServer?
 function known_server.find(def, base, key)
   local id = base .. "\0" .. (key or "")
-  local server = seen[id] or known_server.ask(def, base, key)
+  if seen[id] then return seen[id] end
+  if absent[id] and fiber.real_now() < absent[id] then return nil end
+  local server = known_server.ask(def, base, key)
+  absent[id] = not server and fiber.real_now() + AGAIN or nil
   if server and not server.loading then seen[id] = server end
   return server
 end

@@ -11,6 +11,7 @@
 --- `move_file`, `execute_command(git *)`, `write_file(path=docs/*)`.
 local account = require "hocket.internal.models.account"
 local machine_policy = require "hocket.internal.models.machine_policy"
+local policy_file = require "hocket.internal.base.lazy" "hocket.internal.models.policy_file"
 local rules = require "hocket.internal.agents.approval_rules"
 local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
@@ -116,7 +117,7 @@ end
 ---@return hocket.MachinePolicy?
 ---@return string? wrong
 function policy.read_machine(text, file)
-  local made, wrong = machine_policy.read(text, file)
+  local made, wrong = policy_file.read(text, file)
   for _, words in ipairs(made and made.approve or {}) do
     local layer, err = layer_of("operator", "approve", words)
     if not layer then return nil, ("%s:%d: %s"):format(file, made.lines.approve, err.message) end

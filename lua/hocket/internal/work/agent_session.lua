@@ -18,7 +18,7 @@ local prompt = require "hocket.internal.agents.prompt"
 local session = require "hocket.session"
 local system = require "hocket.internal.core.system"
 local tool = require "hocket.tool"
-local truncate = require "hocket.internal.base.truncate"
+local truncate = lazy "hocket.internal.base.truncate"
 
 local contract, fence = lazy "hocket.internal.session.contract", lazy "hocket.fence"
 
