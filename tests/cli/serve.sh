@@ -177,7 +177,7 @@ run hocket serve --listen 127.0.0.1:0 --no-token --store bad.db smith.md; expect
 mkdir deaf; : >deaf/.local
 what="a server without a store"
 (unset HOCKET_STORE XDG_STATE_HOME; HOME=$PWD/deaf; export HOME; exec "$HOCKET" serve --listen 127.0.0.1:0 --no-token smith.md >out 2>serving) & server=$!
-until_true grep -qs '^serving' serving
+until_true grep -qs '^page:' serving # the line behind it
 url=$(sed -n 's/^serving //p' serving)
 for _ in 1 2; do # also when it is known by then
     same "$(status -H 'Content-Type: application/json' -d '{"model":"smith","messages":[{"role":"user","content":"Hello"}]}' "$url/v1/chat/completions")" 200

@@ -14,7 +14,7 @@ wait $wait; code=$?; expect 1; has wait.err "the file was removed or moved"
 same "$(cat world)" "step 1"; : >world.go # nobody goes on with it
 # Who begins again has a store again.
 steps again; : >again.go; worker 2; done_with "$id"; once again
-run "$HOCKET" runs; hasnt out "$PWD/world"; has out "$PWD/again"
+run "$HOCKET" runs --json; hasnt out "$PWD/world"; has out "$PWD/again"
 rm -f state/runs.db*; gone 2
 
 # ---- Moved, and another one in its place ------------------------------------------------------------------
