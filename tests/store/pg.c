@@ -172,6 +172,8 @@ static void *serve(void *ud)
     return NULL;
 }
 
+static bool proxied;
+
 void pg_proxy_start(void)
 {
     assert_true(test_temp_dir(pg_proxy.dir));
@@ -186,10 +188,12 @@ void pg_proxy_start(void)
     pg_proxy.cuts = 0;
     assert_int_equal(pthread_create(&pg_proxy.thread, NULL, serve, NULL), 0);
     pg_host = pg_proxy.dir;
+    proxied = true;
 }
 
 void pg_proxy_end(void)
 {
+    proxied = false;
     pg_host = pg_server();
     pg_proxy.ending = true;
     pthread_join(pg_proxy.thread, NULL);
@@ -229,6 +233,8 @@ int pg_setup(void **state)
 int pg_teardown(void **state)
 {
     fixture_deinit(*state);
+    if (proxied) /* the test has failed */
+        pg_proxy_end();
     free(*state);
     return 0;
 }
