@@ -167,17 +167,24 @@ static void what_was_lost_before_and_cut_off_is_alone(void **state)
         "UPDATE runs r SET state = 'running', owner_pid = o.owner_pid, owner_store = o.owner_store,"
         " lease_ms = o.lease_ms, fence = 7, attempts = (r.id LIKE '%3')::int"
         " FROM runs o WHERE o.owner_pid <> 0 AND r.owner_pid = 0");
-    pg_proxy.left = 20; /* of the question */
+    int cuts = 0;
     for (size_t i = 0, n = 0; n < 3; i++) {
-        struct hocket__store_reply r = fixture_reply(f);
-        int rc = fixture_answer(f, hocket__store_take_next(f->s, STR("default"), 9, &r, NULL));
+        int rc;
+        do { /* of the question; it may hit what the thread asks for itself just then, and nobody looks for what was lost */
+            struct hocket__store_reply r = fixture_reply(f);
+            if (i == 0) {
+                assert_true(++cuts < 20);
+                pg_proxy.left = 20;
+            }
+            rc = fixture_answer(f, hocket__store_take_next(f->s, STR("default"), 9, &r, NULL));
+        } while (i == 0 && rc == 0 && f->count == 0);
         assert_int_equal(rc, 0);
         assert_int_equal(f->count, i == 0 ? 1 : 2);
         for (size_t j = 0; j < f->count; j++)
             assert_string_equal(fixture_row(f, j).run.id, ids[n++]);
     }
     assert_false(pg_take_next(f, &claim));
-    assert_int_equal(pg_proxy.cuts, 1);
+    assert_int_equal(pg_proxy.cuts, cuts);
     pg_proxy.left = -1;
     fixture_close(f);
     pg_proxy_end();
