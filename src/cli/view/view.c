@@ -138,9 +138,14 @@ static void tell_missing(struct cli_feed *f, const hocket_json *event)
 static bool is_simulated(const struct hocket_event *e)
 {
     static const char mark[] = "\"simulated\":true,\"turn\":";
-    size_t n = e->json_len < 64 ? e->json_len : 64;
-    return strcmp(e->type, "model_request") == 0
-           && memmem(e->json + e->json_len - n, n, mark, sizeof(mark) - 1);
+    const size_t n = sizeof(mark) - 1;
+    size_t from = e->json_len < 64 ? 0 : e->json_len - 64;
+    if (strcmp(e->type, "model_request") != 0)
+        return false;
+    for (; from + n <= e->json_len; from++)
+        if (memcmp(e->json + from, mark, n) == 0)
+            return true;
+    return false;
 }
 
 void cli_feed_event_at(struct cli_feed *f, const struct hocket_event *e, double now)
