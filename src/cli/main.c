@@ -121,9 +121,9 @@ static bool is_help(const char *word)
 static int main_of(const struct cli_command *command, int argc, char **argv)
 {
     bool free = command == &cli_policy_command || command == &cli_doctor;
-    if (!free && !(argc > 0 && is_help(argv[argc - 1])) && !cli_host_policy_is_good())
-        return CLI_EXIT_AGENT;
-    return command->main(command, argc, argv);
+    bool is_told = free || (argc > 0 && is_help(argv[argc - 1]));
+    int rc = is_told ? CLI_EXIT_DONE : cli_host_check_policy();
+    return rc == CLI_EXIT_DONE ? command->main(command, argc, argv) : rc;
 }
 
 static int go(int argc, char **argv)

@@ -171,7 +171,7 @@ end
 
 --- What a program starts by its nature: its own parts, compilers, and what a project's files say (the test's say nothing).
 local builders = words "gcc clang make cmake ctest cargo rustc javac git npm"
-local parts = { tar = "/gzip$" }
+local parts = { tar = "/[gs][zh]i?p?$" } -- by way of a shell
 for _, name in ipairs(builders) do parts[name] = "" end
 
 -- Which programs were started, by the log of strace: not those that were looked for and are not there.

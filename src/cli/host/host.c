@@ -208,14 +208,16 @@ static int open_bound(struct hocket_options *o, hocket_host **host, struct hocke
         set_error(err, p.problem);
     else
         rc = hocket_open(o, host, err);
-    is_policys = rc < 0 && (p.problem || names_policy(&p, err->message));
+    if (p.is_short)
+        err->status = HOCKET_EIO;
+    is_policys = rc < 0 && !p.is_short && (p.problem || names_policy(&p, err->message));
     if (is_policys && cli_policy_is_tolerated())
         rc = open_closed(o, host, err);
     cli_policy_free(&p);
     return rc;
 }
 
-bool cli_host_policy_is_good(void)
+int cli_host_check_policy(void)
 {
     struct cli_policy p;
     struct hocket_error err;
@@ -225,14 +227,14 @@ bool cli_host_policy_is_good(void)
     bool bound = p.n > 0 || p.problem;
     cli_policy_free(&p);
     if (!bound)
-        return true;
+        return CLI_EXIT_DONE;
     hocket_options_init(&o, sizeof(o));
     o.lua_path = getenv("HOCKET_LUA_PATH");
     bool good = open_bound(&o, &host, &err) == 0;
     if (!good)
         fprintf(stderr, "hocket: %s\n", err.message);
     hocket_close(host, NULL, NULL);
-    return good;
+    return good ? CLI_EXIT_DONE : is_policys ? CLI_EXIT_AGENT : cli_exit_of(err.status);
 }
 
 void cli_host_policy_again(hocket_host *host)

@@ -41,12 +41,12 @@ void cli_result_free(struct cli_result *r);
 /* "hocket COMMAND: message" on stderr, or "error: message" where command is NULL. The message may hold words of a model, a server or a file: they are shown and never obeyed. */
 void cli_result_complain(const struct cli_result *r, const char *command);
 
-/* Opens a host, runs one operation to its end, closes it. Returns its status. */
-/* Whether the policies of this machine and user can be read; says why not. */
-bool cli_host_policy_is_good(void);
+/* Whether the policies of this machine and user can be read: CLI_EXIT_DONE, or the exit code, after having said why not. */
+int cli_host_check_policy(void);
 /* They are read again: one that cannot be read is said, and those from before stay. */
 void cli_host_policy_again(hocket_host *host);
 
+/* Opens a host, runs one operation to its end, closes it. Returns its status. */
 int cli_host_call(const char *name, const char *args_json, struct cli_result *out);
 /* The same in a host that keeps runs (cli_host_open_store). */
 int cli_host_call_store(const char *name, const char *args_json, const struct hocket_options *store,

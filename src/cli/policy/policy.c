@@ -106,7 +106,7 @@ static void read_text(struct cli_policy_file *f, int fd)
 }
 
 /* What is opened is what is looked at and read: the file may be another by then. */
-static void read_file(struct cli_policy_file *f, bool machine)
+static void read_file(struct cli_policy *p, struct cli_policy_file *f, bool machine)
 {
     struct stat st;
     int fd = open(cli_buf_text(&f->path),
@@ -115,6 +115,7 @@ static void read_file(struct cli_policy_file *f, bool machine)
         return;
     f->there = true;
     if (fd < 0) {
+        p->is_short = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
         complain(f, errno == ELOOP ? "it is a link: put the file itself there" : strerror(errno));
         return;
     }
@@ -139,7 +140,7 @@ void cli_policy_read(struct cli_policy *p)
     for (size_t i = 0; i < CLI_POLICY_FILES; i++) {
         struct cli_policy_file *f = &p->files[i];
         if (f->path.n > 0)
-            read_file(f, i == 0);
+            read_file(p, f, i == 0);
         if (f->there && f->problem.n == 0)
             p->list[p->n++] =
                 (struct hocket_policy){ cli_buf_text(&f->path), cli_buf_text(&f->text) };

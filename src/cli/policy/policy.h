@@ -21,6 +21,8 @@ struct cli_policy {
     struct hocket_policy list[CLI_POLICY_FILES]; /* those that are there */
     size_t n;
     const char *problem; /* of the first that cannot be used, or NULL */
+    bool
+        is_short; /* this process has no descriptor left to read it: that is no fault of the policy's */
 };
 
 /* Reads the files as they are now. */
