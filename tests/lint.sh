@@ -27,7 +27,7 @@ tidy() {
 
 check flags sh tests/flags.sh .
 check titles sh tests/titles.sh .
-check words sh tests/words/words.sh
+check words sh tests/words/words.sh last
 check format format
 check luacheck luacheck -q lua
 check clang-tidy tidy

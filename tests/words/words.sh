@@ -1,6 +1,7 @@
 #!/bin/sh
 # ./dev words: counts of long sentences, marks of a private voice and unknown terms; and whether text that is new has any.
 #   words.sh [BASE]    what is new: lines that were added since BASE (the branch's fork from main, or on main the last commit)
+#   words.sh last      what the last commit has added, unless it is a merge: what ./dev lint looks at
 #   words.sh test      whether the check can fail
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -28,6 +29,13 @@ can_fail() {
 if [ "${1:-}" = test ]; then
     can_fail
     exit
+fi
+if [ "${1:-}" = last ]; then
+    if git rev-parse -q --verify HEAD^2 >/dev/null || ! git rev-parse -q --verify HEAD~1 >/dev/null; then
+        echo "a merge, or the only commit: nothing is judged"
+        exit 0
+    fi
+    set -- HEAD~1
 fi
 base=${1:-$(git merge-base HEAD main 2>/dev/null)}
 [ -n "$base" ] && [ "$(git rev-parse "$base")" != "$(git rev-parse HEAD)" ] || base=HEAD~1
