@@ -119,4 +119,24 @@ for size in 2 3 5 8; do
   same "$(sort -u asked | tr '\n' ' ')" "lead m1 "
 done
 
+# Whose time is over, while its answer waits behind a model that is asked anew and slow, does not wait for that.
+mkdir late; cd late
+printf -- '---\nname: a\n---\nA\n' >a.md; printf -- '---\nname: b\n---\nB\n' >b.md
+echo 'return function(request) return { text = "x", latency = request.system:find "SLOW" and 3 or request.system:find "B" and 0.2 or 0.05 } end' >sim.lua
+cat >main.lua <<'X'
+local hocket = require "hocket"
+local took
+hocket.flow.all { function() return hocket.run("a.md", "go") end, function()
+  local began = hocket.flow.now()
+  pcall(hocket.flow.timeout, 1, function() return hocket.run("b.md", "go") end)
+  took = hocket.flow.now() - began
+end }
+return took < 2 and "in time" or "late"
+X
+ran main.lua
+echo SLOW >>a.md
+forked
+has out "in time"
+cd ..
+
 finish

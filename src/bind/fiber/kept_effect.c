@@ -287,6 +287,12 @@ void hocket__effect_enter(struct hocket__fiber *f)
     hocket__log_fail(f->kept->log, &err);
 }
 
+static void take_turn(struct hocket__fiber *f)
+{
+    f->effect.turn = 0;
+    hocket__effect_enter(f);
+}
+
 /* One that waited at the gate goes on. */
 static void leave_gate(struct hocket__fiber *f)
 {
@@ -316,6 +322,8 @@ void hocket__effect_cancelled(struct hocket__fiber *f)
 {
     if (f->effect.state == HOCKET__EFFECT_HELD && !is(f, HOCKET__EFFECT_SHELTERS))
         leave_gate(f);
+    else if (f->kept && f->kept->live && waits_for_turn(f))
+        take_turn(f);
 }
 
 /* ---- Turns ----------------------------------------------------------------------------------------- */
@@ -351,10 +359,8 @@ static struct hocket__fiber *first_of(const struct hocket__kept *k)
 void hocket__effect_next_turn(struct hocket__kept *k)
 {
     struct hocket__fiber *f = k->memory_ref != LUA_NOREF ? first_of(k) : NULL;
-    if (!f)
-        return;
-    f->effect.turn = 0;
-    hocket__effect_enter(f);
+    if (f)
+        take_turn(f);
 }
 
 /* ---- Begun ----------------------------------------------------------------------------------------- */
@@ -364,10 +370,8 @@ void hocket__kept_drain(struct hocket__kept *k)
 {
     k->draining = true;
     for (struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next)
-        if (waits_for_turn(hocket__kept_fiber(l))) {
-            hocket__kept_fiber(l)->effect.turn = 0;
-            hocket__effect_enter(hocket__kept_fiber(l));
-        }
+        if (waits_for_turn(hocket__kept_fiber(l)))
+            take_turn(hocket__kept_fiber(l));
 }
 
 bool hocket__kept_is_at_work(const struct hocket__kept *k)
