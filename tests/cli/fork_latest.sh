@@ -137,6 +137,22 @@ ran main.lua
 echo SLOW >>a.md
 forked
 has out "in time"
+
+# Words of fences hang on who draws them: one more of somebody else leaves all others what they were.
+cat >main.lua <<'X'
+local hocket = require "hocket"
+hocket.flow.spawn(function()
+  local more = 0
+  for i = 1, more do hocket.fence.wrap("result", "x", tostring(i)) end
+end)
+hocket.flow.sleep(0.01)
+return hocket.run("b.md", hocket.fence.wrap("result", "x", "text"))
+X
+ran main.lua
+sed -i 's/more = 0/more = 3/' main.lua
+forked
+same "$there" 1
+same "$anew" 0
 cd ..
 
 finish
